@@ -185,7 +185,6 @@ impl Commands<'_> {
         });
         // Through the command, so that an answer that is no notification is one error.
         let command = self.render.message_type(variant, &task_lifetime());
-        let answer = quote!(<#command as __p::Request>::Reply);
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
@@ -199,15 +198,13 @@ impl Commands<'_> {
                     #task(self.0.deadline(limit))
                 }
 
-                /// Submits the command, and returns a future of the notification. After an error
-                /// nothing was sent.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
+                /// Submits the command; after an error nothing was sent.
+                #vis fn submit(self) -> __p::Submitted<AnyHost, #command> {
                     self.0.submit()
                 }
 
-                /// Submits the command; `callback` gets the notification inside a progress call.
-                /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-                /// and `callback` is not called.
+                /// The same with a `callback`, called inside a progress call unless this fails.
+                /// The handle cancels the task, and may be dropped.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

@@ -26,15 +26,11 @@ pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin.
-    ///
-    /// # Errors
-    /// The worker does not start then.
+    /// Makes the handler, when a worker opens the plugin. After an error the worker
+    /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so.
-    ///
-    /// # Errors
-    /// The worker reports the failure and has no address of this plugin then.
+    /// The plugin's own network address; it has none unless it says so. The worker
+    /// reports an error, and has no address of this plugin then.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -113,32 +109,16 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_Loopback < 'arbitrary > (input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Made < Loopback > { let mut f0 =
-        __a::value(input, __AT_Loopback_data, const { & __FIELDS_Loopback[0].ty }) ?;
-        __p::Ok(Loopback { data : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
-        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
-        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
-        { _ => __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::command(input, __arbitrary_Loopback) } }
-    }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
     const __COMMANDS: &__p::Messages = &__DESCRIPTION;
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
-    const _: () = {
-        let _ = (Command::decode, Command::encode);
-    };
+    const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -146,32 +126,24 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::Loopback { data: f0 } => {
-                    let message = Loopback {
-                        data: __AT_Loopback_data.copy(f0),
-                    };
-                    visitor.command(&message)
+                    let message = Loopback { data: *f0 };
+                    __p::Request::encode(&message, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
@@ -184,10 +156,7 @@ const _: () = {
         }
     }
     impl Loopback {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Loopback", bytes)?;
@@ -199,7 +168,6 @@ const _: () = {
     impl __p::Request for Loopback {
         type Protocol = Protocol;
         type Reply = <LoopbackDone as __p::Answer<__Notifications>>::This;
-        type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -217,8 +185,6 @@ const _: () = {
         }
     }
     impl __p::Protocol for Protocol {
-        const NAME: &'static __p::str = "worker_graph";
-        const VERSION: __p::u64 = 1u64;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
             version: 1u64,
@@ -228,16 +194,6 @@ const _: () = {
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
-        }
-        fn refusal(command: &[__p::u8]) -> __p::Written {
-            match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __Echo_Loopback {}.refusal(),
-                found => {
-                    <Notification as __p::Notifications>::refusal(
-                        __p::Result::unwrap_or_default(found),
-                    )
-                }
-            }
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -306,28 +262,17 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             LoopbackTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
-        pub fn submit(
-            self,
-        ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
+        /// Submits the command; after an error nothing was sent.
+        pub fn submit(self) -> __p::Submitted<AnyHost, Loopback> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -404,29 +349,12 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_LoopbackDone < 'arbitrary > (input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Made < (LoopbackDone,
-        LoopbackDoneEcho) > { let mut f0 = __a::value(input, __AT_LoopbackDone_data,
-        const { & __FIELDS_LoopbackDone[0].ty }) ?; __p::Ok((LoopbackDone { data : f0 },
-        LoopbackDoneEcho {})) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for
-        Notification { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
-        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
-        { _ => __a::notification(input, __arbitrary_LoopbackDone).map(__p::From::from),
-        }) } } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for LoopbackDone { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
-    }
-    const _: () = {
-        let _ = (Notification::decode, Notification::encode);
-    };
+    const _: () = __p::used((Notification::decode, Notification::encode));
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -434,40 +362,29 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Notification::LoopbackDone { data: f0 } => {
-                    let message = LoopbackDone {
-                        data: __AT_LoopbackDone_data.copy(f0),
-                    };
+                    let message = LoopbackDone { data: *f0 };
                     let repeated = LoopbackDoneEcho {};
-                    visitor.notification(message, &repeated)
+                    __p::encode(message, &repeated, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     impl __p::Notifications for Notification {
         const DESCRIPTION: __p::Messages = __DESCRIPTION;
-        fn refusal(tag: __p::u64) -> __p::Written {
-            __p::refusal::<__p::u64, __LEN>("Notification", tag)
-        }
     }
     impl __p::From<(LoopbackDone, LoopbackDoneEcho)> for Notification {
         #[inline]
@@ -512,16 +429,5 @@ const _: () = {
     impl __p::Answer<Notification> for LoopbackDone {
         type This = Self;
         type Echo = LoopbackDoneEcho;
-    }
-    impl LoopbackDoneEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "LoopbackDone",
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                },
-            )
-        }
     }
 };

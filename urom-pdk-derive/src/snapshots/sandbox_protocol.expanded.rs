@@ -22,7 +22,8 @@ pub struct MapParams {
     pub exported_memh_buffer: u64,
 }
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
+    /// Bit of [`field_mask`](Self::field_mask): the address counts
+    /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
     /// Bit of [`field_mask`](Self::field_mask): the length counts.
     pub const FIELD_LENGTH: u64 = 2;
@@ -32,7 +33,8 @@ impl MapParams {
     pub const FIELD_EXPORTED: u64 = 0x20;
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte `address`.
+    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
+    /// `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams {
@@ -43,11 +45,13 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
-    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a
+    /// plugin that opens windows.
     pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
-    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
-    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
-    /// the bytes for a handle of UCX's, which crashes its worker.
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes:
+    /// [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is the answer then. Ask before you send one with
+    /// [`exported`](Self::exported): another plugin, such as DOCA's sample, takes the bytes for a
+    /// handle of UCX's, which crashes its worker.
     ///
     /// To such a plugin this is memory of no length, which UCX registers or refuses.
     ///
@@ -65,8 +69,8 @@ impl MapParams {
     pub fn asks_for_windows(&self) -> bool {
         *self == MapParams::asking_for_windows()
     }
-    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
-    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
+    /// The host's own memory, whose exported handle goes with the command; later commands call its
+    /// first byte `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -78,15 +82,15 @@ impl MapParams {
 /// What a host can ask of the sandbox plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-    /// host that made it only.
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
+    /// and is of use to the host that made it only.
     MemMap {
         /// Any value; the answer repeats it.
         context: u64,
         /// Which memory.
         map_params: MapParams,
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-        /// what `ucx::Memory::window` makes.
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates.
+        /// The Rust plugin takes what `ucx::Memory::window` makes.
         exported_memh: &'a [u8],
     },
     /// Sends `data` to worker `dest` of the domain.
@@ -95,8 +99,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-        /// registered bytes.
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
+        /// of sends may share registered bytes.
         data: Data<'a>,
         /// The tag to send with.
         tag: u64,
@@ -113,21 +117,21 @@ pub enum Command<'a> {
         tag: u64,
         /// Which bits of the tag must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-        /// (unless set) receives into the answer.
+        /// Which registered memory to receive into, where no other command may have these bytes
+        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
         memh_id: u64,
     },
 }
-/** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+/** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
     /// Which memory.
     pub map_params: MapParams,
-    /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
- what `ucx::Memory::window` makes.*/
+    /** The exported handle of the host's memory; empty for memory that the plugin allocates.
+ The Rust plugin takes what `ucx::Memory::window` makes.*/
     pub exported_memh: &'a [u8],
 }
 /// Sends `data` to worker `dest` of the domain.
@@ -137,8 +141,8 @@ pub struct TagSend<'a> {
     pub context: u64,
     /// The receiver's id in the domain.
     pub dest: u64,
-    /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
- registered bytes.*/
+    /** Travels with the command, or lies in registered memory; nothing unless set. Any number
+ of sends may share registered bytes.*/
     pub data: Data<'a>,
     /// The tag to send with.
     pub tag: u64,
@@ -156,8 +160,8 @@ pub struct TagRecv {
     pub tag: u64,
     /// Which bits of the tag must match.
     pub tag_mask: u64,
-    /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
- (unless set) receives into the answer.*/
+    /** Which registered memory to receive into, where no other command may have these bytes
+ (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
@@ -172,15 +176,11 @@ pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin.
-    ///
-    /// # Errors
-    /// The worker does not start then.
+    /// Makes the handler, when a worker opens the plugin. After an error the worker
+    /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so.
-    ///
-    /// # Errors
-    /// The worker reports the failure and has no address of this plugin then.
+    /// The plugin's own network address; it has none unless it says so. The worker
+    /// reports an error, and has no address of this plugin then.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -197,8 +197,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+    /** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
@@ -310,7 +310,7 @@ const _: () = {
         variants: &[
             __p::Variant {
                 name: "MemMap",
-                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only.",
+                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker,\n and is of use to the host that made it only.",
                 tag: 0,
                 reply: __p::Some("MemMapped"),
                 fields: &__p::placed(
@@ -321,7 +321,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "exported_memh",
-                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes.",
+                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates.\n The Rust plugin takes what `ucx::Memory::window` makes.",
                         ty: __p::ty(<__p::Probe<u8>>::FOUND, "u8"),
                         count: __p::PayloadCount::Word("exported_memh_len"),
                         address: __p::Some("map_params.exported_memh_buffer"),
@@ -351,7 +351,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
+                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number\n of sends may share registered bytes.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -375,7 +375,7 @@ const _: () = {
                         " How many bytes fit.",
                         " The tag to match.",
                         " Which bits of the tag must match.",
-                        " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
+                        " Which registered memory to receive into, where no other command may have these bytes\n (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
                     ],
                 ),
                 ..__p::Variant::NONE
@@ -385,60 +385,18 @@ const _: () = {
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     const _: () = __p::assert_element::<u8>("u8");
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_MemMap < 'a > (input : & mut
-        __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
-        __a::value(input, __AT_MemMap_context, const { & __FIELDS_MemMap[0].ty }) ?; let
-        mut f1 = __a::value(input, __AT_MemMap_map_params, const { & __FIELDS_MemMap[1]
-        .ty }) ?; let f2 = __a::borrowed:: < & 'a[u8] > (input, __p::Some(true),
-        __a::Length:: < __p::u64 > ::Free) ?; f1.exported_memh_buffer =
-        __p::address_word("MemMap", "exported_memh", & f2) ?; __p::Ok(MemMap { context :
-        f0, map_params : f1, exported_memh : f2 }) } fn __arbitrary_TagSend < 'a > (input
-        : & mut __a::Unstructured < 'a >) -> __a::Made < TagSend < 'a > > { let mut f0 =
-        __a::value(input, __AT_TagSend_context, const { & __FIELDS_TagSend[0].ty }) ?;
-        let mut f1 = __a::value(input, __AT_TagSend_dest, const { & __FIELDS_TagSend[1]
-        .ty }) ?; let mut f3 = __a::value(input, __AT_TagSend_tag, const { &
-        __FIELDS_TagSend[4].ty }) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 >
-        ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
-        __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagRecv > { let mut f0 = __a::value(input, __AT_TagRecv_context, const { &
-        __FIELDS_TagRecv[0].ty }) ?; let mut f1 = __a::value(input, __AT_TagRecv_buffer,
-        const { & __FIELDS_TagRecv[1].ty }) ?; let mut f2 = __a::value(input,
-        __AT_TagRecv_count, const { & __FIELDS_TagRecv[2].ty }) ?; let mut f3 =
-        __a::value(input, __AT_TagRecv_tag, const { & __FIELDS_TagRecv[3].ty }) ?; let
-        mut f4 = __a::value(input, __AT_TagRecv_tag_mask, const { & __FIELDS_TagRecv[4]
-        .ty }) ?; let mut f5 = __a::value(input, __AT_TagRecv_memh_id, const { &
-        __FIELDS_TagRecv[5].ty }) ?; __p::Ok(TagRecv { context : f0, buffer : f1, count :
-        f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a >
-        for Command < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
-        __a::Result < Self > { __a::one_of(input, 3usize, | input, chosen | match chosen
-        { 0usize => __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize
-        => __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
-        __a::command(input, __arbitrary_TagRecv).map(__p::From::from), }) } } impl < 'a >
-        __a::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input : & mut
-        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::command(input,
-        __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for TagSend < 'a > { fn
-        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_TagSend) } } impl < 'a > __a::Arbitrary < 'a >
-        for TagRecv { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result
-        < Self > { __a::command(input, __arbitrary_TagRecv) } }
-    }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
     const __COMMANDS: &__p::Messages = &__DESCRIPTION;
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
-    const _: () = {
-        let _ = (Command::decode, Command::encode);
-    };
+    const _: () = __p::used((Command::decode, Command::encode));
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -448,41 +406,30 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::MemMap { context: f0, map_params: f1, exported_memh: f2 } => {
                     let message = MemMap {
-                        context: __AT_MemMap_context.copy(f0),
+                        context: *f0,
                         map_params: __AT_MemMap_map_params.copy(f1),
                         exported_memh: __p::Clone::clone(f2),
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
                 Command::TagSend { context: f0, dest: f1, data: f2, tag: f3 } => {
                     let message = TagSend {
-                        context: __AT_TagSend_context.copy(f0),
-                        dest: __AT_TagSend_dest.copy(f1),
+                        context: *f0,
+                        dest: *f1,
                         data: __p::Clone::clone(f2),
-                        tag: __AT_TagSend_tag.copy(f3),
+                        tag: *f3,
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
                 Command::TagRecv {
                     context: f0,
@@ -493,16 +440,21 @@ const _: () = {
                     memh_id: f5,
                 } => {
                     let message = TagRecv {
-                        context: __AT_TagRecv_context.copy(f0),
-                        buffer: __AT_TagRecv_buffer.copy(f1),
-                        count: __AT_TagRecv_count.copy(f2),
-                        tag: __AT_TagRecv_tag.copy(f3),
-                        tag_mask: __AT_TagRecv_tag_mask.copy(f4),
-                        memh_id: __AT_TagRecv_memh_id.copy(f5),
+                        context: *f0,
+                        buffer: *f1,
+                        count: *f2,
+                        tag: *f3,
+                        tag_mask: *f4,
+                        memh_id: *f5,
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
@@ -517,10 +469,7 @@ const _: () = {
         }
     }
     impl<'a> MemMap<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("MemMap", bytes)?;
@@ -548,7 +497,6 @@ const _: () = {
     impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
         type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
-        type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
@@ -581,7 +529,7 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
             __Echo_MemMap {
-                context: __AT_MemMap_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
@@ -598,10 +546,7 @@ const _: () = {
         }
     }
     impl<'a> TagSend<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("TagSend", bytes)?;
@@ -628,7 +573,6 @@ const _: () = {
     impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
         type Reply = <TagSent as __p::Answer<__Notifications>>::This;
-        type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.data).len()])
@@ -656,7 +600,7 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
             __Echo_TagSend {
-                context: __AT_TagSend_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
@@ -675,10 +619,7 @@ const _: () = {
         }
     }
     impl TagRecv {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("TagRecv", bytes)?;
@@ -702,7 +643,6 @@ const _: () = {
     impl __p::Request for TagRecv {
         type Protocol = Protocol;
         type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
-        type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -722,13 +662,11 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
             __Echo_TagRecv {
-                context: __AT_TagRecv_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
     impl __p::Protocol for Protocol {
-        const NAME: &'static __p::str = "worker_sandbox";
-        const VERSION: __p::u64 = 1u64;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
             version: 1u64,
@@ -738,36 +676,6 @@ const _: () = {
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
-        }
-        fn refusal(command: &[__p::u8]) -> __p::Written {
-            match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => {
-                    __Echo_MemMap {
-                        context: __AT_MemMap_context
-                            .read_or(command, __AT_MemMap_context.zero()),
-                    }
-                        .refusal()
-                }
-                __p::Ok(1) => {
-                    __Echo_TagSend {
-                        context: __AT_TagSend_context
-                            .read_or(command, __AT_TagSend_context.zero()),
-                    }
-                        .refusal()
-                }
-                __p::Ok(2) => {
-                    __Echo_TagRecv {
-                        context: __AT_TagRecv_context
-                            .read_or(command, __AT_TagRecv_context.zero()),
-                    }
-                        .refusal()
-                }
-                found => {
-                    <Notification as __p::Notifications>::refusal(
-                        __p::Result::unwrap_or_default(found),
-                    )
-                }
-            }
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -839,8 +747,8 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+        /** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -893,34 +801,23 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
- what `ucx::Memory::window` makes.*/
+        /** The exported handle of the host's memory; empty for memory that the plugin allocates.
+ The Rust plugin takes what `ucx::Memory::window` makes.*/
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
             self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             MemMapTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
-        pub fn submit(
-            self,
-        ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
+        /// Submits the command; after an error nothing was sent.
+        pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -934,34 +831,23 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
- registered bytes.*/
+        /** Travels with the command, or lies in registered memory; nothing unless set. Any number
+ of sends may share registered bytes.*/
         pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
             self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagSendTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
-        pub fn submit(
-            self,
-        ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
+        /// Submits the command; after an error nothing was sent.
+        pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -980,34 +866,23 @@ const _: () = {
             self.0.command.buffer = buffer;
             self
         }
-        /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
- (unless set) receives into the answer.*/
+        /** Which registered memory to receive into, where no other command may have these bytes
+ (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
         pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.0.command.memh_id = memh_id;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagRecvTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
-        pub fn submit(
-            self,
-        ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
+        /// Submits the command; after an error nothing was sent.
+        pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -1018,7 +893,8 @@ const _: () = {
         }
     }
 };
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
+/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
+/// negative otherwise.
 #[derive(Debug, PartialEq)]
 pub enum Notification {
     /// The memory is registered. C's plugin sends the tag of the next one.
@@ -1039,11 +915,13 @@ pub enum Notification {
     TagReceived {
         /// The command's.
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+        /// The message, or how much of it is now in registered memory. Nothing when there was an
+        /// error.
         data: Received,
         /// The sender's tag; 0 when there was an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+        /// was dropped.
         status: i8,
     },
 }
@@ -1072,11 +950,13 @@ pub struct TagSentEcho {
 /// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+    /** The message, or how much of it is now in registered memory. Nothing when there was an
+ error.*/
     pub data: Received,
     /// The sender's tag; 0 when there was an error.
     pub sender_tag: u64,
-    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+    /** How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+ was dropped.*/
     pub status: i8,
 }
 #[doc(hidden)]
@@ -1133,7 +1013,7 @@ const _: () = {
     const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
-        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
+        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,\n negative otherwise.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
         union_at: __UNION,
@@ -1174,13 +1054,13 @@ const _: () = {
                         "",
                         "",
                         " The sender's tag; 0 when there was an error.",
-                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
+                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and\n was dropped.",
                     ],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
+                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an\n error.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -1193,52 +1073,12 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Made < (MemMapped, MemMappedEcho) > {
-        let mut f0 = __a::value(input, __AT_MemMapped_context, const { &
-        __FIELDS_MemMapped[0].ty }) ?; let mut f1 = __a::value(input,
-        __AT_MemMapped_memh_id, const { & __FIELDS_MemMapped[1].ty }) ?;
-        __p::Ok((MemMapped { memh_id : f1 }, MemMappedEcho { context : f0 })) } fn
-        __arbitrary_TagSent < 'arbitrary > (input : & mut __a::Unstructured < 'arbitrary
-        >) -> __a::Made < (TagSent, TagSentEcho) > { let mut f0 = __a::value(input,
-        __AT_TagSent_context, const { & __FIELDS_TagSent[0].ty }) ?; let mut f1 =
-        __a::value(input, __AT_TagSent_status, const { & __FIELDS_TagSent[1].ty }) ?;
-        __p::Ok((TagSent { status : f1 }, TagSentEcho { context : f0 })) } fn
-        __arbitrary_TagReceived < 'arbitrary > (input : & mut __a::Unstructured <
-        'arbitrary >) -> __a::Made < (TagReceived, TagReceivedEcho) > { let mut f0 =
-        __a::value(input, __AT_TagReceived_context, const { & __FIELDS_TagReceived[0].ty
-        }) ?; let mut f2 = __a::value(input, __AT_TagReceived_sender_tag, const { &
-        __FIELDS_TagReceived[3].ty }) ?; let mut f3 = __a::value(input,
-        __AT_TagReceived_status, const { & __FIELDS_TagReceived[4].ty }) ?; let f1 =
-        __a::received(input, __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived {
-        data : f1, sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
-        __a::notification(input, __arbitrary_MemMapped).map(__p::From::from), 1usize =>
-        __a::notification(input, __arbitrary_TagSent).map(__p::From::from), _ =>
-        __a::notification(input, __arbitrary_TagReceived).map(__p::From::from), }) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for MemMapped { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_MemMapped).map(| (made, _) | made) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagSent { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_TagSent).map(| (made, _) | made) } } impl
-        < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagReceived { fn arbitrary(input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::notification(input, __arbitrary_TagReceived).map(| (made, _) | made) } }
-    }
-    const _: () = {
-        let _ = (Notification::decode, Notification::encode);
-    };
+    const _: () = __p::used((Notification::decode, Notification::encode));
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -1248,42 +1088,23 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Notification::MemMapped { context: f0, memh_id: f1 } => {
-                    let message = MemMapped {
-                        memh_id: __AT_MemMapped_memh_id.copy(f1),
-                    };
-                    let repeated = MemMappedEcho {
-                        context: __AT_MemMapped_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let message = MemMapped { memh_id: *f1 };
+                    let repeated = MemMappedEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
                 Notification::TagSent { context: f0, status: f1 } => {
-                    let message = TagSent {
-                        status: __AT_TagSent_status.copy(f1),
-                    };
-                    let repeated = TagSentEcho {
-                        context: __AT_TagSent_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let message = TagSent { status: *f1 };
+                    let repeated = TagSentEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
                 Notification::TagReceived {
                     context: f0,
@@ -1293,22 +1114,22 @@ const _: () = {
                 } => {
                     let message = TagReceived {
                         data: __p::Clone::clone(f1),
-                        sender_tag: __AT_TagReceived_sender_tag.copy(f2),
-                        status: __AT_TagReceived_status.copy(f3),
+                        sender_tag: *f2,
+                        status: *f3,
                     };
-                    let repeated = TagReceivedEcho {
-                        context: __AT_TagReceived_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let repeated = TagReceivedEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     impl __p::Notifications for Notification {
         const DESCRIPTION: __p::Messages = __DESCRIPTION;
-        fn refusal(tag: __p::u64) -> __p::Written {
-            __p::refusal::<__p::u64, __LEN>("Notification", tag)
-        }
     }
     impl __p::From<(MemMapped, MemMappedEcho)> for Notification {
         #[inline]
@@ -1351,18 +1172,6 @@ const _: () = {
         type This = Self;
         type Echo = MemMappedEcho;
     }
-    impl MemMappedEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "MemMapped",
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_MemMapped_context.write(fixed, &self.context);
-                },
-            )
-        }
-    }
     impl __p::From<(TagSent, TagSentEcho)> for Notification {
         #[inline]
         fn from((message, echo): (TagSent, TagSentEcho)) -> Notification {
@@ -1404,18 +1213,6 @@ const _: () = {
         type This = Self;
         type Echo = TagSentEcho;
     }
-    impl TagSentEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "TagSent",
-                |fixed| {
-                    __TAG.write(fixed, &1);
-                    __AT_TagSent_context.write(fixed, &self.context);
-                },
-            )
-        }
-    }
     impl __p::From<(TagReceived, TagReceivedEcho)> for Notification {
         #[inline]
         fn from((message, echo): (TagReceived, TagReceivedEcho)) -> Notification {
@@ -1428,10 +1225,7 @@ const _: () = {
         }
     }
     impl TagReceived {
-        /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
-        ///
-        /// # Errors
-        /// `NoMemory` when the C heap has no room.
+        /// Memory for `len` elements of `data`, zeroed: the notification's own, so that nothing is copied. `NoMemory` when the C heap is full.
         #[inline]
         pub fn payload(
             len: __p::usize,
@@ -1502,17 +1296,5 @@ const _: () = {
     impl __p::Answer<Notification> for TagReceived {
         type This = Self;
         type Echo = TagReceivedEcho;
-    }
-    impl TagReceivedEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "TagReceived",
-                |fixed| {
-                    __TAG.write(fixed, &2);
-                    __AT_TagReceived_context.write(fixed, &self.context);
-                },
-            )
-        }
     }
 };
