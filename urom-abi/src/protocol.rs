@@ -208,10 +208,6 @@ pub trait HostSide: Sized + 'static {
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
 }
 
-/// A command `C` in flight, as a future of its answer; or why it was not submitted.
-pub type Submitted<H, C> =
-    Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
-
 /// A command that is ready to be submitted: what every generated `*Task` holds.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -235,7 +231,7 @@ impl<'task, H: HostSide, C> Task<'task, H, C> {
 }
 
 impl<H: HostSide, C: Request> Task<'_, H, C> {
-    pub fn submit(self) -> Submitted<H, C> {
+    pub fn submit(self) -> Result<H::Completion<C::Reply>, H::Error> {
         H::submit(self.plugin, self.worker, &self.command, self.deadline)
     }
 

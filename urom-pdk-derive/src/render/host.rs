@@ -185,6 +185,7 @@ impl Commands<'_> {
         });
         // Through the command, so that an answer that is no notification is one error.
         let command = self.render.message_type(variant, &task_lifetime());
+        let answer = quote!(<#command as __p::Request>::Reply);
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
@@ -199,7 +200,7 @@ impl Commands<'_> {
                 }
 
                 /// Submits the command; after an error nothing was sent.
-                #vis fn submit(self) -> __p::Submitted<AnyHost, #command> {
+                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
                     self.0.submit()
                 }
 

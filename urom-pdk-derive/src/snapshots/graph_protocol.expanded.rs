@@ -268,7 +268,12 @@ const _: () = {
             LoopbackTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, Loopback> {
+        pub fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<Loopback as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// The same with a `callback`, called inside a progress call unless this fails.

@@ -273,7 +273,12 @@ const _: () = {
             WaitTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        fn submit(self) -> __p::Submitted<AnyHost, Wait> {
+        fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<Wait as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// The same with a `callback`, called inside a progress call unless this fails.

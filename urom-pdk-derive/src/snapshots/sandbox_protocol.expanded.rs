@@ -813,7 +813,12 @@ const _: () = {
             MemMapTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
+        pub fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<MemMap<'task> as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -843,7 +848,12 @@ const _: () = {
             TagSendTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
+        pub fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<TagSend<'task> as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -878,7 +888,12 @@ const _: () = {
             TagRecvTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
+        pub fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<TagRecv as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
