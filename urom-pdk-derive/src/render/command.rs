@@ -145,7 +145,7 @@ impl Commands<'_> {
 
     /// An associated type of an answer. On the answer's span, so that one that is no notification
     /// is underlined itself, and once.
-    fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
+    pub(super) fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let name = Ident::new(name, reply.span());
         quote_spanned!(reply.span()=> <#reply as __p::Answer<__Notifications>>::#name)
     }

@@ -7,7 +7,7 @@ use syn::{Lifetime, Path};
 
 use super::Commands;
 use crate::model::{Field, Form, Role, Variant};
-use crate::names;
+use crate::{names, tokens};
 
 impl Commands<'_> {
     /// The types `Client` and `*Task`, and their impls.
@@ -183,11 +183,15 @@ impl Commands<'_> {
                 }
             }
         });
-        // Through the command, so that an answer that is no notification is one error.
-        let command = self.render.message_type(variant, &task_lifetime());
-        let answer = quote!(<#command as __p::Request>::Reply);
+        // On the answer's span, so that one that is no notification is one error.
+        let answer = self.of_answer(reply, "This");
+        let submitted = tokens::at(
+            quote!(__p::Result<AnyHost::Completion<#answer>, AnyHost::Error>),
+            reply.span(),
+        );
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
+        let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
         quote! {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
@@ -200,8 +204,8 @@ impl Commands<'_> {
                 }
 
                 /// Submits the command; after an error nothing was sent.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
-                    self.0.submit()
+                #vis fn submit(self) -> #submitted {
+                    #submit
                 }
 
                 /// The same with a `callback`, called inside a progress call unless this fails.

@@ -276,10 +276,10 @@ const _: () = {
         fn submit(
             self,
         ) -> __p::Result<
-            AnyHost::Completion<<Wait as __p::Request>::Reply>,
+            AnyHost::Completion<<Done as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
-            self.0.submit()
+            __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
         /// The handle cancels the task, and may be dropped.

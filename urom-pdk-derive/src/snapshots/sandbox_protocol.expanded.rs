@@ -816,10 +816,10 @@ const _: () = {
         pub fn submit(
             self,
         ) -> __p::Result<
-            AnyHost::Completion<<MemMap<'task> as __p::Request>::Reply>,
+            AnyHost::Completion<<MemMapped as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
-            self.0.submit()
+            __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
         /// The handle cancels the task, and may be dropped.
@@ -851,10 +851,10 @@ const _: () = {
         pub fn submit(
             self,
         ) -> __p::Result<
-            AnyHost::Completion<<TagSend<'task> as __p::Request>::Reply>,
+            AnyHost::Completion<<TagSent as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
-            self.0.submit()
+            __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
         /// The handle cancels the task, and may be dropped.
@@ -891,10 +891,10 @@ const _: () = {
         pub fn submit(
             self,
         ) -> __p::Result<
-            AnyHost::Completion<<TagRecv as __p::Request>::Reply>,
+            AnyHost::Completion<<TagReceived as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
-            self.0.submit()
+            __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
         /// The handle cancels the task, and may be dropped.
