@@ -7,7 +7,7 @@ use syn::{Lifetime, Path};
 
 use super::Commands;
 use crate::model::{Field, Form, Role, Variant};
-use crate::{names, tokens};
+use crate::names;
 
 impl Commands<'_> {
     /// The types `Client` and `*Task`, and their impls.
@@ -185,10 +185,9 @@ impl Commands<'_> {
         });
         // On the answer's span, so that one that is no notification is one error.
         let answer = self.of_answer(reply, "This");
-        let submitted = tokens::at(
-            quote!(__p::Result<AnyHost::Completion<#answer>, AnyHost::Error>),
-            reply.span(),
-        );
+        let submitted = quote_spanned! {reply.span()=>
+            __p::Result<AnyHost::Completion<#answer>, AnyHost::Error>
+        };
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
