@@ -11,14 +11,14 @@ use std::time::Duration;
 use crate::describe;
 use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
-use crate::wire::{DecodeError, EncodeError};
+use crate::wire::{self, DecodeError, EncodeError};
 
 /// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
 pub trait Protocol: Sized + 'static {
     /// The plugin's name: its file's name without `.so`. At most 47 bytes.
-    const NAME: &'static str;
+    const NAME: &'static str = Self::DESCRIPTION.name;
     /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
-    const VERSION: u64;
+    const VERSION: u64 = Self::DESCRIPTION.version;
     /// The size in bytes of every command without its inline payloads.
     const COMMAND_LEN: usize = Self::DESCRIPTION.commands.len;
     /// The size in bytes of every notification without its inline payloads.
@@ -40,7 +40,9 @@ pub trait Protocol: Sized + 'static {
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.
-    fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError>;
+    fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError> {
+        wire::refusal(Self::DESCRIPTION, command)
+    }
 }
 
 /// One command: a variant of the `#[urom_command]` enum as a structure of its own.

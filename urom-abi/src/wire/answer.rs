@@ -1,7 +1,7 @@
 //! What a command enum needs to know of its answers: `#[urom_notification]` implements it.
 
-use super::{EncodeError, Name, Tag, Word, field, notification};
-use crate::describe::Messages;
+use super::EncodeError;
+use crate::describe::{Field, FieldKind, Messages, Misfit, Protocol, Variant};
 use crate::descriptor::NotificationDesc;
 use crate::protocol::Reply;
 
@@ -14,10 +14,6 @@ use crate::protocol::Reply;
 pub trait Notifications {
     /// All of them, for programs to read.
     const DESCRIPTION: Messages;
-
-    /// The answer to a command that no variant is known to answer: zeros behind the tag, which is 0
-    /// when it does not fit.
-    fn refusal(tag: u64) -> Result<NotificationDesc, EncodeError>;
 }
 
 /// What a command names as its answer: a variant of the enum of notifications `Of`. It is
@@ -37,12 +33,49 @@ pub trait Answer<Of> {
     type Echo: Copy + 'static;
 }
 
-/// A notification of `LEN` bytes of which all but the tag are zero; the tag too when it does not
-/// fit.
-pub fn refusal<T: Tag + Word, const LEN: usize>(
-    message: Name,
-    tag: u64,
+/// The notification for a command that ends without one of its own; see
+/// [`Protocol::refusal`](crate::protocol::Protocol::refusal).
+pub fn refusal(
+    protocol: &'static Protocol,
+    command: &[u8],
 ) -> Result<NotificationDesc, EncodeError> {
-    let tag = T::from_u64(tag).unwrap_or_else(T::zeroed);
-    notification::<LEN>(message, |fixed| field::<T, 0, LEN>().write(fixed, &tag))
+    let Protocol { commands, notifications, .. } = protocol;
+    let asked = commands.find(command);
+    let answers = |asked: &Variant| {
+        notifications.variants.iter().find(|variant| asked.reply == Some(variant.name))
+    };
+    let reply = asked.and_then(answers);
+    let message = reply.map_or(notifications.name, |reply| reply.name);
+    let desc = NotificationDesc::zeroed(notifications.len);
+    let mut desc = desc.map_err(|_| EncodeError::NoMemory { message })?;
+    let mut put = |at: usize, bytes: &[u8]| {
+        if let Some(place) = desc.payload_mut().get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    };
+    let mut tag = [0; 8];
+    match reply {
+        Some(reply) => tag = reply.tag.to_le_bytes(),
+        None => {
+            let found = command.get(..commands.tag.size()).unwrap_or_default();
+            tag[..found.len()].copy_from_slice(found);
+        }
+    }
+    let (tag, beyond) = tag.split_at(notifications.tag.size());
+    if beyond.iter().all(|byte| *byte == 0) {
+        put(0, tag);
+    }
+    let (Some(asked), Some(reply)) = (asked, reply) else { return Ok(desc) };
+    for to in echoed(notifications, reply) {
+        let from = echoed(commands, asked).find(|from| from.name == to.name);
+        let bytes = from.and_then(|from| command.get(from.offset..from.offset + from.ty.size()));
+        if let Some(bytes) = bytes.filter(|bytes| Misfit::find(&to.ty, bytes).is_none()) {
+            put(to.offset, bytes);
+        }
+    }
+    Ok(desc)
+}
+
+fn echoed(of: &Messages, variant: &'static Variant) -> impl Iterator<Item = &'static Field> {
+    of.header.iter().chain(variant.fields).filter(|field| field.kind == FieldKind::Echo)
 }

@@ -46,12 +46,6 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         (self.of_bytes)(bytes).ok_or_else(|| no_value(message, field, of, bytes))
     }
 
-    /// Reads the field from bytes that may end before it does or hold no value; gives `zero` then.
-    #[inline]
-    pub fn read_or(self, bytes: &[u8], zero: T) -> T {
-        bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or(zero)
-    }
-
     #[inline(always)]
     pub fn write(self, fixed: &mut [u8; LEN], value: &T) {
         fixed[AT..AT + size_of::<T>()].copy_from_slice((self.bytes_of)(value));
@@ -234,23 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_not_wholly_there_is_zero() {
-        assert_eq!(WORD.read_or(&[9, 9, 9, 9, 1, 0, 0, 0], 0), 1);
-        for len in 0..8 {
-            assert_eq!(WORD.read_or(&[9; 8][..len], 0), 0, "{len} bytes");
-        }
-    }
-
-    #[test]
     fn a_field_that_is_no_value_of_its_type_is_an_error_that_names_it() {
         const FLAGS: Field<[bool; 2], 1, 4, false> = any_field();
         const TYPE: Type = <[bool; 2]>::TYPE;
         assert_eq!(FLAGS.checked(&[9, 0, 1, 9], "M", "flags", &TYPE), Ok([false, true]));
         let error = FLAGS.checked(&[9, 0, 7, 9], "M", "flags", &TYPE).unwrap_err();
         assert_eq!(error.to_string(), "M: flags[1]: 7 is no `bool`: expected 0 or 1");
-        assert_eq!(FLAGS.read_or(&[9, 1, 7], [false; 2]), [false; 2]);
-        assert_eq!(FLAGS.read_or(&[9, 1, 1], [false; 2]), [true; 2]);
-        assert_eq!(FLAGS.read_or(&[9, 1], [false; 2]), [false; 2]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use {
     serve::{FILE as SERVE_FILE, serve},
     std::vec::Vec,
     value::{AnyBytes, NotAnyBytes, Value, Zero},
-    whole::{Decoded, Encode, Encoded, Length, Visit, Written, read},
+    whole::{Decoded, Encoded, Written, encode, encoded_len, read, used},
     word::{Count, Word},
     write::{
         address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,

@@ -3,53 +3,25 @@
 
 use super::{DecodeError, EncodeError};
 use crate::descriptor::NotificationDesc;
-use crate::protocol::{Reply, Request};
+use crate::protocol::Reply;
 
-/// What is done with a message whatever variant it is.
-pub trait Visit {
-    type Output;
-
-    fn command<C: Request>(self, command: &C) -> Self::Output;
-
-    fn notification<R: Reply>(self, notification: R, echo: &R::Echo) -> Self::Output;
+/// Writes a notification to the start of `out`.
+pub fn encode<R: Reply>(notification: R, echo: &R::Echo, out: &mut [u8]) -> Encoded {
+    let desc = notification.into_descriptor(echo)?;
+    let (bytes, room) = (desc.payload(), out.len());
+    let too_big = || EncodeError::TooBig { message: name::<R>(), need: bytes.len(), room };
+    out.get_mut(..bytes.len()).ok_or_else(too_big)?.copy_from_slice(bytes);
+    Ok(bytes.len())
 }
 
-/// Writes the message to the start of the bytes.
-#[derive(Debug)]
-pub struct Encode<'a>(pub &'a mut [u8]);
-
-impl Visit for Encode<'_> {
-    type Output = Encoded;
-
-    #[inline]
-    fn command<C: Request>(self, command: &C) -> Self::Output {
-        command.encode(self.0)
-    }
-
-    fn notification<R: Reply>(self, notification: R, echo: &R::Echo) -> Self::Output {
-        let desc = notification.into_descriptor(echo)?;
-        let (bytes, room) = (desc.payload(), self.0.len());
-        let too_big = || EncodeError::TooBig { message: name::<R>(), need: bytes.len(), room };
-        self.0.get_mut(..bytes.len()).ok_or_else(too_big)?.copy_from_slice(bytes);
-        Ok(bytes.len())
-    }
-}
-
-/// How many bytes the message has; `None` when it cannot be written.
-#[derive(Debug)]
-pub struct Length;
-
-impl Visit for Length {
-    type Output = Option<usize>;
-
-    #[inline]
-    fn command<C: Request>(self, command: &C) -> Self::Output {
-        command.encoded_len()
-    }
-
-    fn notification<R: Reply>(self, notification: R, echo: &R::Echo) -> Self::Output {
-        let desc: NotificationDesc = notification.into_descriptor(echo).ok()?;
-        Some(desc.payload().len())
+/// The length of a message, by the outcome of writing it to no bytes; `None` when it cannot be
+/// written.
+#[must_use]
+pub fn encoded_len(written: Encoded) -> Option<usize> {
+    match written {
+        Ok(len) => Some(len),
+        Err(EncodeError::TooBig { need, .. }) => (need < usize::MAX).then_some(need),
+        Err(_) => None,
     }
 }
 
@@ -64,6 +36,9 @@ fn name<T>() -> &'static str {
 pub fn read<R: Reply, M: From<(R, R::Echo)>>(bytes: &[u8]) -> Result<M, DecodeError> {
     R::read(bytes, None).map(M::from)
 }
+
+/// Keeps rustc from a warning about functions that a program does not call.
+pub const fn used<T: Copy>(_: T) {}
 
 pub type Decoded<T> = Result<T, DecodeError>;
 pub type Encoded = Result<usize, EncodeError>;

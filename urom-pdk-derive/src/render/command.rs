@@ -1,13 +1,13 @@
 //! Commands as requests, and the protocol they make.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
 use crate::model::{Field, Variant};
-use crate::{names, tokens};
+use crate::{names, tokens, validate};
 
 impl Commands<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of
@@ -63,14 +63,14 @@ impl Commands<'_> {
             let name = &variant.ident;
             quote!(#name::decode(#bytes).map(__p::From::from))
         });
-        self.render.enum_impl(&decode, |variant, visitor| {
+        self.render.enum_impl(&decode, |variant, out| {
             let name = &variant.ident;
             let members = variant.values().map(|field| {
                 let (ident, copy) = (&field.ident, self.render.copy(field, field.local()));
                 quote!(#ident: #copy)
             });
             let message = names::local("message");
-            quote!({ let #message = #name { #(#members),* }; #visitor.command(&#message) })
+            quote!({ let #message = #name { #(#members),* }; __p::Request::encode(&#message, #out) })
         })
     }
 
@@ -101,11 +101,7 @@ impl Commands<'_> {
         let (parameters, lifetime) =
             (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
-        let echo = self.echo(variant, reply, |field| {
-            let (ident, place) = (&field.ident, field.place());
-            quote!(#place.copy(&self.#ident))
-        });
-        let echo = self.render.body(echo);
+        let echo = self.render.body(self.echo(variant, reply));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose
         // signature depends on it.
         let receiver = quote!(&self);
@@ -155,17 +151,17 @@ impl Commands<'_> {
     }
 
     /// The fields that the answer repeats. What the command or its answer lacks, rustc names.
-    fn echo(
-        &self,
-        variant: &Variant,
-        reply: &Path,
-        value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
+    fn echo(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let mut echo = variant.constant("Echo");
         echo.set_span(reply.span());
         let members = variant.echoed().map(|field| {
+            let (ident, place) = (&field.ident, field.place());
+            let value = match validate::is_number(&field.ty) {
+                true => quote!(self.#ident),
+                false => quote!(#place.copy(&self.#ident)),
+            };
             // On the field's span, so that one that the answer has otherwise is underlined itself.
-            let (ident, value) = (&field.ident, tokens::at(value(field), field.ident.span()));
+            let value = tokens::at(value, ident.span());
             quote!(#ident: #value)
         });
         let members = quote!(#(#members),*);
@@ -175,12 +171,8 @@ impl Commands<'_> {
     fn protocol_impl(&self) -> TokenStream {
         let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = self.notifications();
-        let command = names::local("command");
-        let refusal = self.render.body(self.refusal());
         quote! {
             impl __p::Protocol for Protocol {
-                const NAME: &'static __p::str = #name;
-                const VERSION: __p::u64 = #version;
                 const DESCRIPTION: &'static __p::Description = &__p::Description {
                     name: #name,
                     version: #version,
@@ -193,10 +185,6 @@ impl Commands<'_> {
                 fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
                     Client { plugin }
                 }
-
-                fn refusal(#command: &[__p::u8]) -> __p::Written {
-                    #refusal
-                }
             }
         }
     }
@@ -205,27 +193,5 @@ impl Commands<'_> {
     fn notifications(&self) -> TokenStream {
         let notification = &self.plugin.notification;
         tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
-    }
-
-    fn refusal(&self) -> TokenStream {
-        let notification = self.notifications();
-        let [command, found] = ["command", "found"].map(names::local);
-        let name = names::text(&self.render.model.ident);
-        let tag = self.render.tag_type();
-        let arms = self.pairs().map(|(variant, reply)| {
-            let tag = Literal::u64_unsuffixed(variant.tag);
-            let echo = self.echo(variant, reply, |field| {
-                let (place, zero) = (field.place(), self.render.zero(field));
-                quote!(#place.read_or(#command, #zero))
-            });
-            let pattern = quote!(__p::Ok(#tag));
-            quote_spanned!(reply.span()=> #pattern => #echo.refusal())
-        });
-        quote! {
-            match __p::tag::<#tag, __LEN>(#name, #command) {
-                #(#arms,)*
-                #found => #notification::refusal(__p::Result::unwrap_or_default(#found)),
-            }
-        }
     }
 }

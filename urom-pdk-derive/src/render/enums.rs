@@ -7,7 +7,7 @@ use syn::{Lifetime, Type};
 
 use super::Render;
 use crate::model::{Field, Role, Variant};
-use crate::{names, tokens};
+use crate::{names, tokens, validate};
 
 impl Render<'_> {
     pub(super) fn enum_type(&self) -> TokenStream {
@@ -122,6 +122,7 @@ impl Render<'_> {
     pub(super) fn copy(&self, field: &Field, value: impl ToTokens) -> TokenStream {
         let (place, ty) = (field.place(), &field.ty);
         match field.role {
+            Role::Plain if validate::is_number(ty) => quote!(*#value),
             Role::Plain => quote!(#place.copy(#value)),
             // On the type's span, so that one that has no `Clone` is one error.
             Role::Codec(_) => {
@@ -132,32 +133,28 @@ impl Render<'_> {
         }
     }
 
-    /// The enum's inherent constants and functions. `visit` makes a call of the visitor with the
-    /// variant's structure, for which each field's local is a reference to its value.
+    /// The enum's inherent constants and functions. `write` makes an expression that writes the
+    /// variant's structure; each field's local is a reference to its value.
     pub(super) fn enum_impl(
         &self,
         decode: &TokenStream,
-        visit: impl Fn(&Variant, &Ident) -> TokenStream,
+        write: impl Fn(&Variant, &Ident) -> TokenStream,
     ) -> TokenStream {
         let (vis, this, ident) = (&self.model.vis, self.enum_type(), &self.model.ident);
         let generics = &self.model.generics;
         let lifetime = &self.model.lifetime;
-        let [bytes, out, visitor] = ["bytes", "out", "visitor"].map(names::local);
+        let [bytes, out] = ["bytes", "out"].map(names::local);
         let arms = self.model.variants.iter().map(|variant| {
             let (name, idents) = (&variant.ident, variant.values().map(|field| &field.ident));
-            let (locals, call) = (variant.values().map(Field::local), visit(variant, &visitor));
+            let (locals, call) = (variant.values().map(Field::local), write(variant, &out));
             quote!(#ident::#name { #(#idents: #locals),* } => #call,)
         });
         let decode = self.body(decode.clone());
-        let visit = self.body(quote!(match self { #(#arms)* }));
-        let encode = self.body(quote!(self.__visit(__p::Encode(#out))));
-        let encoded_len = self.body(quote!(self.__visit(__p::Length)));
+        let encode = self.body(quote!(match self { #(#arms)* }));
+        let encoded_len = self.body(quote!(__p::encoded_len(self.encode(&mut []))));
         // A use of all variants and fields, because not every program uses all of a protocol.
-        let used = (!self.inert).then(|| {
-            quote!(const _: () = {
-                let _ = (#ident::decode, #ident::encode);
-            };)
-        });
+        let used = (!self.inert)
+            .then(|| quote!(const _: () = __p::used((#ident::decode, #ident::encode));));
         quote! {
             #used
 
@@ -172,9 +169,8 @@ impl Render<'_> {
                     #decode
                 }
 
-                /// Writes the message to the start of `out` and returns its length. `TooBig` when
-                /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-                /// written then.
+                /// Writes the message to the start of `out` and returns its length. After an error
+                /// nothing is written.
                 #[inline]
                 #vis fn encode(&self, #out: &mut [__p::u8]) -> __p::Result<__p::usize, __p::EncodeError> {
                     #encode
@@ -184,10 +180,6 @@ impl Render<'_> {
                 #[inline]
                 #vis fn encoded_len(&self) -> __p::Option<__p::usize> {
                     #encoded_len
-                }
-
-                fn __visit<__V: __p::Visit>(&self, #visitor: __V) -> __V::Output {
-                    #visit
                 }
             }
         }

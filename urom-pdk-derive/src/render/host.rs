@@ -183,10 +183,14 @@ impl Commands<'_> {
                 }
             }
         });
-        // As everywhere, so that an answer that is no notification is one error.
+        // On the answer's span, so that one that is no notification is one error.
         let answer = self.of_answer(reply, "This");
+        let submitted = quote_spanned! {reply.span()=>
+            __p::Result<AnyHost::Completion<#answer>, AnyHost::Error>
+        };
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
+        let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
         quote! {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
@@ -198,15 +202,13 @@ impl Commands<'_> {
                     #task(self.0.deadline(limit))
                 }
 
-                /// Submits the command, and returns a future of the notification. After an error
-                /// nothing was sent.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
-                    __p::Task::submit(self.0)
+                /// Submits the command; after an error nothing was sent.
+                #vis fn submit(self) -> #submitted {
+                    #submit
                 }
 
-                /// Submits the command; `callback` gets the notification inside a progress call.
-                /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-                /// and `callback` is not called.
+                /// The same with a `callback`, called inside a progress call unless this fails.
+                /// The handle cancels the task, and may be dropped.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

@@ -22,6 +22,10 @@ use quote::quote;
 use crate::model::{Kind, Messages, Plugin, Variant};
 pub(crate) use export::export;
 
+/// Whether there are arbitrary messages. The snapshots are without them, whatever features other
+/// crates of a workspace ask for.
+const ARBITRARY: bool = cfg!(all(feature = "test-util", not(test)));
+
 pub(crate) struct Render<'a> {
     pub(crate) model: &'a Messages,
     /// Whether to give signatures only, because the definition has an error: see `fallback`.
@@ -51,8 +55,8 @@ impl Render<'_> {
         let functions = if self.inert {
             TokenStream::new()
         } else {
-            let (expressions, codecs, arbitrary) =
-                (self.expressions(), self.codecs(), self.arbitrary());
+            let (expressions, codecs) = (self.expressions(), self.codecs());
+            let arbitrary = ARBITRARY.then(|| self.arbitrary());
             quote!(#expressions #codecs #arbitrary)
         };
         let (description, limits) = (self.description(), self.limits());

@@ -4,7 +4,6 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::Render;
-use super::write::write_tag;
 use crate::model::{Field, Variant};
 use crate::names;
 
@@ -15,7 +14,7 @@ impl Render<'_> {
             let name = &variant.ident;
             quote!(__p::read::<#name, #this>(#bytes))
         });
-        let enum_impl = self.enum_impl(&decode, |variant, visitor| {
+        let enum_impl = self.enum_impl(&decode, |variant, out| {
             let (name, echo) = (&variant.ident, names::echo(&variant.ident));
             let member = |field: &Field| {
                 let (ident, copy) = (&field.ident, self.copy(field, field.local()));
@@ -26,28 +25,19 @@ impl Render<'_> {
             quote! {{
                 let #message = #name { #(#own),* };
                 let #repeated = #echo { #(#echoed),* };
-                #visitor.notification(#message, &#repeated)
+                __p::encode(#message, &#repeated, #out)
             }}
         });
-        let for_commands = self.for_commands();
         let replies = self.model.variants.iter().map(|variant| self.reply(variant));
-        quote!(#enum_impl #for_commands #(#replies)*)
-    }
-
-    /// What the command enum needs, also to answer a command that no variant is known to answer.
-    fn for_commands(&self) -> TokenStream {
-        let (generics, this) = (&self.model.generics, self.enum_type());
-        let text = names::text(&self.model.ident);
-        let (tag_type, tag) = (self.tag_type(), names::local("tag"));
-        let body = self.body(quote!(__p::refusal::<#tag_type, __LEN>(#text, #tag)));
+        let generics = &self.model.generics;
         quote! {
+            #enum_impl
+
             impl #generics __p::Notifications for #this {
                 const DESCRIPTION: __p::Messages = __DESCRIPTION;
-
-                fn refusal(#tag: __p::u64) -> __p::Written {
-                    #body
-                }
             }
+
+            #(#replies)*
         }
     }
 
@@ -76,8 +66,8 @@ impl Render<'_> {
     }
 
     fn reply(&self, variant: &Variant) -> TokenStream {
-        let (vis, name, this) = (&self.model.vis, &variant.ident, self.enum_type());
-        let (text, echo_name) = (names::text(name), names::echo(name));
+        let (name, this) = (&variant.ident, self.enum_type());
+        let echo_name = names::echo(name);
         let [incoming, fixed, echo, message] =
             ["incoming", "fixed", "echo", "message"].map(names::local);
         // Without echoed fields there is nothing to compare.
@@ -85,9 +75,6 @@ impl Render<'_> {
         let given = if is_whole { names::local("_echo") } else { echo.clone() };
         let read = self.body(self.reader(variant, &incoming, &given));
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
-        let (tag, echoed) = (write_tag(&fixed, variant), self.write_echo(&fixed, variant));
-        let refusal = self.body(quote!(__p::notification(#text, |#fixed| { #tag #echoed })));
-
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
@@ -130,22 +117,7 @@ impl Render<'_> {
                 type This = Self;
                 type Echo = #echo_name;
             }
-
-            impl #echo_name {
-                #[doc(hidden)]
-                #vis fn refusal(&self) -> __p::Written {
-                    #refusal
-                }
-            }
         }
-    }
-
-    fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
-        let fields = variant.echoed().map(|field| {
-            let (ident, place) = (&field.ident, field.place());
-            quote!(#place.write(#fixed, &self.#ident);)
-        });
-        fields.collect()
     }
 
     /// The notification in a descriptor of its own, which may be that of its payload.
@@ -181,15 +153,12 @@ impl Render<'_> {
         let text = names::text(name);
         let body = self.body(quote!(__p::payload::<__LEN, _>(#text, #len)));
         let doc = format!(
-            " Memory for `len` elements of `{}`, zeroed: that of the notification itself, so that nothing is copied.",
+            " Memory for `len` elements of `{}`, zeroed: the notification's own, so that nothing is copied. `NoMemory` when the C heap is full.",
             payload.name()
         );
         Some(quote! {
             impl #name {
                 #[doc = #doc]
-                ///
-                /// # Errors
-                /// `NoMemory` when the C heap has no room.
                 #[inline]
                 #vis fn payload(#len: __p::usize) -> __p::Result<#ty, __p::EncodeError> {
                     #body

@@ -49,16 +49,12 @@ impl Commands<'_> {
             #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
                 ::core::marker::Sized + 'static
             {
-                /// Makes the handler, when a worker opens the plugin.
-                ///
-                /// # Errors
-                /// The worker does not start then.
+                /// Makes the handler, when a worker opens the plugin. After an error the worker
+                /// does not start.
                 fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
 
-                /// The plugin's own network address; it has none unless it says so.
-                ///
-                /// # Errors
-                /// The worker reports the failure and has no address of this plugin then.
+                /// The plugin's own network address; it has none unless it says so. The worker
+                /// reports an error, and has no address of this plugin then.
                 fn address(
                     &self,
                 ) -> ::core::result::Result<#krate::__private::Vec<::core::primitive::u8>, AnySide::Error> {

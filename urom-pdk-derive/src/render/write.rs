@@ -72,11 +72,6 @@ impl Render<'_> {
     }
 }
 
-pub(super) fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
-    let tag = Literal::u64_unsuffixed(variant.tag);
-    quote!(__TAG.write(#fixed, &#tag);)
-}
-
 struct Writer<'a, V> {
     render: &'a Render<'a>,
     variant: &'a Variant,
@@ -147,7 +142,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     }
 
     fn fill(&self, fixed: &Ident) -> TokenStream {
-        let tag = write_tag(fixed, self.variant);
+        let tag = Literal::u64_unsuffixed(self.variant.tag);
         let fields = self.variant.fields.iter().map(|field| {
             let (place, local) = (field.place(), field.local());
             match &field.role {
@@ -169,7 +164,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
                 }
             }
         });
-        quote!(#tag #(#fields)*)
+        quote!(__TAG.write(#fixed, &#tag); #(#fields)*)
     }
 }
 

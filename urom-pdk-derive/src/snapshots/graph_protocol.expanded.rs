@@ -26,15 +26,11 @@ pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin.
-    ///
-    /// # Errors
-    /// The worker does not start then.
+    /// Makes the handler, when a worker opens the plugin. After an error the worker
+    /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so.
-    ///
-    /// # Errors
-    /// The worker reports the failure and has no address of this plugin then.
+    /// The plugin's own network address; it has none unless it says so. The worker
+    /// reports an error, and has no address of this plugin then.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -113,25 +109,11 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_Loopback < 'arbitrary > (input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Made < Loopback > { let mut f0 =
-        __a::value(input, __AT_Loopback_data, const { & __FIELDS_Loopback[0].ty }) ?;
-        __p::Ok(Loopback { data : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
-        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
-        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
-        { _ => __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::command(input, __arbitrary_Loopback) } }
-    }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
     const __COMMANDS: &__p::Messages = &__DESCRIPTION;
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
-    const _: () = {
-        let _ = (Command::decode, Command::encode);
-    };
+    const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
@@ -144,30 +126,24 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
+            match self {
+                Command::Loopback { data: f0 } => {
+                    let message = Loopback { data: *f0 };
+                    __p::Request::encode(&message, out)
+                }
+            }
         }
         /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
-            match self {
-                Command::Loopback { data: f0 } => {
-                    let message = Loopback {
-                        data: __AT_Loopback_data.copy(f0),
-                    };
-                    visitor.command(&message)
-                }
-            }
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
@@ -209,8 +185,6 @@ const _: () = {
         }
     }
     impl __p::Protocol for Protocol {
-        const NAME: &'static __p::str = "worker_graph";
-        const VERSION: __p::u64 = 1u64;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
             version: 1u64,
@@ -220,16 +194,6 @@ const _: () = {
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
-        }
-        fn refusal(command: &[__p::u8]) -> __p::Written {
-            match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __Echo_Loopback {}.refusal(),
-                found => {
-                    <Notification as __p::Notifications>::refusal(
-                        __p::Result::unwrap_or_default(found),
-                    )
-                }
-            }
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -303,8 +267,7 @@ const _: () = {
         pub fn deadline(self, limit: __p::Duration) -> Self {
             LoopbackTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -313,9 +276,8 @@ const _: () = {
         > {
             __p::Task::submit(self.0)
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -392,22 +354,7 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_LoopbackDone < 'arbitrary > (input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Made < (LoopbackDone,
-        LoopbackDoneEcho) > { let mut f0 = __a::value(input, __AT_LoopbackDone_data,
-        const { & __FIELDS_LoopbackDone[0].ty }) ?; __p::Ok((LoopbackDone { data : f0 },
-        LoopbackDoneEcho {})) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for
-        Notification { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
-        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
-        { _ => __a::notification(input, __arbitrary_LoopbackDone).map(__p::From::from),
-        }) } } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for LoopbackDone { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
-    }
-    const _: () = {
-        let _ = (Notification::decode, Notification::encode);
-    };
+    const _: () = __p::used((Notification::decode, Notification::encode));
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
@@ -420,38 +367,29 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
+            match self {
+                Notification::LoopbackDone { data: f0 } => {
+                    let message = LoopbackDone { data: *f0 };
+                    let repeated = LoopbackDoneEcho {};
+                    __p::encode(message, &repeated, out)
+                }
+            }
         }
         /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
-            match self {
-                Notification::LoopbackDone { data: f0 } => {
-                    let message = LoopbackDone {
-                        data: __AT_LoopbackDone_data.copy(f0),
-                    };
-                    let repeated = LoopbackDoneEcho {};
-                    visitor.notification(message, &repeated)
-                }
-            }
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     impl __p::Notifications for Notification {
         const DESCRIPTION: __p::Messages = __DESCRIPTION;
-        fn refusal(tag: __p::u64) -> __p::Written {
-            __p::refusal::<__p::u64, __LEN>("Notification", tag)
-        }
     }
     impl __p::From<(LoopbackDone, LoopbackDoneEcho)> for Notification {
         #[inline]
@@ -496,16 +434,5 @@ const _: () = {
     impl __p::Answer<Notification> for LoopbackDone {
         type This = Self;
         type Echo = LoopbackDoneEcho;
-    }
-    impl LoopbackDoneEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "LoopbackDone",
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                },
-            )
-        }
     }
 };

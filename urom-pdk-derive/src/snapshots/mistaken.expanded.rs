@@ -24,15 +24,11 @@ trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin.
-    ///
-    /// # Errors
-    /// The worker does not start then.
+    /// Makes the handler, when a worker opens the plugin. After an error the worker
+    /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so.
-    ///
-    /// # Errors
-    /// The worker reports the failure and has no address of this plugin then.
+    /// The plugin's own network address; it has none unless it says so. The worker
+    /// reports an error, and has no address of this plugin then.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -115,25 +111,11 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_Wait < 'arbitrary > (input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Made < Wait > { let mut f0 =
-        __a::value(input, __AT_Wait_forever, const { & __FIELDS_Wait[0].ty }) ?;
-        __p::Ok(Wait { forever : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
-        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
-        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
-        { _ => __a::command(input, __arbitrary_Wait).map(__p::From::from), }) } } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Wait { fn arbitrary(input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > { __a::command(input,
-        __arbitrary_Wait) } }
-    }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
     const __COMMANDS: &__p::Messages = &__DESCRIPTION;
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
-    const _: () = {
-        let _ = (Command::decode, Command::encode);
-    };
+    const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: __p::usize = __LEN;
@@ -146,30 +128,26 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// The length that `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::Wait { forever: f0 } => {
                     let message = Wait {
                         forever: __AT_Wait_forever.copy(f0),
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
@@ -212,8 +190,6 @@ const _: () = {
         }
     }
     impl __p::Protocol for Protocol {
-        const NAME: &'static __p::str = "mistaken";
-        const VERSION: __p::u64 = 1u64;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "mistaken",
             version: 1u64,
@@ -223,16 +199,6 @@ const _: () = {
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
-        }
-        fn refusal(command: &[__p::u8]) -> __p::Written {
-            match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __Echo_Wait {}.refusal(),
-                found => {
-                    <Notification as __p::Notifications>::refusal(
-                        __p::Result::unwrap_or_default(found),
-                    )
-                }
-            }
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -306,8 +272,7 @@ const _: () = {
         fn deadline(self, limit: __p::Duration) -> Self {
             WaitTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command; after an error nothing was sent.
         fn submit(
             self,
         ) -> __p::Result<
@@ -316,9 +281,8 @@ const _: () = {
         > {
             __p::Task::submit(self.0)
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,

@@ -176,15 +176,11 @@ pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin.
-    ///
-    /// # Errors
-    /// The worker does not start then.
+    /// Makes the handler, when a worker opens the plugin. After an error the worker
+    /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so.
-    ///
-    /// # Errors
-    /// The worker reports the failure and has no address of this plugin then.
+    /// The plugin's own network address; it has none unless it says so. The worker
+    /// reports an error, and has no address of this plugin then.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -389,53 +385,13 @@ const _: () = {
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     const _: () = __p::assert_element::<u8>("u8");
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_MemMap < 'a > (input : & mut
-        __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
-        __a::value(input, __AT_MemMap_context, const { & __FIELDS_MemMap[0].ty }) ?; let
-        mut f1 = __a::value(input, __AT_MemMap_map_params, const { & __FIELDS_MemMap[1]
-        .ty }) ?; let f2 = __a::borrowed:: < & 'a[u8] > (input, __p::Some(true),
-        __a::Length:: < __p::u64 > ::Free) ?; f1.exported_memh_buffer =
-        __p::address_word("MemMap", "exported_memh", & f2) ?; __p::Ok(MemMap { context :
-        f0, map_params : f1, exported_memh : f2 }) } fn __arbitrary_TagSend < 'a > (input
-        : & mut __a::Unstructured < 'a >) -> __a::Made < TagSend < 'a > > { let mut f0 =
-        __a::value(input, __AT_TagSend_context, const { & __FIELDS_TagSend[0].ty }) ?;
-        let mut f1 = __a::value(input, __AT_TagSend_dest, const { & __FIELDS_TagSend[1]
-        .ty }) ?; let mut f3 = __a::value(input, __AT_TagSend_tag, const { &
-        __FIELDS_TagSend[4].ty }) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 >
-        ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
-        __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagRecv > { let mut f0 = __a::value(input, __AT_TagRecv_context, const { &
-        __FIELDS_TagRecv[0].ty }) ?; let mut f1 = __a::value(input, __AT_TagRecv_buffer,
-        const { & __FIELDS_TagRecv[1].ty }) ?; let mut f2 = __a::value(input,
-        __AT_TagRecv_count, const { & __FIELDS_TagRecv[2].ty }) ?; let mut f3 =
-        __a::value(input, __AT_TagRecv_tag, const { & __FIELDS_TagRecv[3].ty }) ?; let
-        mut f4 = __a::value(input, __AT_TagRecv_tag_mask, const { & __FIELDS_TagRecv[4]
-        .ty }) ?; let mut f5 = __a::value(input, __AT_TagRecv_memh_id, const { &
-        __FIELDS_TagRecv[5].ty }) ?; __p::Ok(TagRecv { context : f0, buffer : f1, count :
-        f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a >
-        for Command < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
-        __a::Result < Self > { __a::one_of(input, 3usize, | input, chosen | match chosen
-        { 0usize => __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize
-        => __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
-        __a::command(input, __arbitrary_TagRecv).map(__p::From::from), }) } } impl < 'a >
-        __a::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input : & mut
-        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::command(input,
-        __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for TagSend < 'a > { fn
-        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_TagSend) } } impl < 'a > __a::Arbitrary < 'a >
-        for TagRecv { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result
-        < Self > { __a::command(input, __arbitrary_TagRecv) } }
-    }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
     const __COMMANDS: &__p::Messages = &__DESCRIPTION;
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
     const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
-    const _: () = {
-        let _ = (Command::decode, Command::encode);
-    };
+    const _: () = __p::used((Command::decode, Command::encode));
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
@@ -450,39 +406,30 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// The length that `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::MemMap { context: f0, map_params: f1, exported_memh: f2 } => {
                     let message = MemMap {
-                        context: __AT_MemMap_context.copy(f0),
+                        context: *f0,
                         map_params: __AT_MemMap_map_params.copy(f1),
                         exported_memh: __p::Clone::clone(f2),
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
                 Command::TagSend { context: f0, dest: f1, data: f2, tag: f3 } => {
                     let message = TagSend {
-                        context: __AT_TagSend_context.copy(f0),
-                        dest: __AT_TagSend_dest.copy(f1),
+                        context: *f0,
+                        dest: *f1,
                         data: __p::Clone::clone(f2),
-                        tag: __AT_TagSend_tag.copy(f3),
+                        tag: *f3,
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
                 Command::TagRecv {
                     context: f0,
@@ -493,16 +440,21 @@ const _: () = {
                     memh_id: f5,
                 } => {
                     let message = TagRecv {
-                        context: __AT_TagRecv_context.copy(f0),
-                        buffer: __AT_TagRecv_buffer.copy(f1),
-                        count: __AT_TagRecv_count.copy(f2),
-                        tag: __AT_TagRecv_tag.copy(f3),
-                        tag_mask: __AT_TagRecv_tag_mask.copy(f4),
-                        memh_id: __AT_TagRecv_memh_id.copy(f5),
+                        context: *f0,
+                        buffer: *f1,
+                        count: *f2,
+                        tag: *f3,
+                        tag_mask: *f4,
+                        memh_id: *f5,
                     };
-                    visitor.command(&message)
+                    __p::Request::encode(&message, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
@@ -577,7 +529,7 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
             __Echo_MemMap {
-                context: __AT_MemMap_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
@@ -648,7 +600,7 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
             __Echo_TagSend {
-                context: __AT_TagSend_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
@@ -710,13 +662,11 @@ const _: () = {
         #[inline]
         fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
             __Echo_TagRecv {
-                context: __AT_TagRecv_context.copy(&self.context),
+                context: self.context,
             }
         }
     }
     impl __p::Protocol for Protocol {
-        const NAME: &'static __p::str = "worker_sandbox";
-        const VERSION: __p::u64 = 1u64;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
             version: 1u64,
@@ -726,36 +676,6 @@ const _: () = {
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
-        }
-        fn refusal(command: &[__p::u8]) -> __p::Written {
-            match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => {
-                    __Echo_MemMap {
-                        context: __AT_MemMap_context
-                            .read_or(command, __AT_MemMap_context.zero()),
-                    }
-                        .refusal()
-                }
-                __p::Ok(1) => {
-                    __Echo_TagSend {
-                        context: __AT_TagSend_context
-                            .read_or(command, __AT_TagSend_context.zero()),
-                    }
-                        .refusal()
-                }
-                __p::Ok(2) => {
-                    __Echo_TagRecv {
-                        context: __AT_TagRecv_context
-                            .read_or(command, __AT_TagRecv_context.zero()),
-                    }
-                        .refusal()
-                }
-                found => {
-                    <Notification as __p::Notifications>::refusal(
-                        __p::Result::unwrap_or_default(found),
-                    )
-                }
-            }
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -892,8 +812,7 @@ const _: () = {
         pub fn deadline(self, limit: __p::Duration) -> Self {
             MemMapTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -902,9 +821,8 @@ const _: () = {
         > {
             __p::Task::submit(self.0)
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -929,8 +847,7 @@ const _: () = {
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagSendTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -939,9 +856,8 @@ const _: () = {
         > {
             __p::Task::submit(self.0)
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -971,8 +887,7 @@ const _: () = {
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagRecvTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -981,9 +896,8 @@ const _: () = {
         > {
             __p::Task::submit(self.0)
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// The same with a `callback`, called inside a progress call unless this fails.
+        /// The handle cancels the task, and may be dropped.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -1174,45 +1088,7 @@ const _: () = {
     };
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
-    ::urom_abi::__arbitrary! {
-        use __p::arbitrary as __a; fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Made < (MemMapped, MemMappedEcho) > {
-        let mut f0 = __a::value(input, __AT_MemMapped_context, const { &
-        __FIELDS_MemMapped[0].ty }) ?; let mut f1 = __a::value(input,
-        __AT_MemMapped_memh_id, const { & __FIELDS_MemMapped[1].ty }) ?;
-        __p::Ok((MemMapped { memh_id : f1 }, MemMappedEcho { context : f0 })) } fn
-        __arbitrary_TagSent < 'arbitrary > (input : & mut __a::Unstructured < 'arbitrary
-        >) -> __a::Made < (TagSent, TagSentEcho) > { let mut f0 = __a::value(input,
-        __AT_TagSent_context, const { & __FIELDS_TagSent[0].ty }) ?; let mut f1 =
-        __a::value(input, __AT_TagSent_status, const { & __FIELDS_TagSent[1].ty }) ?;
-        __p::Ok((TagSent { status : f1 }, TagSentEcho { context : f0 })) } fn
-        __arbitrary_TagReceived < 'arbitrary > (input : & mut __a::Unstructured <
-        'arbitrary >) -> __a::Made < (TagReceived, TagReceivedEcho) > { let mut f0 =
-        __a::value(input, __AT_TagReceived_context, const { & __FIELDS_TagReceived[0].ty
-        }) ?; let mut f2 = __a::value(input, __AT_TagReceived_sender_tag, const { &
-        __FIELDS_TagReceived[3].ty }) ?; let mut f3 = __a::value(input,
-        __AT_TagReceived_status, const { & __FIELDS_TagReceived[4].ty }) ?; let f1 =
-        __a::received(input, __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived {
-        data : f1, sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
-        __a::notification(input, __arbitrary_MemMapped).map(__p::From::from), 1usize =>
-        __a::notification(input, __arbitrary_TagSent).map(__p::From::from), _ =>
-        __a::notification(input, __arbitrary_TagReceived).map(__p::From::from), }) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for MemMapped { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_MemMapped).map(| (made, _) | made) } }
-        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagSent { fn
-        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
-        { __a::notification(input, __arbitrary_TagSent).map(| (made, _) | made) } } impl
-        < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagReceived { fn arbitrary(input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::notification(input, __arbitrary_TagReceived).map(| (made, _) | made) } }
-    }
-    const _: () = {
-        let _ = (Notification::decode, Notification::encode);
-    };
+    const _: () = __p::used((Notification::decode, Notification::encode));
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
@@ -1227,40 +1103,23 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns its length. After an error
+        /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
             out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
-            self.__visit(__p::Encode(out))
-        }
-        /// The length that `encode` writes; `None` when it cannot write the message.
-        #[inline]
-        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
-            self.__visit(__p::Length)
-        }
-        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Notification::MemMapped { context: f0, memh_id: f1 } => {
-                    let message = MemMapped {
-                        memh_id: __AT_MemMapped_memh_id.copy(f1),
-                    };
-                    let repeated = MemMappedEcho {
-                        context: __AT_MemMapped_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let message = MemMapped { memh_id: *f1 };
+                    let repeated = MemMappedEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
                 Notification::TagSent { context: f0, status: f1 } => {
-                    let message = TagSent {
-                        status: __AT_TagSent_status.copy(f1),
-                    };
-                    let repeated = TagSentEcho {
-                        context: __AT_TagSent_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let message = TagSent { status: *f1 };
+                    let repeated = TagSentEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
                 Notification::TagReceived {
                     context: f0,
@@ -1270,22 +1129,22 @@ const _: () = {
                 } => {
                     let message = TagReceived {
                         data: __p::Clone::clone(f1),
-                        sender_tag: __AT_TagReceived_sender_tag.copy(f2),
-                        status: __AT_TagReceived_status.copy(f3),
+                        sender_tag: *f2,
+                        status: *f3,
                     };
-                    let repeated = TagReceivedEcho {
-                        context: __AT_TagReceived_context.copy(f0),
-                    };
-                    visitor.notification(message, &repeated)
+                    let repeated = TagReceivedEcho { context: *f0 };
+                    __p::encode(message, &repeated, out)
                 }
             }
+        }
+        /// The length that `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::encoded_len(self.encode(&mut []))
         }
     }
     impl __p::Notifications for Notification {
         const DESCRIPTION: __p::Messages = __DESCRIPTION;
-        fn refusal(tag: __p::u64) -> __p::Written {
-            __p::refusal::<__p::u64, __LEN>("Notification", tag)
-        }
     }
     impl __p::From<(MemMapped, MemMappedEcho)> for Notification {
         #[inline]
@@ -1328,18 +1187,6 @@ const _: () = {
         type This = Self;
         type Echo = MemMappedEcho;
     }
-    impl MemMappedEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "MemMapped",
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_MemMapped_context.write(fixed, &self.context);
-                },
-            )
-        }
-    }
     impl __p::From<(TagSent, TagSentEcho)> for Notification {
         #[inline]
         fn from((message, echo): (TagSent, TagSentEcho)) -> Notification {
@@ -1381,18 +1228,6 @@ const _: () = {
         type This = Self;
         type Echo = TagSentEcho;
     }
-    impl TagSentEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "TagSent",
-                |fixed| {
-                    __TAG.write(fixed, &1);
-                    __AT_TagSent_context.write(fixed, &self.context);
-                },
-            )
-        }
-    }
     impl __p::From<(TagReceived, TagReceivedEcho)> for Notification {
         #[inline]
         fn from((message, echo): (TagReceived, TagReceivedEcho)) -> Notification {
@@ -1405,10 +1240,7 @@ const _: () = {
         }
     }
     impl TagReceived {
-        /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
-        ///
-        /// # Errors
-        /// `NoMemory` when the C heap has no room.
+        /// Memory for `len` elements of `data`, zeroed: the notification's own, so that nothing is copied. `NoMemory` when the C heap is full.
         #[inline]
         pub fn payload(
             len: __p::usize,
@@ -1479,17 +1311,5 @@ const _: () = {
     impl __p::Answer<Notification> for TagReceived {
         type This = Self;
         type Echo = TagReceivedEcho;
-    }
-    impl TagReceivedEcho {
-        #[doc(hidden)]
-        pub fn refusal(&self) -> __p::Written {
-            __p::notification(
-                "TagReceived",
-                |fixed| {
-                    __TAG.write(fixed, &2);
-                    __AT_TagReceived_context.write(fixed, &self.context);
-                },
-            )
-        }
     }
 };
