@@ -32,13 +32,13 @@
 /** What a command can be: its `type`. */
 enum worker_sandbox_command_type {
 	/**
-	 * Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-	 * host that made it only.
+	 * Registers memory for later sends and receives. The registration lasts as long as the worker,
+	 * and is of use to the host that made it only.
 	 *
 	 * Payloads, in this order:
 	 *  1. `exported_memh`: `exported_memh_len` bytes; their address word is `map_params.exported_memh_buffer`.
-	 *     The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-	 *     what `ucx::Memory::window` makes.
+	 *     The exported handle of the host's memory; empty for memory that the plugin allocates.
+	 *     The Rust plugin takes what `ucx::Memory::window` makes.
 	 *
 	 * Answered by WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED.
 	 */
@@ -48,8 +48,8 @@ enum worker_sandbox_command_type {
 	 *
 	 * Payloads, in this order:
 	 *  1. `data`: `data_len` bytes if `memh_id` is 0; else none here, and `data_addr` is where they lie in registered memory.
-	 *     Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-	 *     registered bytes.
+	 *     Travels with the command, or lies in registered memory; nothing unless set. Any number
+	 *     of sends may share registered bytes.
 	 *
 	 * Answered by WORKER_SANDBOX_NOTIFICATION_TAG_SENT.
 	 */
@@ -77,7 +77,8 @@ enum worker_sandbox_notification_type {
 	 *
 	 * Payloads, in this order:
 	 *  1. `data`: `data_len` bytes if `data_addr` is not 0; else none here, they lie in the command's registered memory.
-	 *     The message, or how much of it is now in registered memory. Nothing when there was an error.
+	 *     The message, or how much of it is now in registered memory. Nothing when there was an
+	 *     error.
 	 */
 	WORKER_SANDBOX_NOTIFICATION_TAG_RECEIVED = 2,
 };
@@ -177,8 +178,8 @@ struct worker_sandbox_command_tag_recv {
 	/** Which bits of the tag must match. */
 	uint64_t tag_mask;
 	/**
-	 * Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-	 * (unless set) receives into the answer.
+	 * Which registered memory to receive into, where no other command may have these bytes
+	 * (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
 	 */
 	uint64_t memh_id;
 };
@@ -255,7 +256,10 @@ struct worker_sandbox_notification_tag_received {
 	uint64_t data_len;
 	/** The sender's tag; 0 when there was an error. */
 	uint64_t sender_tag;
-	/** How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped. */
+	/**
+	 * How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+	 * was dropped.
+	 */
 	int8_t status;
 };
 WORKER_SANDBOX_ASSERT(sizeof(struct worker_sandbox_notification_tag_received) == 40);
@@ -266,7 +270,8 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_received, 
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_received, status) == 32);
 
 /**
- * What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
+ * What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
+ * negative otherwise.
  *
  * Every notification begins with all of this, 48 bytes.
  */
