@@ -185,8 +185,12 @@ impl Commands<'_> {
         });
         // On the answer's span, so that one that is no notification is one error.
         let answer = self.of_answer(reply, "This");
+        let submitted = quote_spanned! {reply.span()=>
+            ::core::result::Result<AnyHost::Completion<#answer>, AnyHost::Error>
+        };
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
+        let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
         quote! {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
@@ -199,8 +203,8 @@ impl Commands<'_> {
                 }
 
                 /// Submits the command; after an error nothing was sent.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
-                    __p::Task::submit(self.0)
+                #vis fn submit(self) -> #submitted {
+                    #submit
                 }
 
                 /// The same with a `callback`, called inside a progress call unless this fails.

@@ -270,7 +270,7 @@ const _: () = {
         /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<
+        ) -> ::core::result::Result<
             AnyHost::Completion<<LoopbackDone as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {

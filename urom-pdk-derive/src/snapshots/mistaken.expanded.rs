@@ -275,7 +275,7 @@ const _: () = {
         /// Submits the command; after an error nothing was sent.
         fn submit(
             self,
-        ) -> __p::Result<
+        ) -> ::core::result::Result<
             AnyHost::Completion<<Done as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {

@@ -815,7 +815,7 @@ const _: () = {
         /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<
+        ) -> ::core::result::Result<
             AnyHost::Completion<<MemMapped as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
@@ -850,7 +850,7 @@ const _: () = {
         /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<
+        ) -> ::core::result::Result<
             AnyHost::Completion<<TagSent as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
@@ -890,7 +890,7 @@ const _: () = {
         /// Submits the command; after an error nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<
+        ) -> ::core::result::Result<
             AnyHost::Completion<<TagReceived as __p::Answer<__Notifications>>::This>,
             AnyHost::Error,
         > {
