@@ -5,6 +5,7 @@
 //! let through.
 
 use std::ffi::{CStr, CString, OsStr, c_int};
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -44,8 +45,13 @@ pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
 }
 
 fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
-    let root: Json = jsonc_parser::parse_to_serde_value(text, &SYNTAX)
-        .map_err(|error| refusal!(IO_FAILED, "not JSON: {error}; correct the file"))?;
+    let not_json = |why: &dyn Display| refusal!(IO_FAILED, "not JSON: {why}; correct the file");
+    let root: Json =
+        jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| not_json(&error))?;
+    // A file without any value reads as `null`.
+    if root.is_null() && matches!(jsonc_parser::parse_to_value(text, &SYNTAX), Ok(None)) {
+        return Err(not_json(&"there is nothing in it"));
+    }
     let root = object(&root, "the file")?;
     if let Some(name) = root.keys().find(|name| *name != GENERAL && *name != PROGRAM) {
         return Err(refusal!(
@@ -187,16 +193,27 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_told() {
-        for text in
-            ["{", "{]", "{\"a\" 1}", "/* x", "{\"a", "{\"a\\", "{} {}", "{'a': 1}", "[1,,]", "\"\\"]
-        {
+        for text in [
+            "",
+            "// x",
+            "{",
+            "{]",
+            "{\"a\" 1}",
+            "/* x",
+            "{\"a",
+            "{\"a\\",
+            "{} {}",
+            "{'a': 1}",
+            "[1,,]",
+            "\"\\",
+        ] {
             refused(text, DocaError::IO_FAILED, &["not JSON"]);
         }
     }
 
     #[test]
     fn what_is_not_an_object_is_told() {
-        for text in ["", "[]"] {
+        for text in ["null", "[]"] {
             refused(text, DocaError::INVALID_VALUE, &["the file is not an object"]);
         }
         refused(
