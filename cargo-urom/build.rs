@@ -1,4 +1,5 @@
-//! Links the tool as `uromd` is linked, because it is one too: plugins find their log in it, and it finds UCX.
+//! Links the tool as `uromd` is linked, because it is one too: plugins find their log in it, and it
+//! finds UCX.
 
 fn main() {
     let arguments =

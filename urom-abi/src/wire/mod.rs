@@ -2,8 +2,8 @@
 //!
 //! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
 //! variant) and the inline payloads behind it, in order, without padding between them. The macros
-//! compute the offsets; this module is what they call. Nothing here panics on the bytes it is given,
-//! and nothing trusts a length that stands in them.
+//! compute the offsets; this module is what they call. Nothing here panics on the bytes it is
+//! given, and nothing trusts a length that stands in them.
 
 #[doc(hidden)]
 mod answer;

@@ -64,8 +64,8 @@ fn nobody_drives() -> bool {
     DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
-/// Wakes `waker` after [`QUIET`], or before, together with others. The timer is a thread, because the
-/// runtime may have none.
+/// Wakes `waker` after [`QUIET`], or before, together with others. The timer is a thread, because
+/// the runtime may have none.
 fn wake_later(waker: &Waker) {
     fn lock(wakers: &Mutex<Vec<Waker>>) -> MutexGuard<'_, Vec<Waker>> {
         wakers.lock().unwrap_or_else(PoisonError::into_inner)

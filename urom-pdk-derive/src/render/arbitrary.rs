@@ -1,5 +1,5 @@
-//! Arbitrary messages for tests: `urom-abi`'s feature `test-util` turns this crate's on. Where it is
-//! on for another build of this crate only, a macro of `urom-abi` drops them.
+//! Arbitrary messages for tests: `urom-abi`'s feature `test-util` turns this crate's on. Where it
+//! is on for another build of this crate only, a macro of `urom-abi` drops them.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
