@@ -32,8 +32,8 @@ pub trait Protocol: Sized + 'static {
     /// Wraps what a host side knows of the running plugin into the typed client.
     fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
 
-    /// The notification for a command that ends without one of its own: malformed, failed, panicked,
-    /// or given up.
+    /// The notification for a command that ends without one of its own: malformed, failed,
+    /// panicked, or given up.
     ///
     /// All of it is zero but the tag and the echoed fields that `command` holds. For an unknown tag
     /// it has the same tag, or 0 where that does not fit.

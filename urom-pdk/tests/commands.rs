@@ -247,7 +247,7 @@ fn a_panic_in_the_handlers_progress_ends_what_is_pending_and_what_comes_later() 
 fn two_answers_at_most_come_before_a_handlers_progress_that_panics() {
     let script = script();
     script.progress_panics.set(true);
-    // A worker that finds commands before its first turn has them run, and calls progress after each.
+    // A worker runs the commands that came before its first turn, and calls progress after each.
     let mut worker = open();
     let ends = [1, 2, 3].map(|turn| {
         worker.send(1, turn, &command(ECHO, 7));

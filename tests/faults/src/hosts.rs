@@ -196,8 +196,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Gets answers for the good host after a rude one was killed, which blocks the receive queue if
-    /// it was sending over shared memory: then the good host starts the worker again.
+    /// Gets answers for the good host after a rude one was killed, which blocks the receive queue
+    /// if it was sending over shared memory: then the good host starts the worker again.
     fn goes_on(&mut self) -> Result<()> {
         let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
         names_the_queue(&tally, WORKER)?;
