@@ -91,23 +91,14 @@ impl fmt::Debug for CpuSet {
 }
 
 /// Why a text is no CPU set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{part}` is not a CPU or a range of CPUs below {}; write, for example, 0-3,6",
+    CpuSet::CAPACITY
+)]
 pub struct ParseCpuSetError {
     part: String,
 }
-
-impl fmt::Display for ParseCpuSetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is not a CPU or a range of CPUs below {}; write, for example, 0-3,6",
-            self.part,
-            CpuSet::CAPACITY
-        )
-    }
-}
-
-impl std::error::Error for ParseCpuSetError {}
 
 impl std::str::FromStr for CpuSet {
     type Err = ParseCpuSetError;
