@@ -34,7 +34,7 @@ use std::num::NonZeroU64;
 use crate::describe::{Type, visit};
 use crate::payload::{Data, Payload, Received, Registered};
 use crate::protocol::{Reply, Request};
-use crate::wire::{Count, EncodeError, Field, Outgoing, Owned, Readable};
+use crate::wire::{Borrowed, Count, EncodeError, Field, Outgoing, Owned};
 
 /// How often fields are made up before all that is left is zeros.
 const ATTEMPTS: usize = 8;
@@ -222,13 +222,13 @@ fn zeros(len: usize) -> Made<&'static [u8]> {
 
 /// The payload of a command; input decides whether it is `there` where nothing else does.
 #[doc(hidden)]
-pub fn borrowed<'a, P: Readable<'a>>(
+pub fn borrowed<'a, P: Borrowed<'a>>(
     input: &mut Unstructured<'a>,
     there: Option<bool>,
     length: Length<impl Count>,
 ) -> Made<P> {
     if !there.map_or_else(|| flip(input), Ok)? {
-        return P::absent(0u64).ok().flatten().ok_or(Unfit);
+        return P::absent().ok_or(Unfit);
     }
     let bytes = length.bytes::<P>(input)?;
     if let Some(payload) = P::present(bytes) {

@@ -15,6 +15,7 @@ const _: () = assert!(size_of::<CpuSet>() == 128 && align_of::<CpuSet>() == 8);
 
 impl CpuSet {
     /// One more than the largest CPU number a set can hold.
+    #[doc(hidden)]
     pub const CAPACITY: usize = 1024;
 
     /// No CPU.
@@ -43,6 +44,7 @@ impl CpuSet {
     }
 
     /// Whether every CPU of this set is in `other`.
+    #[doc(hidden)]
     pub fn is_subset(&self, other: &CpuSet) -> bool {
         self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
     }

@@ -86,6 +86,7 @@ pub use zerocopy;
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the
 /// UROM header (24 bytes before a command, 32 before a notification) and everything behind it.
+#[doc(hidden)]
 pub const DEFAULT_MAX_MESSAGE: usize = 4096;
 
 /// The worker id that asks the service for a new worker with an id of its choosing
@@ -94,6 +95,7 @@ pub const WORKER_ID_ANY: u64 = u64::MAX;
 
 /// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses
 /// 62.
+#[doc(hidden)]
 pub const MAX_PLUGINS: usize = 62;
 
 /// What the macros make for tests: nothing, unless the feature `test-util` is on.

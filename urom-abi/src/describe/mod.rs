@@ -23,7 +23,7 @@ pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use constants::{Constant, IsAnything, IsNumber, Number, Reading, TypeOf, constant};
+pub use constants::{Constant, IsAnything, IsNumber, Reading, TypeOf, constant};
 pub use misfit::Misfit;
 pub(crate) use misfit::listed;
 #[cfg(feature = "test-util")]

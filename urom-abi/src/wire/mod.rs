@@ -33,8 +33,6 @@ pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use value::Plain;
 
 // What follows is for generated code, and for tests that stand in for it.
-#[cfg(feature = "test-util")]
-pub(crate) use inline::Readable;
 pub(crate) use sentence::Sentence;
 #[doc(hidden)]
 pub use {

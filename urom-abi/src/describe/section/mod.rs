@@ -33,13 +33,16 @@ pub use write::{array, bytes, len};
 pub const SECTION: &str = ".urom.description";
 
 /// What the section begins with.
+#[doc(hidden)]
 pub const MAGIC: [u8; 8] = *b"uromdesc";
 
 /// The number of this layout.
+#[doc(hidden)]
 pub const FORMAT: u32 = 5;
 
 /// The most bytes that a section may have: a thousand times what large protocols take, and little
 /// enough to be kept.
+#[doc(hidden)]
 pub const MAX_LEN: usize = 1 << 24;
 
 /// Magic, format and length.
