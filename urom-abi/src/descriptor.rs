@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use crate::error::DocaError;
 use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
-use crate::watch;
+use crate::test_util::watch;
 
 // For the worker.
 #[doc(hidden)]

@@ -41,8 +41,6 @@ macro_rules! assert_layout {
 pub mod __private;
 #[doc(hidden)]
 pub mod address;
-#[cfg(feature = "test-util")]
-pub mod arbitrary;
 mod c_text;
 mod copy;
 mod count;
@@ -63,9 +61,8 @@ pub mod protocol;
 pub mod shared;
 #[doc(hidden)]
 pub mod signals;
+pub mod test_util;
 pub mod version;
-#[doc(hidden)]
-pub mod watch;
 pub mod wire;
 mod worker_id;
 // Between this project's worker and plugins of the kit.

@@ -41,7 +41,6 @@ pub use {
     inline::{Borrowed, Optional, Outgoing, Owned},
     known::assert_element,
     read::{Behind, Part, Tail, by_address, decoded, start},
-    sentence::assert_answer,
     serve::{FILE as SERVE_FILE, serve},
     std::vec::Vec,
     value::{AnyBytes, NotAnyBytes, Value, Zero},

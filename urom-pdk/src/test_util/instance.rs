@@ -16,7 +16,8 @@ use urom_abi::plugin::{
     AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
     WorkerCtx, WorkerNotifDesc,
 };
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
+use urom_abi::test_util::watch;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;

@@ -19,12 +19,12 @@
 //! #     }
 //! # }
 //! # use protocol::Store;
-//! use urom_abi::arbitrary::{Arbitrary, Unstructured};
+//! use urom_abi::test_util::arbitrary::{Arbitrary, Unstructured};
 //!
 //! let mut input = Unstructured::new(&[3; 100]); // what a fuzzer made up
 //! let Store { rows, table } = Store::arbitrary(&mut input)?;
 //! assert_eq!(table.len() as u64, rows * 2);
-//! # Ok::<(), urom_abi::arbitrary::Error>(())
+//! # Ok::<(), urom_abi::test_util::arbitrary::Error>(())
 //! ```
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
