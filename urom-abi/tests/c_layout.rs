@@ -52,58 +52,31 @@ fn every_function_of_the_table_takes_and_gives_what_the_headers_say() {
 fn structures() -> String {
     let parts = [
         layout("union doca_data", size_of::<Data>(), align_of::<Data>()),
-        structure!(ListLink = "ucs_list_link_t" { prev = "prev", next = "next" }),
-        structure!(WorkerHealth = "struct urom_worker_health" {
-            plugin = "plugin", method = "method", seconds = "seconds",
-        }),
-        structure!(CmdTaskEnd = "struct urom_cmd_task_end" {
-            status = "status", response = "response", length = "length",
-        }),
+        structure!(ListLink = "ucs_list_link_t" { prev, next }),
+        structure!(WorkerHealth = "struct urom_worker_health" { plugin, method, seconds }),
+        structure!(CmdTaskEnd = "struct urom_cmd_task_end" { status, response, length }),
         structure!(OobColl = "struct doca_urom_domain_oob_coll" {
-            allgather = "allgather",
-            req_test = "req_test",
-            req_free = "req_free",
-            coll_info = "coll_info",
-            n_oob_indexes = "n_oob_indexes",
-            oob_index = "oob_index",
+            allgather, req_test, req_free, coll_info, n_oob_indexes, oob_index,
         }),
         structure!(PluginInfo = "struct doca_urom_service_plugin_info" {
-            id = "id", version = "version", plugin_name = "plugin_name",
+            id, version, plugin_name,
         }),
-        structure!(WorkerCmd = "struct urom_worker_cmd" {
-            plugin_id = "type", urom_context = "urom_context", len = "len",
-        }),
-        structure!(WorkerCmdDesc = "struct urom_worker_cmd_desc" {
-            entry = "entry", dest_id = "dest_id", worker_cmd = "worker_cmd",
-        }),
+        structure!(WorkerCmd = "struct urom_worker_cmd" { plugin_id = "type", urom_context, len }),
+        structure!(WorkerCmdDesc = "struct urom_worker_cmd_desc" { entry, dest_id, worker_cmd }),
         structure!(WorkerNotify = "struct urom_worker_notify" {
-            plugin_id = "type",
-            urom_context = "urom_context",
-            len = "len",
-            status = "status",
-            reserved = "reserved",
+            plugin_id = "type", urom_context, len, status, reserved,
         }),
         structure!(WorkerNotifDesc = "struct urom_worker_notif_desc" {
-            entry = "entry", dest_id = "dest_id", worker_notif = "worker_notif",
+            entry, dest_id, worker_notif,
         }),
         structure!(PluginIface = "struct urom_plugin_iface" {
-            api_version = "__doca_api_version",
-            open = "open",
-            close = "close",
-            addr = "addr",
-            worker_cmd = "worker_cmd",
-            progress = "progress",
-            notif_pack = "notif_pack",
+            api_version = "__doca_api_version", open, close, addr, worker_cmd, progress,
+            notif_pack,
         }),
         structure!(DomainLookups = "struct urom_domain_lookups_iface" {
-            addr_lookup = "addr_lookup",
-            seg_lookup = "seg_lookup",
-            memh_lookup = "memh_lookup",
-            mkey_lookup = "mkey_lookup",
+            addr_lookup, seg_lookup, memh_lookup, mkey_lookup,
         }),
-        structure!(WorkerCtx = "struct urom_worker_ctx" {
-            iface = "iface", domain_iface = "domain_iface", plugin_ctx = "plugin_ctx",
-        }),
+        structure!(WorkerCtx = "struct urom_worker_ctx" { iface, domain_iface, plugin_ctx }),
     ];
     // The bytes of a message follow its header without a gap.
     let bytes = [

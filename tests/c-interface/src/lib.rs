@@ -55,10 +55,12 @@ macro_rules! functions {
 }
 
 /// `_Static_assert`s that a structure of Rust has C's size, alignment, offsets and types of fields:
-/// `structure!(Rust = "struct c" { field = "member", .. })`, with every field.
+/// `structure!(Rust = "struct c" { field, other = "member", .. })`, with every field.
 #[macro_export]
 macro_rules! structure {
-    ($rust:ident = $c:literal { $($field:ident = $member:literal),* $(,)? }) => {{
+    (@ $field:ident) => { stringify!($field) };
+    (@ $field:ident $member:literal) => { $member };
+    ($rust:ident = $c:literal { $($field:ident $(= $member:literal)?),* $(,)? }) => {{
         #[allow(unused, reason = "it only lists the fields, so that none is forgotten")]
         fn complete(of: &$rust) {
             let $rust { $($field: _),* } = of;
@@ -66,7 +68,7 @@ macro_rules! structure {
         let mut text = $crate::layout($c, size_of::<$rust>(), align_of::<$rust>());
         $(text += &$crate::member(
             $c,
-            $member,
+            $crate::structure!(@ $field $($member)?),
             ::core::mem::offset_of!($rust, $field),
             &$crate::type_of(|of: &$rust| &of.$field),
         );)*

@@ -4,28 +4,6 @@
 //! structure of each variant. The message can be written: payloads have the lengths that other
 //! fields state, and are there when their conditions hold. It fails with `IncorrectFormat` when
 //! hardly any values fulfil a condition, or a codec refuses nearly all.
-//!
-//! ```
-//! # mod protocol {
-//! #     use urom_abi::{urom_command, urom_notification};
-//! #     #[urom_notification]
-//! #     #[derive(Debug)]
-//! #     pub enum Notification { Stored { count: u64 } }
-//! #     #[urom_command(plugin = "worker_store", version = 1)]
-//! #     #[derive(Debug, PartialEq)]
-//! #     pub enum Command<'a> {
-//! #         #[urom(reply = Stored)]
-//! #         Store { rows: u64, #[urom(inline, addr = none, len = rows.checked_mul(2))] table: &'a [u8] },
-//! #     }
-//! # }
-//! # use protocol::Store;
-//! use urom_abi::test_util::arbitrary::{Arbitrary, Unstructured};
-//!
-//! let mut input = Unstructured::new(&[3; 100]); // what a fuzzer made up
-//! let Store { rows, table } = Store::arbitrary(&mut input)?;
-//! assert_eq!(table.len() as u64, rows * 2);
-//! # Ok::<(), urom_abi::test_util::arbitrary::Error>(())
-//! ```
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 

@@ -63,116 +63,52 @@ mod rest {
 
 #[test]
 fn words_without_names_are_named_after_their_payload() {
-    const BYTE: Type = u8::TYPE;
     const WORD: Type = u64::TYPE;
-    const fn word(name: &'static str, kind: FieldKind, offset: usize) -> Field {
-        Field { name, docs: "", kind, ty: WORD, offset, optional: false }
-    }
-    const DATA: Payload = Payload {
-        name: "data",
-        docs: " A payload.",
-        ty: BYTE,
-        count: Count::Word("data_len"),
-        address: Some("data_addr"),
-        presence: Presence::Always,
-        constants: &[],
-        optional: false,
-    };
-    const ASK: Variant = Variant {
-        name: "Ask",
-        docs: " Asks.",
-        tag: 0,
-        also: None,
-        reply: Some("Done"),
-        fields: &[
-            word("data_addr", FieldKind::Address { of: "data" }, 8),
-            word("data_len", FieldKind::Length { of: "data" }, 16),
-            Field {
-                name: "type",
-                docs: " A number.",
-                kind: FieldKind::Plain,
-                ty: BYTE,
-                offset: 24,
-                optional: false,
-            },
-            word("maybe_addr", FieldKind::Address { of: "maybe" }, 32),
-            word("maybe_len", FieldKind::Length { of: "maybe" }, 40),
-            word("key_addr", FieldKind::Address { of: "key" }, 48),
-            Field {
-                name: "share",
-                docs: " A share.",
-                kind: FieldKind::Plain,
-                ty: Type::Array { of: &u16::TYPE, len: 2 },
-                offset: 56,
-                optional: false,
-            },
-        ],
-        payloads: &[
-            DATA,
-            Payload {
-                name: "maybe",
-                docs: " Perhaps.",
-                count: Count::Word("maybe_len"),
-                address: Some("maybe_addr"),
-                presence: Presence::ByAddress,
-                ..DATA
-            },
-            Payload {
-                name: "key",
-                docs: "",
-                count: Count::Fixed(12),
-                address: Some("key_addr"),
-                ..DATA
-            },
-        ],
-    };
-    const DONE: Variant = Variant {
-        name: "Done",
-        docs: "",
-        reply: None,
-        fields: &[
-            word("words_addr", FieldKind::Address { of: "words" }, 8),
-            word("words_len", FieldKind::Length { of: "words" }, 16),
-        ],
-        payloads: &[Payload {
-            name: "words",
-            docs: "",
-            ty: Type::Array { of: &u32::TYPE, len: 3 },
-            count: Count::Word("words_len"),
-            address: Some("words_addr"),
-            ..DATA
-        }],
-        ..ASK
-    };
-    const COMMANDS: Messages = Messages {
-        name: "Command",
-        docs: " All commands.\n\n And more.",
-        tag: BYTE,
-        len: 64,
-        union_at: 8,
-        header: &[],
-        variants: &[ASK],
-    };
     let derived = rest::Protocol::DESCRIPTION;
     assert_eq!((derived.name, derived.version), ("rest", 7));
-    assert_eq!(derived.commands, COMMANDS);
-    assert_eq!(
-        derived.notifications,
-        Messages {
-            name: "Notification",
-            docs: "",
-            tag: u16::TYPE,
-            len: 24,
-            variants: &[DONE],
-            ..COMMANDS
-        }
-    );
+    let Messages { name, docs, tag, len, union_at, header, variants } = derived.commands;
+    assert_eq!((name, docs), ("Command", " All commands.\n\n And more."));
+    assert_eq!((tag, len, union_at, header), (u8::TYPE, 64, 8, &[][..]));
+    let [Variant { name, docs, tag, also, reply, fields, payloads }] = variants else {
+        panic!("{variants:?}")
+    };
+    assert_eq!((*name, *docs, *tag, *also, *reply), ("Ask", " Asks.", 0, None, Some("Done")));
+    let shape = |field: &Field| (field.name, field.docs, field.kind, field.ty, field.offset);
+    let share = Type::Array { of: &u16::TYPE, len: 2 };
+    let expected = [
+        ("data_addr", "", FieldKind::Address { of: "data" }, WORD, 8),
+        ("data_len", "", FieldKind::Length { of: "data" }, WORD, 16),
+        ("type", " A number.", FieldKind::Plain, u8::TYPE, 24),
+        ("maybe_addr", "", FieldKind::Address { of: "maybe" }, WORD, 32),
+        ("maybe_len", "", FieldKind::Length { of: "maybe" }, WORD, 40),
+        ("key_addr", "", FieldKind::Address { of: "key" }, WORD, 48),
+        ("share", " A share.", FieldKind::Plain, share, 56),
+    ];
+    assert!(fields.iter().map(shape).eq(expected), "{fields:?}");
+    let shape = |payload: &Payload| {
+        let Payload { name, docs, ty, count, address, presence, .. } = *payload;
+        (name, docs, ty, count, address, presence)
+    };
+    let (always, by_address) = (Presence::Always, Presence::ByAddress);
+    let word = Count::Word;
+    let expected = [
+        ("data", " A payload.", u8::TYPE, word("data_len"), Some("data_addr"), always),
+        ("maybe", " Perhaps.", u8::TYPE, word("maybe_len"), Some("maybe_addr"), by_address),
+        ("key", "", u8::TYPE, Count::Fixed(12), Some("key_addr"), always),
+    ];
+    assert!(payloads.iter().map(shape).eq(expected), "{payloads:?}");
+    let Messages { tag, len, variants: [done], .. } = derived.notifications else {
+        panic!("{derived:?}")
+    };
+    assert_eq!((tag, len), (u16::TYPE, 24));
+    let words = Type::Array { of: &u32::TYPE, len: 3 };
+    let expected = ("words", "", words, word("words_len"), Some("words_addr"), always);
+    assert_eq!(shape(&done.payloads[0]), expected);
     holds(
         derived,
         "
         sizeof(struct rest_command) == 64
         offsetof(struct rest_command, ask.type) == 24
-        offsetof(struct rest_command, ask.key_addr) == 48
         offsetof(struct rest_notification, done.words_len) == 16
         REST_PLUGIN_VERSION == 7
         ",
