@@ -17,7 +17,7 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let krate = krate(&mut input.attrs, &mut errors);
     for parameter in &input.generics.params {
         errors.on(parameter, messages::generic_described(names::written(parameter)));
@@ -56,7 +56,7 @@ fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     let mut keys = Keys::take_helpers(attributes, errors);
     let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
     keys.finish(errors);
-    krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value)
+    krate.unwrap_or_else(|| parse_quote!(::urom_abi))
 }
 
 fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut Errors) {

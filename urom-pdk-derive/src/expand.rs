@@ -9,7 +9,7 @@ use crate::render::{self, Render};
 use crate::{fallback, validate};
 
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let parsed = parse::messages(which, args, item, &mut errors);
     if let Some(model) = &parsed.model {
         validate::messages(model, &mut errors);
@@ -30,7 +30,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
 }
 
 pub(crate) fn plugin(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let parsed = parse::plugin::plugin(args, item, &mut errors);
     let item = parsed.item;
     match (errors.into_compile_errors(), parsed.handler) {

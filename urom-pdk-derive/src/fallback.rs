@@ -66,7 +66,6 @@ fn harmless(field: &mut Field) {
         field.ty = parse_quote!(());
     }
     if validate::SETTERS.contains(&&*field.name()) {
-        field.keys.echo = None;
-        field.keys.optional = None;
+        field.keys.spans.retain(|key, _| !["echo", "optional"].contains(key));
     }
 }

@@ -8,7 +8,7 @@ use crate::names;
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
-pub(crate) use field::{Addr, Field, FieldKeys, Len, Role};
+pub(crate) use field::{Field, FieldKeys, Role};
 pub(crate) use payload::{Count, Payload, Presence, Word};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
@@ -100,7 +100,7 @@ pub(crate) struct Variant {
     pub(crate) tag: u64,
     pub(crate) tag_span: Span,
     /// Of a notification: another tag that it is read with.
-    pub(crate) also: Option<Spanned<u64>>,
+    pub(crate) also: Option<(u64, Span)>,
     /// Of a command: the notification that answers it.
     pub(crate) reply: Option<Path>,
     /// In the order of the wire, words among them.
@@ -145,11 +145,6 @@ impl Variant {
     pub(crate) fn field(&self, name: &Ident) -> Option<&Field> {
         self.fields.iter().find(|field| field.ident == *name)
     }
-}
-
-pub(crate) struct Spanned<T> {
-    pub(crate) value: T,
-    pub(crate) span: Span,
 }
 
 pub(crate) struct Export {

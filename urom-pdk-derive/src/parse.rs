@@ -12,10 +12,11 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, FieldKeys, Messages, Role, Shape, Spanned, TagWidth, Variant};
+use crate::model::{Field, FieldKeys, Messages, Role, Shape, TagWidth, Variant};
 use crate::{names, tokens};
 use keys::{MessagesKeys, VariantKeys};
 
@@ -110,12 +111,12 @@ fn variants(
     for variant in &mut item.variants {
         let keys = VariantKeys::read(which, variant, errors);
         refuse_cfg(&mut variant.attrs, errors);
-        let stated = stated_tag(
-            keys.tag,
-            variant.discriminant.as_ref().map(|(_, value)| value),
-            tag,
-            errors,
-        );
+        let discriminant = variant.discriminant.as_ref().map(|(_, value)| value);
+        if let (Some(key), Some(_)) = (&keys.tag, discriminant) {
+            errors.on(key, messages::tag_stated_twice());
+        }
+        let stated = keys.tag.as_ref().or(discriminant);
+        let stated = stated.and_then(|stated| literal_tag(stated, tag, errors));
         if stated.is_none() {
             // What is no tag was reported, and rustc would report it again.
             variant.discriminant = None;
@@ -132,10 +133,7 @@ fn variants(
             }
         };
         next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.most());
-        let also = keys.also.and_then(|key| {
-            let value = literal_tag(&key.value, tag, errors)?;
-            Some(Spanned { value, span: key.span })
-        });
+        let also = keys.also.and_then(|also| literal_tag(&also, tag, errors));
         let fields = fields(which, variant, keep_words, errors);
         let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none())
         else {
@@ -154,21 +152,7 @@ fn variants(
     variants
 }
 
-fn stated_tag(
-    key: Option<Expr>,
-    discriminant: Option<&Expr>,
-    tag: TagWidth,
-    errors: &mut Errors,
-) -> Option<(u64, Span)> {
-    if let (Some(key), Some(_)) = (&key, discriminant) {
-        errors.on(key, messages::tag_stated_twice());
-    }
-    let stated = key.as_ref().or(discriminant)?;
-    let value = literal_tag(stated, tag, errors)?;
-    Some((value, syn::spanned::Spanned::span(stated)))
-}
-
-fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64> {
+fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<(u64, Span)> {
     let value = match tokens::ungrouped(stated) {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
         _ => None,
@@ -177,7 +161,7 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
     if value.is_none() {
         errors.on(stated, messages::tag_not_a_literal(tag.most()));
     }
-    value
+    Some((value?, stated.span()))
 }
 
 /// The variant's fields, or `None` when they have no names. Words are left out of the user's enum,
@@ -203,7 +187,7 @@ fn fields(
     for mut field in std::mem::take(&mut named.named) {
         let keys = FieldKeys::read(which, &mut field.attrs, errors);
         refuse_cfg(&mut field.attrs, errors);
-        let is_kept = keys.word.is_none() || keep_words;
+        let is_kept = !keys.has("word") || keep_words;
         if let Some(ident) = field.ident.clone() {
             fields.push(Field {
                 stem: names::stem(&variant.ident, &ident),
@@ -220,7 +204,7 @@ fn fields(
             kept.push(field);
         }
     }
-    roles::assign(&mut fields);
+    roles::assign(&variant.ident, &mut fields, errors);
     named.named = kept;
     Some(fields)
 }

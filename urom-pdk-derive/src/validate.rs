@@ -5,7 +5,6 @@ mod fields;
 mod header;
 mod payloads;
 mod types;
-mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +40,6 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
-        words::words(variant, errors);
         payloads::payloads(model, variant, errors);
         exprs::expressions(variant, errors);
     }
@@ -75,8 +73,8 @@ fn plugin_name(name: &LitStr, errors: &mut Errors) {
 fn tags(model: &Messages, errors: &mut Errors) {
     let mut owners = HashMap::new();
     for variant in &model.variants {
-        if let Some(also) = variant.also.as_ref().filter(|also| also.value == variant.tag) {
-            errors.at(also.span, messages::also_is_tag(also.value));
+        if let Some((also, span)) = variant.also.filter(|(also, _)| *also == variant.tag) {
+            errors.at(span, messages::also_is_tag(also));
         }
         match owners.get(&variant.tag) {
             Some(owner) => errors.at(variant.tag_span, messages::tag_taken(variant.tag, owner)),

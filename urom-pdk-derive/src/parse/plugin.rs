@@ -46,8 +46,8 @@ fn keys(args: TokenStream, errors: &mut Errors) -> Export {
     });
     keys.finish(errors);
     Export {
-        krate: krate.map_or_else(|| parse_quote!(::urom_pdk), |key| key.value),
-        export: export.is_none_or(|key| key.value.value),
+        krate: krate.unwrap_or_else(|| parse_quote!(::urom_pdk)),
+        export: export.is_none_or(|key| key.value),
         abort: abort.is_some(),
     }
 }

@@ -43,7 +43,7 @@ impl Render<'_> {
     fn variant_description(&self, variant: &Variant) -> TokenStream {
         let (name, docs) = (variant.name(), docs(&variant.docs));
         let tag = Literal::u64_unsuffixed(variant.tag);
-        let also = given("also", variant.also.as_ref().map(|also| also.value));
+        let also = given("also", variant.also.map(|(also, _)| also));
         let reply = variant.reply.as_ref().and_then(|reply| reply.segments.last());
         let reply = given("reply", reply.map(|last| names::text(&last.ident)));
         let fields = self.items(variant);

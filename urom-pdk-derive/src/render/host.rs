@@ -167,10 +167,10 @@ impl Commands<'_> {
         let callback = names::local("callback");
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
             let (ident, (ty, value)) = (&field.ident, self.argument(field));
-            let doc = match (field.keys.echo, field.is_payload()) {
-                (Some(_), _) => ", which the answer repeats; 0 unless set",
-                (None, true) => "; empty or not there unless set",
-                (None, false) => "; 0 unless set",
+            let doc = match (field.is_echoed(), field.is_payload()) {
+                (true, _) => ", which the answer repeats; 0 unless set",
+                (false, true) => "; empty or not there unless set",
+                (false, false) => "; 0 unless set",
             };
             let otherwise = format!(" Sets `{}`{doc}.", names::text(ident));
             let docs = self.render.copied_docs(&field.docs, &otherwise);

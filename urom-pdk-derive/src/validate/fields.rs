@@ -1,6 +1,5 @@
 //! Which keys of a field go together, and which types it may have.
 
-use proc_macro2::Span;
 use quote::ToTokens;
 use syn::Type;
 
@@ -27,30 +26,15 @@ const CLASHES: [(&str, &str, &str); 11] = [
 pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         for (key, other, why) in CLASHES {
-            if let (Some(_), Some(span)) = (key_of(field, key), key_of(field, other)) {
-                errors.at(span, messages::keys_clash(other, key, why));
+            if let (true, Some(span)) = (field.keys.has(key), field.keys.spans.get(other)) {
+                errors.at(*span, messages::keys_clash(other, key, why));
             }
         }
         for key in ["unless", "when", "len", "addr"] {
-            if let (None, Some(span)) = (field.keys.inline, key_of(field, key)) {
-                errors.at(span, messages::key_needs_inline(key));
+            if let (false, Some(span)) = (field.keys.has("inline"), field.keys.spans.get(key)) {
+                errors.at(*span, messages::key_needs_inline(key));
             }
         }
-    }
-}
-
-fn key_of(Field { keys, .. }: &Field, key: &str) -> Option<Span> {
-    match key {
-        "echo" => keys.echo,
-        "header" => keys.header,
-        "optional" => keys.optional,
-        "word" => keys.word,
-        "with" => keys.with.as_ref().map(|key| key.span),
-        "inline" => keys.inline,
-        "unless" => keys.unless.as_ref().map(|key| key.span),
-        "when" => keys.when.as_ref().map(|key| key.span),
-        "len" => keys.len.as_ref().map(|key| key.span),
-        _ => keys.addr.as_ref().map(|key| key.span),
     }
 }
 
