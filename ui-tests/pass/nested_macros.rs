@@ -81,7 +81,7 @@ mod plain {
         let work =
             Work { context: 7, pair, other, third, turned: 9, note: *b"abc", pairs, bytes: b"ab", data };
         let mut bytes = [0; 256];
-        let len = work.clone().encode_into(&mut bytes);
+        let len = work.encode_into(&mut bytes);
         let Command::Work { pairs, turned, bytes, .. } = Command::decode(&bytes[..len]).unwrap() else {
             panic!("another command")
         };

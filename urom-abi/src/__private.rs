@@ -23,7 +23,7 @@ pub use crate::describe::{
 };
 pub use crate::descriptor::NotificationDesc;
 pub use crate::protocol::{
-    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Task,
+    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
 pub use crate::wire::Field as At;
 pub use crate::wire::*;

@@ -197,18 +197,6 @@ pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
     }
 }
 
-/// Whether the documentation among `attributes` may hold code, which `rustdoc --test` would run.
-pub(crate) fn may_hold_code(attributes: &[Attribute]) -> bool {
-    let mut docs = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
-    docs.any(|attribute| {
-        let Meta::NameValue(doc) = &attribute.meta else { return false };
-        let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value else { return true };
-        let is_code = |line: &str| line.starts_with("    ") || line.contains('\t');
-        let text = text.value();
-        text.contains("```") || text.contains("~~~") || text.lines().any(is_code)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,8 +16,8 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     }
     let item = parsed.item;
     match (errors.into_compile_errors(), parsed.model) {
-        // A name that stands twice is rustc's to report, and once is enough.
-        (None, Some(model)) if !validate::repeats_a_name(&model) => {
+        // What rustc reports is reported once.
+        (None, Some(model)) if !validate::is_wrong_for_rustc(&model) => {
             let rendered = Render { model: &model, inert: false }.all();
             quote!(#item #rendered)
         }

@@ -42,20 +42,23 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
         variant.fields.iter_mut().for_each(harmless);
         model.variants.push(variant);
     }
-    let Messages { generics, lifetime, variants, .. } = &mut model;
-    let unknown = generics.params.iter().filter_map(|parameter| match parameter {
-        GenericParam::Lifetime(of) if Some(&of.lifetime) == lifetime.as_ref() => None,
+    let unknown = model.generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Lifetime(of) if Some(&of.lifetime) == model.lifetime.as_ref() => None,
         GenericParam::Lifetime(of) => Some(&of.lifetime.ident),
         GenericParam::Type(of) => Some(&of.ident),
         GenericParam::Const(of) => Some(&of.ident),
     });
-    let unknown = unknown.collect::<Vec<_>>();
+    let unknown = unknown.cloned().collect::<Vec<_>>();
+    let mut variants = std::mem::take(&mut model.variants);
     for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
         // The structures have no such parameters.
-        if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name)) {
+        if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name))
+            || validate::lacks_lifetime(&model, field)
+        {
             field.ty = parse_quote!(());
         }
     }
+    model.variants = variants;
     Render { model: &model, inert: true }.all()
 }
 

@@ -22,8 +22,6 @@ mod model;
 mod names;
 mod parse;
 mod render;
-#[cfg(test)]
-mod snapshots;
 mod tokens;
 mod validate;
 
@@ -294,3 +292,6 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,19 +29,12 @@ pub(crate) struct Messages {
     pub(crate) refused_lifetime: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
-    /// Some of them stand above the macro, where they do not belong.
-    pub(crate) derived_above: bool,
-    /// The lints that the user allows for the definition or parts of it.
-    pub(crate) allowed: Vec<Attribute>,
+    /// Allows the lints that the user allows for the definition or parts of it.
+    pub(crate) allowed: Option<Attribute>,
     pub(crate) variants: Vec<Variant>,
 }
 
 impl Messages {
-    /// The fields between tag and union, as the first variant states them for all.
-    pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
-        self.variants.first().into_iter().flat_map(Variant::header)
-    }
-
     pub(crate) fn is_command(&self) -> bool {
         matches!(self.kind, Kind::Command(_))
     }
@@ -132,10 +125,6 @@ impl Variant {
 
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_header())
-    }
-
-    pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| !field.is_header())
     }
 
     pub(crate) fn payloads(&self) -> impl Iterator<Item = (&Field, &Payload)> {

@@ -51,7 +51,8 @@ pub(crate) fn messages(
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
-            errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
+            let (found, name) = describe(&other);
+            errors.on(name, messages::not_an_enum(which.name(), found));
             return Parsed { item, model: None };
         }
         Err(error) => {
@@ -60,8 +61,8 @@ pub(crate) fn messages(
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
-    let above = above::derives();
-    if !above.is_empty() {
+    let derived_above = above::has_derive();
+    if derived_above {
         errors.at(Span::call_site(), messages::derive_above(which.name()));
     }
     let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
@@ -69,14 +70,13 @@ pub(crate) fn messages(
         errors.on(attribute, messages::attribute_on_enum(which.name()));
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
-    let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
     let refused_lifetime =
         which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
     if refused_lifetime {
         lifetimes::remove(&mut item_enum);
     }
     let allowed = allowed(&item_enum);
-    let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
+    let variants = variants(which, &mut item_enum, keys.tag, derived_above, errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
     let model = Messages {
         kind: keys.kind,
@@ -88,8 +88,7 @@ pub(crate) fn messages(
         generics: item_enum.generics.clone(),
         lifetime,
         refused_lifetime,
-        derives: shared_derives(&[item_enum.attrs.clone(), above.clone()].concat()),
-        derived_above: !above.is_empty(),
+        derives: shared_derives(&item_enum.attrs),
         allowed,
         variants,
     };
@@ -255,34 +254,27 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     }
 }
 
-/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too
+/// The lints that the enum, its variants and their fields allow, as an attribute; `deprecated` too
 /// where one of them is that.
-fn allowed(item: &ItemEnum) -> Vec<Attribute> {
-    let variants = item.variants.iter();
-    let inner = variants.flat_map(|variant| {
+fn allowed(item: &ItemEnum) -> Option<Attribute> {
+    let inner = item.variants.iter().flat_map(|variant| {
         variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs))
     });
-    let inner = inner.collect::<Vec<_>>();
-    let mut allowed = Vec::new();
-    for attribute in item.attrs.iter().chain(inner.iter().copied()) {
-        if let Meta::List(list) = &attribute.meta
-            && (list.path.is_ident("allow") || list.path.is_ident("expect"))
-        {
-            // Without a reason of the user's, which is one for the definition.
-            let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
-            let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
-            let lints = lints.collect::<Vec<_>>();
-            if !lints.is_empty() {
-                allowed.push(
-                    parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]),
-                );
+    let mut lints = Vec::new();
+    for attribute in item.attrs.iter().chain(inner) {
+        match &attribute.meta {
+            Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+                // Without a reason of the user's, which is one for the definition.
+                let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+                let items = items.into_iter().flatten();
+                lints.extend(items.filter(|item| matches!(item, Meta::Path(_))));
             }
+            meta if meta.path().is_ident("deprecated") => lints.push(parse_quote!(deprecated)),
+            _ => {}
         }
     }
-    if inner.iter().any(|attribute| attribute.path().is_ident("deprecated")) {
-        allowed.push(parse_quote!(#[allow(deprecated, reason = "the definition deprecates it")]));
-    }
-    allowed
+    let is_any = !lints.is_empty();
+    is_any.then(|| parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]))
 }
 
 /// Those of the enum's derives that make sense for its variants' structures too.
@@ -303,29 +295,19 @@ fn shared_derives(attributes: &[Attribute]) -> Vec<Path> {
     derives
 }
 
-/// The part of an item that names it, so that an error does not underline all of it.
-fn head(item: &Item) -> TokenStream {
+/// What an item is, and the part that names it, so that an error does not underline all of it.
+fn describe(item: &Item) -> (&'static str, TokenStream) {
     match item {
-        Item::Struct(item) => item.ident.to_token_stream(),
-        Item::Union(item) => item.ident.to_token_stream(),
-        Item::Fn(item) => item.sig.ident.to_token_stream(),
-        Item::Trait(item) => item.ident.to_token_stream(),
-        Item::Impl(item) => item.self_ty.to_token_stream(),
-        Item::Mod(item) => item.ident.to_token_stream(),
-        other => other.to_token_stream(),
-    }
-}
-
-fn describe(item: &Item) -> &'static str {
-    match item {
-        Item::Enum(_) => "an enum",
-        Item::Struct(_) => "a struct",
-        Item::Union(_) => "a union",
-        Item::Fn(_) => "a function",
-        Item::Trait(_) => "a trait",
-        Item::Impl(item) if item.trait_.is_none() => "an inherent impl",
-        Item::Impl(_) => "an impl",
-        Item::Mod(_) => "a module",
-        _ => "this item",
+        Item::Enum(item) => ("an enum", item.ident.to_token_stream()),
+        Item::Struct(item) => ("a struct", item.ident.to_token_stream()),
+        Item::Union(item) => ("a union", item.ident.to_token_stream()),
+        Item::Fn(item) => ("a function", item.sig.ident.to_token_stream()),
+        Item::Trait(item) => ("a trait", item.ident.to_token_stream()),
+        Item::Impl(item) if item.trait_.is_none() => {
+            ("an inherent impl", item.self_ty.to_token_stream())
+        }
+        Item::Impl(item) => ("an impl", item.self_ty.to_token_stream()),
+        Item::Mod(item) => ("a module", item.ident.to_token_stream()),
+        other => ("this item", other.to_token_stream()),
     }
 }

@@ -10,11 +10,12 @@ use std::collections::{HashMap, HashSet};
 
 use heck::ToSnakeCase;
 use proc_macro2::Ident;
-use syn::{LitStr, Path, PathSegment};
+use quote::ToTokens;
+use syn::{LitStr, Path};
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Kind, Messages, Variant};
-use crate::names;
+use crate::{names, tokens};
 pub(crate) use types::{is_number, is_primitive, meaningless};
 
 /// The generic parameters of generated items, which would hide a variant of that name.
@@ -45,17 +46,28 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// Whether two variants, or two fields of one, have the same name.
-pub(crate) fn repeats_a_name(model: &Messages) -> bool {
+/// Whether there is an error that is left to rustc: two variants, or two fields of one, have the
+/// same name, or a payload has no lifetime.
+pub(crate) fn is_wrong_for_rustc(model: &Messages) -> bool {
     fn repeats<'a>(mut all: impl Iterator<Item = &'a Ident>) -> bool {
         let mut known = HashSet::new();
         !all.all(|name| known.insert(names::text(name)))
     }
     repeats(model.variants.iter().map(|variant| &variant.ident))
-        || model
-            .variants
-            .iter()
-            .any(|variant| repeats(variant.fields.iter().map(|field| &field.ident)))
+        || model.variants.iter().any(|variant| {
+            repeats(variant.fields.iter().map(|field| &field.ident))
+                || variant.fields.iter().any(|field| lacks_lifetime(model, field))
+        })
+}
+
+/// Whether a payload borrows for no lifetime, or for one that the enum does not have.
+pub(crate) fn lacks_lifetime(model: &Messages, field: &Field) -> bool {
+    let used = tokens::lifetimes_in(field.ty.to_token_stream());
+    let is_known = |name: &String| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
+    model.is_command()
+        && field.is_payload()
+        && field.shape.form.is_borrowed()
+        && !used.iter().any(is_known)
 }
 
 fn plugin_name(name: &LitStr, errors: &mut Errors) {
@@ -157,16 +169,10 @@ fn replies(model: &Messages, errors: &mut Errors) {
 /// The structure that was meant when `reply` names a variant of the notification enum.
 pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
     let Kind::Command(plugin) = &model.kind else { return None };
-    let same = |(a, b): (&PathSegment, &PathSegment)| a.ident == b.ident;
-    let of = &plugin.notification;
-    let is_variant = reply.segments.len() == of.segments.len() + 1
-        && reply.leading_colon.is_some() == of.leading_colon.is_some()
-        && reply.segments.iter().zip(&of.segments).all(same);
-    is_variant.then(|| {
-        let segments = reply.segments.iter().enumerate();
-        let kept = segments
-            .filter(|(at, _)| at + 1 != of.segments.len())
-            .map(|(_, segment)| segment.clone());
-        Path { leading_colon: reply.leading_colon, segments: kept.collect() }
-    })
+    let last = reply.segments.last()?;
+    let mut structure = plugin.notification.clone();
+    let is_variant = names::written(reply)
+        == format!("{}::{last}", names::written(&structure), last = last.ident);
+    *structure.segments.last_mut()? = last.clone();
+    is_variant.then_some(structure)
 }

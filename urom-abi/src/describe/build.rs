@@ -123,12 +123,16 @@ pub(super) const fn align_up(offset: usize, align: usize) -> usize {
     offset.div_ceil(align) * align
 }
 
-/// Where each field of a structure begins whose first field may begin at `start`.
+/// Where each field of a message begins: those of the header behind the tag, the others in the
+/// union.
 #[must_use]
-pub const fn offsets<const N: usize>(start: usize, fields: &[Field; N]) -> [usize; N] {
+pub const fn offsets<const N: usize>(layout: &Layout, fields: &[Field; N]) -> [usize; N] {
     let mut at = [0; N];
-    let (mut end, mut i) = (start, 0);
+    let (mut end, mut i) = (layout.tag_len, 0);
     while i < N {
+        if i == layout.header {
+            end = layout.union_at;
+        }
         at[i] = align_up(end, fields[i].ty.align());
         end = at[i] + fields[i].ty.size();
         i += 1;
@@ -173,6 +177,9 @@ const fn structure(fields: &[Field]) -> Extent {
 /// Where the parts of the messages of an enum lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
+    tag_len: usize,
+    /// How many fields of each variant lie before the union.
+    header: usize,
     /// Where the union of the variants' structures begins.
     pub union_at: usize,
     /// The size of every message without its payloads.
@@ -181,18 +188,19 @@ pub struct Layout {
 
 /// The layout of `{ tag; header fields; union of one structure for each variant }`.
 #[must_use]
-pub const fn layout(tag: Type, header: &[Field], variants: &[&[Field]]) -> Layout {
+pub const fn layout(tag: Type, header: usize, variants: &[&[Field]]) -> Layout {
     let (mut size, mut align, mut i) = (0, 1, 0);
     while i < variants.len() {
-        let variant = structure(variants[i]);
+        let variant = structure(variants[i].split_at(header).1);
         size = most(size, variant.size);
         align = most(align, variant.align);
         i += 1;
     }
-    let head = ends(tag.size(), header);
+    let head = ends(tag.size(), variants[0].split_at(header).0);
     let whole = most(most(tag.align(), head.align), align);
     let union_at = align_up(head.size, align);
-    Layout { union_at, len: align_up(union_at + align_up(size, align), whole) }
+    let len = align_up(union_at + align_up(size, align), whole);
+    Layout { tag_len: tag.size(), header, union_at, len }
 }
 
 const fn most(a: usize, b: usize) -> usize {
@@ -301,7 +309,10 @@ mod tests {
             offset_of!(Sample, d),
             offset_of!(Sample, e),
         ];
-        assert_eq!(offsets(0, &FIELDS), want);
+        let all = Layout { tag_len: 8, header: 0, union_at: 0, len: size_of::<Sample>() };
+        assert_eq!(offsets(&all, &FIELDS), want);
+        let header = offsets(&Layout { tag_len: 1, header: 2, union_at: 16, len: 40 }, &FIELDS);
+        assert_eq!(header, [1, 2, 16, 24, 32]);
         assert_eq!(placed(FIELDS, want, ["a", "b", "c", "d", "e"]).map(|field| field.offset), want);
         let extent = structure(&FIELDS);
         assert_eq!((extent.size, extent.align), (size_of::<Sample>(), align_of::<Sample>()));
@@ -309,12 +320,14 @@ mod tests {
 
     #[test]
     fn a_union_is_as_large_and_as_aligned_as_its_most_demanding_members() {
-        let (twelve, eight) = ([of(<[u32; 3]>::TYPE)], [of(u64::TYPE)]);
-        let variants: [&[Field]; 3] = [&twelve, &eight, &[]];
-        let of_bytes = layout(u8::TYPE, &[of(u8::TYPE)], &variants);
-        assert_eq!(of_bytes, Layout { union_at: 8, len: 24 });
-        assert_eq!(layout(u16::TYPE, &[], &[&[]]), Layout { union_at: 2, len: 2 });
-        assert_eq!(layout(u32::TYPE, &[of(u64::TYPE)], &[&[]]), Layout { union_at: 16, len: 16 });
+        let byte = of(u8::TYPE);
+        let (twelve, eight) = ([byte, of(<[u32; 3]>::TYPE)], [byte, of(u64::TYPE)]);
+        let of_bytes = layout(u8::TYPE, 1, &[&twelve, &eight, &[byte]]);
+        assert_eq!(of_bytes, Layout { tag_len: 1, header: 1, union_at: 8, len: 24 });
+        let empty = layout(u16::TYPE, 0, &[&[]]);
+        assert_eq!(empty, Layout { tag_len: 2, header: 0, union_at: 2, len: 2 });
+        let padded = layout(u32::TYPE, 1, &[&[of(u64::TYPE)]]);
+        assert_eq!((padded.union_at, padded.len), (16, 16));
     }
 
     fn message(payloads: &'static [Payload]) -> Messages {

@@ -52,7 +52,7 @@ messages! {
     generic_message(parameter): "a protocol cannot be generic, because both sides must agree on its bytes: remove `{parameter}` and name the types";
     notification_lifetime(lifetime): "a notification owns its payloads: remove `{lifetime}` and use `Payload`";
     second_lifetime(lifetime, first): "all payloads of a command borrow from the same message: remove `{lifetime}` and use `{first}`";
-    payload_lifetime(name, lifetime): "a command's payload borrows from the message: write `{name}<{lifetime}>`, and `{lifetime}` in the payload's type";
+    static_payload(): "a command's payload borrows from the message: use the enum's lifetime instead of `'static`";
     generic_plugin(parameter): "a plugin cannot be generic, because its exported functions have one handler type: remove `{parameter}` and name the type";
 
     // Variants.

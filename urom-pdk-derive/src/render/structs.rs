@@ -86,38 +86,11 @@ impl Render<'_> {
                 }
             }
         }
-        // Of a definition with another error it is not known whether they can be derived.
-        let wrong = self.inert && !self.model.derived_above;
-        if derives.is_empty() || wrong {
+        // Of a definition with an error it is not known whether they can be derived.
+        if derives.is_empty() || self.inert {
             TokenStream::new()
         } else {
             quote!(#[derive(#(#derives),*)])
-        }
-    }
-
-    /// A `Clone` for structures that derive none: every field can be one, or is plain data.
-    pub(super) fn clone_impl(&self, variant: &Variant, fields: &[&Field]) -> TokenStream {
-        let derived = self
-            .model
-            .derives
-            .iter()
-            .any(|derive| last(derive).is_some_and(|name| name == "Clone"));
-        if derived || self.inert || fields.iter().all(|field| is_known(field)) {
-            return TokenStream::new();
-        }
-        let (name, this, parameters) =
-            (&variant.ident, self.own_type(variant), self.parameters(variant));
-        let members = fields.iter().map(|field| {
-            let ident = &field.ident;
-            let copy = self.copy(field, quote!(&self.#ident));
-            quote!(#ident: #copy)
-        });
-        quote! {
-            impl #parameters ::core::clone::Clone for #this {
-                fn clone(&self) -> #this {
-                    #name { #(#members),* }
-                }
-            }
         }
     }
 }

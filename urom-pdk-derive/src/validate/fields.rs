@@ -98,6 +98,9 @@ fn borrowed(field: &Field, errors: &mut Errors) {
             errors.on(&shape.inner, messages::unaligned_slice(found, element));
         }
         (Form::Other, _) => not_a_payload(&shape.inner, true, BORROWED, errors),
+        _ if tokens::lifetimes_in(field.ty.to_token_stream()).iter().any(|of| of == "static") => {
+            errors.on(&field.ty, messages::static_payload());
+        }
         _ => elements(field, true, errors),
     }
 }
