@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::{CommandDesc, DescriptorList};
 use urom_abi::list::ListLink;
+use urom_abi::log::Level;
 use urom_abi::plugin::{
     AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
     WorkerCtx, WorkerNotifDesc,
@@ -125,10 +126,8 @@ impl Instance {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         crate::time::clock::stop();
         let methods = Methods::of(&iface).map_err(|missing| {
-            crate::log::error(format_args!(
-                "plugin {}: its interface lacks `{missing}`",
-                protocol.name
-            ));
+            let text = format_args!("plugin {}: its interface lacks `{missing}`", protocol.name);
+            crate::log::failure(Level::Error, None, text);
             DocaError::INITIALIZATION
         })?;
         let domain = Arc::clone(&world.shared);

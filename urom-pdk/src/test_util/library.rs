@@ -10,6 +10,7 @@ use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
 use urom_abi::describe::Protocol;
 use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use urom_abi::log::Level;
 use urom_abi::plugin::{
     GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
 };
@@ -33,7 +34,7 @@ struct Roomy {
 /// The library is a plugin.
 pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<PluginIface, DocaError> {
     let missing = |what: &str| {
-        log::error(format_args!("{}: {what}", library.display()));
+        log::failure(Level::Error, None, format_args!("{}: {what}", library.display()));
         DocaError::NOT_FOUND
     };
     // The loader looks for a bare name elsewhere.
@@ -61,10 +62,11 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
     unsafe { get_version(&mut found) }.check()?;
     let version = protocol.version;
     if found != version {
-        log::error(format_args!(
-            "{}: its version is {found}, and not {version}",
-            library.display()
-        ));
+        log::failure(
+            Level::Error,
+            None,
+            format_args!("{}: its version is {found}, and not {version}", library.display()),
+        );
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
     // A plugin without a description goes by its version alone.
@@ -74,10 +76,14 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
         None => None,
     };
     if let Some(difference) = difference {
-        log::error(format_args!(
-            "{}: {difference}; rebuild the plugin, or raise `version` in the definition that changed",
-            library.display()
-        ));
+        log::failure(
+            Level::Error,
+            None,
+            format_args!(
+                "{}: {difference}; rebuild the plugin, or raise `version` in the definition that changed",
+                library.display()
+            ),
+        );
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
     let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
