@@ -13,7 +13,7 @@ pub use core::time::Duration;
 #[cfg(feature = "test-util")]
 pub use crate::arbitrary;
 pub use crate::describe::build::{
-    Layout, WORD, address, assert_fits, assert_variant_fits, compare, echo, given, known, layout,
+    Layout, WORD, address, assert_fits, compare, echo, given, known, layout,
     length, offsets, placed, plain, selector, ty, when,
 };
 pub use crate::describe::{

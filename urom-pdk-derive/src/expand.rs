@@ -11,21 +11,21 @@ use crate::{fallback, validate};
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let parsed = parse::messages(which, args, item, &mut errors);
-    if let Some(model) = &parsed.model {
-        validate::messages(model, &mut errors);
-    }
+    let model = parsed.model.as_ref();
+    let clashes = model.is_some_and(|model| validate::messages(model, &mut errors));
+    let lacks_lifetime = model.is_some_and(validate::lacks_lifetimes);
     let item = parsed.item;
+    // What rustc reports is reported once.
     match (errors.into_compile_errors(), parsed.model) {
-        // What rustc reports is reported once.
-        (None, Some(model)) if !validate::is_wrong_for_rustc(&model) => {
+        (None, Some(model)) if !clashes && !lacks_lifetime => {
             let rendered = Render { model: &model, inert: false }.all();
             quote!(#item #rendered)
         }
-        (errors, Some(model)) => {
+        (errors, Some(model)) if !clashes => {
             let inert = fallback::messages(model);
             quote!(#errors #item #inert)
         }
-        (errors, None) => quote!(#errors #item),
+        (errors, _) => quote!(#errors #item),
     }
 }
 

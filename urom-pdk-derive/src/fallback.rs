@@ -1,46 +1,20 @@
 //! What stands in for a definition that has an error: the same items without bodies. So one mistake
 //! is not one more error for every use of the items.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{GenericParam, parse_quote};
 
 use crate::model::{Field, Messages};
 use crate::render::Render;
-use crate::{names, tokens, validate};
+use crate::{tokens, validate};
 
-/// The items, for those variants that can have them.
 pub(crate) fn messages(mut model: Messages) -> TokenStream {
     for at in 0..model.variants.len() {
         let reply = model.variants[at].reply.as_ref();
         if let Some(structure) = reply.and_then(|reply| validate::structure_of(&model, reply)) {
             model.variants[at].reply = Some(structure);
         }
-    }
-    let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
-    // What answers is a notification's structure; a command of that name cannot have one too.
-    items.extend(
-        model
-            .variants
-            .iter()
-            .filter_map(|variant| variant.reply.as_ref()?.get_ident())
-            .map(names::text),
-    );
-    let mut methods = HashSet::from(validate::METHODS.map(str::to_owned));
-    for mut variant in std::mem::take(&mut model.variants) {
-        let makes =
-            validate::items_of(&model, &variant).iter().map(names::text).collect::<Vec<_>>();
-        let Some(method) = names::method(&variant.ident) else { continue };
-        if makes.iter().any(|item| items.contains(item)) || !methods.insert(method.to_string()) {
-            continue;
-        }
-        items.extend(makes);
-        let mut fields = HashSet::new();
-        variant.fields.retain(|field| fields.insert(field.name()));
-        variant.fields.iter_mut().for_each(harmless);
-        model.variants.push(variant);
     }
     let unknown = model.generics.params.iter().filter_map(|parameter| match parameter {
         GenericParam::Lifetime(of) if Some(&of.lifetime) == model.lifetime.as_ref() => None,
@@ -57,6 +31,7 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
         {
             field.ty = parse_quote!(());
         }
+        harmless(field);
     }
     model.variants = variants;
     Render { model: &model, inert: true }.all()

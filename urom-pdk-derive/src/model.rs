@@ -13,8 +13,8 @@ pub(crate) use payload::{Count, Payload, Presence, Word};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
 pub(crate) struct Messages {
-    /// Commands, with what belongs to the whole protocol, or notifications.
-    pub(crate) kind: Kind,
+    /// What commands say of the whole protocol; nothing for notifications.
+    pub(crate) plugin: Option<Plugin>,
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -36,13 +36,8 @@ pub(crate) struct Messages {
 
 impl Messages {
     pub(crate) fn is_command(&self) -> bool {
-        matches!(self.kind, Kind::Command(_))
+        self.plugin.is_some()
     }
-}
-
-pub(crate) enum Kind {
-    Command(Plugin),
-    Notification,
 }
 
 pub(crate) struct Plugin {

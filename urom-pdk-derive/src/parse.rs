@@ -1,7 +1,7 @@
 //! From tokens to the model. Whether it makes sense together is for `validate` to say.
 
 mod above;
-mod keys;
+pub(crate) mod keys;
 mod lifetimes;
 mod own_name;
 pub(crate) mod plugin;
@@ -79,7 +79,7 @@ pub(crate) fn messages(
     let variants = variants(which, &mut item_enum, keys.tag, derived_above, errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
     let model = Messages {
-        kind: keys.kind,
+        plugin: keys.plugin,
         ident: item_enum.ident.clone(),
         docs: docs(&item_enum.attrs),
         vis: item_enum.vis.clone(),

@@ -219,40 +219,40 @@ pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64);
     known
 }
 
-/// Fails the compilation, at the place of the call, when the messages can never be sent behind a
-/// header of `header` bytes.
+/// Fails the compilation, at the place of the call, when a message can never be sent behind a header
+/// of `header` bytes, for its fixed part or for payloads that always have the same length.
 ///
 /// # Panics
-/// Then. The text names the largest message.
+/// Then. The text names the message, the largest one where the fixed part is too large.
 #[track_caller]
 pub const fn assert_fits(messages: &Messages, header: usize) {
-    if messages.len <= DEFAULT_MAX_MESSAGE - header {
-        return;
-    }
+    let most = DEFAULT_MAX_MESSAGE - header;
     let (mut largest, mut i) = (("", 0), 0);
     while i < messages.variants.len() {
-        let variant = messages.variants[i];
-        let size = structure(variant.fields).size;
+        let variant = &messages.variants[i];
+        let (size, len) = (structure(variant.fields).size, constant_len(messages.len, variant));
         if size >= largest.1 {
             largest = (variant.name, size);
         }
+        if messages.len <= most && len > most {
+            let text = takes(variant.name, len, header);
+            let text = text.text(": give a payload a length word, to send it in parts");
+            panic!("{}", text.as_str());
+        }
         i += 1;
     }
-    let text = takes(largest.0, messages.len, header);
-    let text = text.text(
-        ", and every variant takes as many as the largest: send what is large as an inline payload",
-    );
-    panic!("{}", text.as_str());
+    if messages.len > most {
+        let text = takes(largest.0, messages.len, header);
+        let text = text.text(
+            ", and every variant takes as many as the largest: send what is large as an inline payload",
+        );
+        panic!("{}", text.as_str());
+    }
 }
 
-/// The same for message number `at`, with those payloads that always have the same length.
-///
-/// # Panics
-/// When it can never be sent.
-#[track_caller]
-pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) {
-    let variant = messages.variants[at];
-    let (mut len, mut i) = (messages.len, 0);
+/// The length of a message with those payloads that always have the same length.
+const fn constant_len(fixed: usize, variant: &Variant) -> usize {
+    let (mut len, mut i) = (fixed, 0);
     while i < variant.payloads.len() {
         let payload = variant.payloads[i];
         if let (Count::Fixed(count), Presence::Always) = (payload.count, payload.presence) {
@@ -260,12 +260,7 @@ pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) 
         }
         i += 1;
     }
-    // That the fixed part alone fits is asserted above, with another text.
-    if messages.len <= DEFAULT_MAX_MESSAGE - header && len > DEFAULT_MAX_MESSAGE - header {
-        let text = takes(variant.name, len, header);
-        let text = text.text(": give a payload a length word, to send it in parts");
-        panic!("{}", text.as_str());
-    }
+    len
 }
 
 const fn takes(variant: &str, len: usize, header: usize) -> Sentence {
@@ -340,14 +335,11 @@ mod tests {
     fn payloads_of_known_length_count_when_they_are_always_there() {
         const SIXTEEN: Payload =
             Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
-        assert_variant_fits(&message(&[SIXTEEN]), 0, 24);
-        assert_variant_fits(
-            &message(&[Payload { presence: Presence::ByAddress, ..SIXTEEN }, SIXTEEN]),
-            0,
-            24,
-        );
+        assert_fits(&message(&[SIXTEEN]), 24);
+        let by_address = Payload { presence: Presence::ByAddress, ..SIXTEEN };
+        assert_fits(&message(&[by_address, SIXTEEN]), 24);
         let large = message(&[SIXTEEN, SIXTEEN]);
-        let text = *std::panic::catch_unwind(|| assert_variant_fits(&large, 0, 24))
+        let text = *std::panic::catch_unwind(|| assert_fits(&large, 24))
             .unwrap_err()
             .downcast::<String>()
             .unwrap();

@@ -28,6 +28,10 @@ impl Errors {
         }
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().flatten().count()
+    }
+
     /// One `compile_error!` for each error, or `None` when there is none.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)

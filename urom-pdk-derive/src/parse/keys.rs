@@ -6,13 +6,13 @@ use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Type, Variant, parse_quo
 use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{FieldKeys, Kind, Plugin, TagWidth};
+use crate::model::{FieldKeys, Plugin, TagWidth};
 use crate::names;
 use crate::tokens::ungrouped;
 
 /// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
-    pub(super) kind: Kind,
+    pub(super) plugin: Option<Plugin>,
     pub(super) krate: Path,
     pub(super) tag: TagWidth,
 }
@@ -20,8 +20,8 @@ pub(super) struct MessagesKeys {
 impl MessagesKeys {
     pub(super) fn read(which: Macro, args: TokenStream, errors: &mut Errors) -> MessagesKeys {
         let mut keys = Keys::parse(args, errors);
-        let kind = match which {
-            Macro::Notification => Kind::Notification,
+        let plugin = match which {
+            Macro::Notification => None,
             Macro::Command => {
                 let (example, number) = ("plugin = \"worker_name\"", "version = 1");
                 let name = |tokens| syn::parse2(tokens).ok();
@@ -31,7 +31,7 @@ impl MessagesKeys {
                 });
                 let example = "notification = Notification";
                 let notification = keys.value::<Path>("notification", example, errors);
-                Kind::Command(Plugin {
+                Some(Plugin {
                     name,
                     version: version.unwrap_or_default(),
                     notification: notification.unwrap_or_else(|| parse_quote!(Notification)),
@@ -42,7 +42,7 @@ impl MessagesKeys {
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
         keys.finish(errors);
         MessagesKeys {
-            kind,
+            plugin,
             krate: krate.unwrap_or_else(|| parse_quote!(::urom_abi)),
             tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)),
         }
@@ -137,7 +137,7 @@ impl FieldKeys {
 }
 
 /// `a` or `a.b.c`.
-pub(super) fn path(expr: &Expr) -> Option<Vec<Ident>> {
+pub(crate) fn path(expr: &Expr) -> Option<Vec<Ident>> {
     match ungrouped(expr) {
         Expr::Path(path) => Some(vec![path.path.get_ident()?.clone()]),
         Expr::Field(field) => {

@@ -6,14 +6,14 @@ use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Render;
-use crate::model::{Field, Variant};
+use crate::model::{Field, Plugin, Variant};
 use crate::{names, tokens, validate};
 
 impl Render<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of
     /// the commands.
-    pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
-        let (name, vis) = (self.plugin().text(), &self.model.vis);
+    pub(super) fn protocol(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
+        let (name, vis) = (plugin.text(), &self.model.vis);
         let doc = format!(
             " The protocol of the plugin `{name}`: its commands and notifications as one type."
         );
@@ -26,11 +26,11 @@ impl Render<'_> {
         };
         let whole = self.whole();
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
-        let protocol = self.protocol_impl();
-        let (notification, span) = (&self.plugin().notification, self.plugin().notification.span());
+        let protocol = self.protocol_impl(plugin);
+        let (notification, span) = (&plugin.notification, plugin.notification.span());
         // Named once, so that one that does not exist is one error.
         let notification = tokens::at(quote!(#notification), span);
-        let answers = self.answers_check();
+        let answers = self.answers_check(plugin);
         (
             item,
             quote!(type __Notifications = #notification; #answers #whole #(#requests)* #protocol),
@@ -39,11 +39,11 @@ impl Render<'_> {
 
     /// A command whose answer is no notification, or does not repeat the same fields, does not
     /// compile. That check is by name, so it works where rustc finds no type of that name.
-    fn answers_check(&self) -> TokenStream {
+    fn answers_check(&self, plugin: &Plugin) -> TokenStream {
         if self.inert {
             return TokenStream::new();
         }
-        let notification = self.answers();
+        let notification = answers(plugin);
         let checks = self.model.variants.iter().enumerate().map(|(at, variant)| {
             let span = variant.reply.as_ref().and_then(|reply| reply.segments.last()).span();
             let check = quote!(__p::assert_answer(__ANSWERS, __COMMANDS, #at));
@@ -162,9 +162,9 @@ impl Render<'_> {
         quote_spanned!(echo.span()=> #echo { #members })
     }
 
-    fn protocol_impl(&self) -> TokenStream {
-        let (name, version) = (self.plugin().text(), self.plugin().version);
-        let notification = self.answers();
+    fn protocol_impl(&self, plugin: &Plugin) -> TokenStream {
+        let (name, version) = (plugin.text(), plugin.version);
+        let notification = answers(plugin);
         quote! {
             impl __p::Protocol for Protocol {
                 const DESCRIPTION: &'static __p::Description = &__p::Description {
@@ -182,10 +182,10 @@ impl Render<'_> {
             }
         }
     }
+}
 
-    /// The enum of the answers, by its trait, which says so when it is none.
-    fn answers(&self) -> TokenStream {
-        let notification = &self.plugin().notification;
-        tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
-    }
+/// The enum of the answers, by its trait, which says so when it is none.
+fn answers(plugin: &Plugin) -> TokenStream {
+    let notification = &plugin.notification;
+    tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
 }

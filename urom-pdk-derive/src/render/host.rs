@@ -6,14 +6,14 @@ use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Render;
-use crate::model::{Field, Form, Role, Variant};
+use crate::model::{Field, Form, Plugin, Role, Variant};
 use crate::names;
 
 impl Render<'_> {
     /// The types `Client` and `*Task`, and their impls.
-    pub(super) fn client(&self) -> (TokenStream, TokenStream) {
+    pub(super) fn client(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
         let (krate, vis) = (&self.model.krate, &self.model.vis);
-        let name = self.plugin().text();
+        let name = plugin.text();
         let doc = format!(
             " Sends commands to the plugin `{name}`: one `task_*` method for each command."
         );

@@ -7,7 +7,7 @@ use syn::{Lifetime, Type};
 
 use super::Render;
 use crate::described::{docs, type_of};
-use crate::model::{Field, Kind, Role, Variant};
+use crate::model::{Field, Role, Variant};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
@@ -70,24 +70,15 @@ impl Render<'_> {
         if self.inert {
             return TokenStream::new();
         }
-        let header = match self.model.kind {
-            Kind::Command(_) => quote!(__p::COMMAND_HEADER),
-            Kind::Notification => quote!(__p::NOTIFICATION_HEADER),
+        let header = match self.model.is_command() {
+            true => quote!(__p::COMMAND_HEADER),
+            false => quote!(__p::NOTIFICATION_HEADER),
         };
-        let assert = |span: Span, call: TokenStream| tokens::written_at(call, span);
         let whole = quote!(const _: () = __p::assert_fits(&__DESCRIPTION, #header););
-        let whole = assert(self.model.ident.span(), whole);
-        let is_long =
-            |variant: &Variant| variant.payloads().any(|(_, payload)| payload.is_constant());
-        let variants = self.model.variants.iter().enumerate().filter(|(_, known)| is_long(known));
-        let variants = variants.map(|(at, variant)| {
-            let check =
-                quote!(const _: () = __p::assert_variant_fits(&__DESCRIPTION, #at, #header););
-            assert(variant.ident.span(), check)
-        });
+        let whole = tokens::written_at(whole, self.model.ident.span());
         let payloads = self.model.variants.iter().flat_map(Variant::payloads);
         let elements = payloads.filter_map(|(field, _)| self.element_check(field));
-        quote!(#whole #(#variants)* #(#elements)*)
+        quote!(#whole #(#elements)*)
     }
 
     /// The header's, then those of the variant's structure.

@@ -20,7 +20,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Attribute;
 
-use crate::model::{Kind, Messages, Plugin, Variant};
+use crate::model::{Messages, Variant};
 pub(crate) use export::export;
 
 /// Whether there are arbitrary messages. The snapshots are without them, whatever features other
@@ -36,12 +36,12 @@ pub(crate) struct Render<'a> {
 impl Render<'_> {
     pub(crate) fn all(&self) -> TokenStream {
         let structs = self.structs();
-        let (items, impls) = match &self.model.kind {
-            Kind::Notification => (TokenStream::new(), self.notifications()),
-            Kind::Command(_) => {
-                let (protocol, requests) = self.protocol();
-                let (client, tasks) = self.client();
-                let (handler, serve) = (self.handler_trait(), self.serve_impl());
+        let (items, impls) = match &self.model.plugin {
+            None => (TokenStream::new(), self.notifications()),
+            Some(plugin) => {
+                let (protocol, requests) = self.protocol(plugin);
+                let (client, tasks) = self.client(plugin);
+                let (handler, serve) = (self.handler_trait(plugin), self.serve_impl());
                 (quote!(#protocol #handler #client), quote!(#requests #serve #tasks))
             }
         };
@@ -72,14 +72,6 @@ impl Render<'_> {
     /// A function's body; none when only the signatures are wanted.
     fn body(&self, body: TokenStream) -> TokenStream {
         if self.inert { quote!(::core::unreachable!()) } else { body }
-    }
-
-    /// What commands say of the whole protocol.
-    fn plugin(&self) -> &Plugin {
-        match &self.model.kind {
-            Kind::Command(plugin) => plugin,
-            Kind::Notification => unreachable!("notifications say nothing of the protocol"),
-        }
     }
 
     fn pairs(&self) -> impl Iterator<Item = (&Variant, &syn::Path)> {

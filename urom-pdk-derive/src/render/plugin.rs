@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::Render;
-use crate::model::Variant;
+use crate::model::{Plugin, Variant};
 use crate::names;
 
 /// How many commands one future awaits. What rustc does with it grows with their square, so those of
@@ -13,11 +13,11 @@ use crate::names;
 const AWAITS: usize = 40;
 
 impl Render<'_> {
-    pub(super) fn handler_trait(&self) -> TokenStream {
+    pub(super) fn handler_trait(&self, plugin: &Plugin) -> TokenStream {
         let (krate, vis) = (&self.model.krate, &self.model.vis);
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
-            self.plugin().text()
+            plugin.text()
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);

@@ -5,22 +5,18 @@ use quote::quote;
 use syn::{Path, parse_quote};
 
 use super::Render;
-use crate::model::{Field, Form, Kind, Role, Shape, Variant};
+use crate::model::{Field, Form, Role, Shape, Variant};
 use crate::{names, validate};
 
 impl Render<'_> {
     pub(super) fn structs(&self) -> TokenStream {
-        let variants = self.model.variants.iter().map(|variant| match self.model.kind {
-            Kind::Command(_) => {
-                let fields = variant.values().collect::<Vec<_>>();
-                self.structure(variant, "command", &fields)
+        let variants = self.model.variants.iter().map(|variant| {
+            if self.model.is_command() {
+                return self.structure(variant, "command", &variant.values().collect::<Vec<_>>());
             }
-            Kind::Notification => {
-                let own = variant.own().collect::<Vec<_>>();
-                let body = self.structure(variant, "notification", &own);
-                let echo = self.echo(variant);
-                quote!(#body #echo)
-            }
+            let own = variant.own().collect::<Vec<_>>();
+            let (body, echo) = (self.structure(variant, "notification", &own), self.echo(variant));
+            quote!(#body #echo)
         });
         quote!(#(#variants)*)
     }
