@@ -336,8 +336,8 @@ mod tests {
         const SIXTEEN: Payload =
             Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
         assert_fits(&message(&[SIXTEEN]), 24);
-        let by_address = Payload { presence: Presence::ByAddress, ..SIXTEEN };
-        assert_fits(&message(&[by_address, SIXTEEN]), 24);
+        const BY_ADDRESS: Payload = Payload { presence: Presence::ByAddress, ..SIXTEEN };
+        assert_fits(&message(&[BY_ADDRESS, SIXTEEN]), 24);
         let large = message(&[SIXTEEN, SIXTEEN]);
         let text = *std::panic::catch_unwind(|| assert_fits(&large, 24))
             .unwrap_err()
