@@ -135,7 +135,7 @@ mod made {
 
             #[urom_abi::urom_command(plugin = $name, version = $tag)]
             pub enum Command<'a> {
-                #[urom(reply = Done)]
+                #[urom(reply = Done, tag = $tag)]
                 Work {
                     #[urom(word)]
                     words: $number,
@@ -145,7 +145,7 @@ mod made {
                     second: &'a [$byte],
                     #[urom(with = $codec)]
                     value: $number,
-                } = $tag,
+                },
             }
         };
     }

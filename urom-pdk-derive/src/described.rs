@@ -66,15 +66,8 @@ fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut 
 }
 
 fn has_repr(attributes: &[Attribute], what: &str) -> bool {
-    let mut found = false;
-    for repr in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        // rustc checks what else stands in it.
-        _ = repr.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident(what);
-            Ok(())
-        });
-    }
-    found
+    let mut reprs = attributes.iter().filter(|attribute| attribute.path().is_ident("repr"));
+    reprs.any(|repr| repr.to_token_stream().to_string().contains(what))
 }
 
 fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{GenericParam, parse_quote};
 
-use crate::model::{Field, Messages};
+use crate::model::Messages;
 use crate::render::Render;
 use crate::{tokens, validate};
 
@@ -25,25 +25,19 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
     let unknown = unknown.cloned().collect::<Vec<_>>();
     let mut variants = std::mem::take(&mut model.variants);
     for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
-        // The structures have no such parameters.
+        let borrows = field.is_payload() && field.shape.form.is_borrowed();
+        let unsafe_type = validate::unsafe_type(&field.ty, model.is_command());
+        // The structures have no such parameters, and what is wrong was reported.
         if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name))
             || validate::lacks_lifetime(&model, field)
+            || !borrows && unsafe_type.is_some_and(|wrong| wrong.is_no_field())
         {
             field.ty = parse_quote!(());
         }
-        harmless(field);
+        if validate::SETTERS.contains(&&*field.name()) {
+            field.keys.spans.retain(|key, _| !["echo", "optional"].contains(key));
+        }
     }
     model.variants = variants;
     Render { model: &model, inert: true }.all()
-}
-
-/// Takes from a field what would be an error once more.
-fn harmless(field: &mut Field) {
-    let borrows = field.is_payload() && field.shape.form.is_borrowed();
-    if !borrows && validate::meaningless(&field.ty).is_some() {
-        field.ty = parse_quote!(());
-    }
-    if validate::SETTERS.contains(&&*field.name()) {
-        field.keys.spans.retain(|key, _| !["echo", "optional"].contains(key));
-    }
 }

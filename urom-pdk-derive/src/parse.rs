@@ -7,9 +7,7 @@ mod own_name;
 pub(crate) mod plugin;
 mod roles;
 
-use std::collections::HashSet;
-
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -77,7 +75,6 @@ pub(crate) fn messages(
     }
     let allowed = allowed(&item_enum);
     let variants = variants(which, &mut item_enum, keys.tag, derived_above, errors);
-    restate_repr(&mut item_enum, keys.tag, &variants);
     let model = Messages {
         plugin: keys.plugin,
         ident: item_enum.ident.clone(),
@@ -110,38 +107,26 @@ fn variants(
     for variant in &mut item.variants {
         let keys = VariantKeys::read(which, variant, errors);
         refuse_cfg(&mut variant.attrs, errors);
-        let discriminant = variant.discriminant.as_ref().map(|(_, value)| value);
-        if let (Some(key), Some(_)) = (&keys.tag, discriminant) {
-            errors.on(key, messages::tag_stated_twice());
+        if let Some((_, value)) = variant.discriminant.take() {
+            errors.on(value, messages::tag_as_discriminant());
         }
-        let stated = keys.tag.as_ref().or(discriminant);
-        let stated = stated.and_then(|stated| literal_tag(stated, tag, errors));
-        if stated.is_none() {
-            // What is no tag was reported, and rustc would report it again.
-            variant.discriminant = None;
+        let stated = keys.tag.and_then(|stated| literal_tag(&stated, tag, errors));
+        let own = stated.or(next_tag.map(|next| (next, variant.ident.span())));
+        if own.is_none() {
+            errors.on(&variant.ident, messages::no_tag_left(tag.most()));
         }
-        let (tag_value, tag_span) = match (stated, next_tag) {
-            (Some((value, span)), _) => (value, span),
-            (None, Some(value)) => (value, variant.ident.span()),
-            (None, None) => {
-                errors.on(&variant.ident, messages::no_tag_left(tag.most()));
-                // One that nobody has, or that would be a mistake more.
-                let free =
-                    (0..).find(|free| variants.iter().all(|other: &Variant| other.tag != *free));
-                (free.unwrap_or_default(), variant.ident.span())
-            }
-        };
-        next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.most());
+        let next = own.and_then(|(own, _)| own.checked_add(1));
+        next_tag = next.filter(|next| *next <= tag.most());
         let also = keys.also.and_then(|also| literal_tag(&also, tag, errors));
         let fields = fields(which, variant, keep_words, errors);
-        let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none())
-        else {
+        let lacks_reply = which == Macro::Command && keys.reply.is_none();
+        let (Some(fields), Some((tag, tag_span)), false) = (fields, own, lacks_reply) else {
             continue;
         };
         variants.push(Variant {
             ident: variant.ident.clone(),
             docs: docs(&variant.attrs),
-            tag: tag_value,
+            tag,
             tag_span,
             also,
             reply: keys.reply,
@@ -230,28 +215,6 @@ fn is_conditional(meta: &Meta) -> bool {
 
 fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
-}
-
-/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the
-/// tag's type. Then every discriminant is the tag, also of variants that do not state one.
-fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
-    if item.variants.iter().all(|variant| variant.discriminant.is_none()) {
-        return;
-    }
-    if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
-        let width = Ident::new(&tag.name(), Span::call_site());
-        item.attrs.push(parse_quote!(#[repr(#width)]));
-    }
-    let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
-    if tags.len() < item.variants.len() {
-        // Something is wrong with them, and reported: rustc does not say so again.
-        item.variants.iter_mut().for_each(|variant| variant.discriminant = None);
-        return;
-    }
-    for (stated, variant) in item.variants.iter_mut().zip(variants) {
-        let value = Literal::u64_unsuffixed(variant.tag);
-        stated.discriminant.get_or_insert_with(|| (Default::default(), parse_quote!(#value)));
-    }
 }
 
 /// The lints that the enum, its variants and their fields allow, as an attribute; `deprecated` too

@@ -16,7 +16,7 @@ use syn::{LitStr, Path};
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Messages, Variant};
 use crate::{names, tokens};
-pub(crate) use types::{is_number, is_primitive, meaningless};
+pub(crate) use types::{is_number, is_primitive, unsafe_type};
 
 /// The generic parameters of generated items, which would hide a variant of that name.
 const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];

@@ -61,7 +61,7 @@ messages! {
     conditional(): "a message cannot depend on `cfg`, because both sides must agree on its bytes: remove the condition";
     no_reply(variant): "`{variant}` does not say what answers it: add `#[urom(reply = ...)]` with a variant of the notification enum";
     tag_taken(tag, variant): "tag {tag} is the tag of `{variant}` already: give each variant its own";
-    tag_stated_twice(): "the tag is stated twice: keep the key `tag` or the discriminant";
+    tag_as_discriminant(): "a tag is a key of its variant: write `#[urom(tag = ...)]` instead of a discriminant";
     tag_not_a_literal(most): "a tag is an integer literal between 0 and {most}: write the number itself";
     no_tag_left(most): "no tag is left behind {most}: state a `tag` for this variant";
     not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";

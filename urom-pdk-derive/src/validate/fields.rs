@@ -46,8 +46,7 @@ pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
             Role::Codec(_) => borrows(field, errors),
             Role::Plain => plain(model, field, errors),
             Role::Word => word(&field.ty, errors),
-            Role::Payload(_) if model.is_command() => borrowed(field, errors),
-            Role::Payload(_) => owned(model, field, errors),
+            Role::Payload(_) => payload(model, field, errors),
         }
     }
 }
@@ -87,43 +86,29 @@ fn cannot_travel(Unsafe { culprit, why, instead }: Unsafe<'_>, errors: &mut Erro
 const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, `Data<'a>`";
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
-fn borrowed(field: &Field, errors: &mut Errors) {
-    let shape = &field.shape;
-    let (found, element) = (names::written(&shape.inner), shape.element.as_ref());
-    match (shape.form, element.map(names::written)) {
-        (Form::Owned | Form::Received, _) => {
-            errors.on(&shape.inner, messages::owned_in_command(found, BORROWED));
+fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
+    let (shape, is_command) = (&field.shape, model.is_command());
+    let (found, ty) = (names::written(&shape.inner), &shape.inner);
+    let expected = if is_command { BORROWED } else { OWNED };
+    let is_static = || tokens::lifetimes_in(ty.to_token_stream()).iter().any(|of| of == "static");
+    match (shape.form, shape.element.as_ref().map(names::written)) {
+        (Form::Other, _) => match payload_for(ty, is_command) {
+            Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
+            None => errors.on(ty, messages::not_a_payload(found, expected)),
+        },
+        (form, _) if is_command && form.is_owned() => {
+            errors.on(ty, messages::owned_in_command(found, expected));
+        }
+        // The enum's lifetime was the mistake then.
+        (form, _) if !is_command && form.is_borrowed() && model.refused_lifetime => {}
+        (form, _) if !is_command && form.is_borrowed() => {
+            errors.on(ty, messages::borrowed_in_notification(found, expected));
         }
         (Form::Slice | Form::Array, Some(element)) if element != "u8" => {
-            errors.on(&shape.inner, messages::unaligned_slice(found, element));
+            errors.on(ty, messages::unaligned_slice(found, element));
         }
-        (Form::Other, _) => not_a_payload(&shape.inner, true, BORROWED, errors),
-        _ if tokens::lifetimes_in(field.ty.to_token_stream()).iter().any(|of| of == "static") => {
-            errors.on(&field.ty, messages::static_payload());
-        }
-        _ => elements(field, true, errors),
-    }
-}
-
-fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Errors) {
-    let found = names::written(ty);
-    match payload_for(ty, is_command) {
-        Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
-        None => errors.on(ty, messages::not_a_payload(found, expected)),
-    }
-}
-
-fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
-    let shape = &field.shape;
-    match shape.form {
-        // The enum's lifetime was the mistake then.
-        form if form.is_borrowed() && model.refused_lifetime => {}
-        form if form.is_borrowed() => {
-            let found = names::written(&shape.inner);
-            errors.on(&shape.inner, messages::borrowed_in_notification(found, OWNED));
-        }
-        Form::Other => not_a_payload(&shape.inner, false, OWNED, errors),
-        _ => elements(field, false, errors),
+        _ if is_static() => errors.on(ty, messages::static_payload()),
+        _ => elements(field, is_command, errors),
     }
 }
 
