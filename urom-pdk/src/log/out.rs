@@ -97,19 +97,7 @@ fn to_stderr(line: &Line<'_>, source: &str) {
     let line = format!(
         "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}\n"
     );
-    print(&line);
-}
-
-/// One write, so that lines of several threads do not mix. There is nobody to tell when it fails.
-#[cfg(not(feature = "test-util"))]
-fn print(line: &str) {
-    use std::io::Write;
-    let _ = contain(|| std::io::stderr().write_all(line.as_bytes()));
-}
-
-/// As part of the running test's output, which is shown when the test fails.
-#[cfg(feature = "test-util")]
-fn print(line: &str) {
+    // One write, so that lines of several threads do not mix, and part of a running test's output.
     // It panics when standard error is closed, and nobody is there to read the line then.
     let _ = contain(|| eprint!("{line}"));
 }
