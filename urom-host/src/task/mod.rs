@@ -145,7 +145,7 @@ impl<'a> Task<'a> {
             // SAFETY: the task is live, not in flight, and nobody else's.
             unsafe { (api.doca_urom_worker_cmd_task_release)(command.as_ptr()) };
         })?;
-        let slot = context.slots.take_empty(NonNull::from(context));
+        let slot = context.slots.take_empty();
         slot.doca.set(Some(doca));
         slot.length.set(doca.capacity);
         slot.plugin.set(plugin.id());
@@ -265,19 +265,21 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     (data.cast::<u8>(), length)
 }
 
-/// Every task's completion. The task data is the address of the task's slot.
+/// Every task's completion. The task data is the address of the task's slot, the context data that
+/// of the worker's context.
 ///
 /// # Safety
 /// Only for tasks that [`Task::make`] made.
-unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
-    // SAFETY: the task data was set to a pointer.
-    let slot = unsafe { task_data.ptr };
+unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data: Data) {
+    // SAFETY: both were set to pointers.
+    let (slot, context) = unsafe { (task_data.ptr, ctx_data.ptr) };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
+    let Some(context) = NonNull::new(context.cast::<Context>()) else { return };
     // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
     // last callback.
     let slot = unsafe { slot.as_ref() };
-    // SAFETY: the context owns the slot.
-    let context = unsafe { slot.context.as_ref() };
+    // SAFETY: the context is freed after its last callback, as its slots are.
+    let context = unsafe { context.as_ref() };
     if slot.state.get() == State::Waiting && !context.is_winding_down() {
         // The usual case; nothing in it can unwind.
         slot.state.set(State::Complete);

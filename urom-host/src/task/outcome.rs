@@ -8,7 +8,7 @@ use urom_abi::{Count, DocaError};
 use crate::error::{Error, Result};
 use crate::owner::Owned;
 use crate::plugin::Plugin;
-use crate::task::{Arrived, Response};
+use crate::task::Arrived;
 use crate::wait;
 use crate::worker::{Context, End, Slot};
 
@@ -158,6 +158,13 @@ pub(super) fn finish<R: Reply>(
     }
 }
 
+#[cold]
+fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -> Error {
+    Error::new(DocaError::from(error), format!("reading the answer to {}", sent.on(context)))
+        .caused_by(error)
+        .with_reply(reply)
+}
+
 /// As [`finish`], for all but the usual end.
 #[inline(never)]
 fn finish_otherwise<R: Reply>(
@@ -166,24 +173,7 @@ fn finish_otherwise<R: Reply>(
     slot: &Slot,
     echo: &R::Echo,
 ) -> Result<R> {
-    read(context, sent, echo, context.take(slot))
-}
-
-#[cold]
-fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -> Error {
-    Error::new(DocaError::from(error), format!("reading the answer to {}", sent.on(context)))
-        .caused_by(error)
-        .with_reply(reply)
-}
-
-/// The command's reply, from the end of its task.
-#[inline]
-pub(super) fn read<R: Reply>(
-    context: &Context,
-    sent: Sent,
-    echo: &R::Echo,
-    mut response: Response<'_>,
-) -> Result<R> {
+    let mut response = context.take(slot);
     let reply = match (response.status().check(), response.reply()) {
         (Ok(()), Some(_)) => R::decode(&mut response, echo),
         (Ok(()), None) => {

@@ -23,12 +23,8 @@ enum Memory<'a> {
     /// A copy, because the task had to be released before anybody took its answer.
     Copied(Option<Vec<u8>>),
     Taken,
-    /// None, because the program gave the task up. The task is in here when the library has given
-    /// it back.
-    Ended {
-        end: End,
-        _back: Option<Held<'a>>,
-    },
+    /// None, because the program gave the task up.
+    Ended(End),
 }
 
 impl<'a> Response<'a> {
@@ -51,17 +47,12 @@ impl<'a> Response<'a> {
 
     /// The end of a task that was given up. Its answer may still come.
     pub(crate) fn ended(end: End) -> Response<'a> {
-        Response { status: end.code(), memory: Memory::Ended { end, _back: None } }
-    }
-
-    /// The same, when the task is back.
-    pub(crate) fn ended_with(end: End, task: Task<'a>) -> Response<'a> {
-        Response { status: end.code(), memory: Memory::Ended { end, _back: Some(task.held) } }
+        Response { status: end.code(), memory: Memory::Ended(end) }
     }
 
     pub(crate) fn end(&self) -> Option<End> {
         match self.memory {
-            Memory::Ended { end, .. } => Some(end),
+            Memory::Ended(end) => Some(end),
             _ => None,
         }
     }
@@ -79,7 +70,7 @@ impl<'a> Response<'a> {
             // not do before the borrow ends; nobody writes to it meanwhile.
             Memory::Task(_, bytes) => bytes.map(|bytes| unsafe { bytes.as_ref() }),
             Memory::Copied(bytes) => bytes.as_deref(),
-            Memory::Taken | Memory::Ended { .. } => None,
+            Memory::Taken | Memory::Ended(_) => None,
         }
     }
 
@@ -111,7 +102,7 @@ impl Incoming for &mut Response<'_> {
                 None => Payload::from(unsafe { bytes.as_ref() }),
             },
             Memory::Copied(Some(bytes)) => Payload::from(bytes),
-            Memory::Task(_, None) | Memory::Copied(None) | Memory::Taken | Memory::Ended { .. } => {
+            Memory::Task(_, None) | Memory::Copied(None) | Memory::Taken | Memory::Ended(_) => {
                 Payload::default()
             }
         };

@@ -20,7 +20,7 @@ use crate::owner::{self, Owned};
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::wait;
-use crate::worker::slots::{Slot, Slots};
+use crate::worker::slots::{self, Slots};
 
 /// What a worker is made with.
 #[derive(Clone)]
@@ -34,13 +34,15 @@ pub(crate) struct Settings {
     pub(crate) deadline: Option<Duration>,
 }
 
+pub(crate) type Slot = slots::Slot<Context>;
+
 pub(crate) struct Context {
     handle: ContextHandle,
     worker: NonNull<RawWorker>,
     pub(crate) engine: ProgressEngine,
     pub(crate) service: Arc<ServiceCore>,
     pub(crate) serial: u64,
-    pub(crate) slots: Slots,
+    pub(crate) slots: Slots<Context>,
     pub(crate) settings: Settings,
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: Cell<u64>,
@@ -207,7 +209,7 @@ impl Owner {
             engine,
             serial: service.serial,
             service,
-            slots: Slots::default(),
+            slots: Slots::new(),
             plugins: Cell::new(0),
             id: Cell::new(settings.id),
             deadline: settings.deadline,

@@ -13,10 +13,10 @@ use std::rc::Rc;
 
 pub use answer::Answer;
 pub use builder::WorkerBuilder;
-pub(crate) use context::{Context, Owner};
+pub(crate) use context::{Context, Owner, Slot};
 pub use health::Health;
 pub use lifecycle::Stopping;
-pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
+pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
 use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
