@@ -17,7 +17,7 @@ use urom_abi::DocaError;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
-pub(crate) use self::sync::Bell;
+use self::sync::Bell;
 use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};

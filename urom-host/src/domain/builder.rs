@@ -6,15 +6,15 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use super::context::Owner;
+use super::context::{self, Member, Owner};
 use super::exchange::Exchange;
 use super::{Buffer, Domain};
 use crate::callback;
+use crate::context::Kind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
-use crate::owner::Owned;
 use crate::starting::Starting;
 use crate::worker::{self, Worker};
 
@@ -87,9 +87,9 @@ impl DomainBuilder {
         callback::resume();
         Starting::new(async move {
             let owner = start?;
-            match owner.started(&owner.engine, || "starting a domain".to_owned()).await? {
+            match owner.started().await? {
                 CtxState::RUNNING => Ok(Domain { owner }),
-                _ => Err(owner.start_failure()),
+                _ => Err(owner.failed()),
             }
         })
     }
@@ -121,7 +121,9 @@ impl DomainBuilder {
                 hint,
             ));
         }
-        let owner = Owner::create(self.library, engine, exchange, self.workers)?;
+        let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));
+        let owner =
+            Owner::create(engine, context::Domain { exchange, workers: workers.collect() })?;
         owner.configure(&self.buffers)?;
         Ok(owner)
     }
@@ -163,9 +165,9 @@ fn invalid(why: impl Into<String>, hint: &'static str) -> Error {
     Error::new(DocaError::INVALID_VALUE, "creating a domain").why(why).hint(hint)
 }
 
-impl Owner {
+impl context::Context {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
-        let (api, domain) = (self.api(), self.domain());
+        let (api, domain) = (self.api(), self.object());
         let set = |code: DocaError, what: &'static str| {
             let refused = |code| {
                 Error::new(code, format!("setting {what} of {}", self.name())).why(self.failure())
@@ -178,7 +180,7 @@ impl Owner {
         let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
         set(code, "the all-gather")?;
         let (mut ids, mut workers): (Vec<_>, Vec<_>) =
-            self.workers.iter().map(|(id, worker)| (*id, worker.worker())).unzip();
+            self.workers.iter().map(|(id, worker)| (*id, worker.object())).unzip();
         // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied.
         // The workers are live as long as the domain, which keeps them.
         let code = unsafe {

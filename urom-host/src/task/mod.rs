@@ -118,7 +118,7 @@ impl<'a> Task<'a> {
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_worker_cmd_task_allocate_init)(
-                context.worker(),
+                context.object(),
                 plugin.id(),
                 &mut command,
             )
@@ -271,8 +271,10 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
 /// # Safety
 /// Only for tasks that [`Task::make`] made.
 unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data: Data) {
-    // SAFETY: both were set to pointers.
-    let (slot, context) = unsafe { (task_data.ptr, ctx_data.ptr) };
+    // SAFETY: the task data was set to a pointer.
+    let slot = unsafe { task_data.ptr };
+    // SAFETY: so was the context's.
+    let context = unsafe { ctx_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
     let Some(context) = NonNull::new(context.cast::<Context>()) else { return };
     // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its

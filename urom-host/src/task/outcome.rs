@@ -5,8 +5,8 @@ use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
+use crate::context::Kind;
 use crate::error::{Error, Result};
-use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::task::Arrived;
 use crate::wait;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
+use crate::context::Kind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
-use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::worker::context::{Owner, Settings};
@@ -162,8 +162,8 @@ impl WorkerBuilder {
                 .why("its progress engine is of another library than its service")
                 .hint("make the engine with ProgressEngine::with_library(service.library())"));
         }
-        let owner = Owner::create(self.service, engine, self.settings)?;
-        let (api, worker, settings) = (library.api(), owner.worker(), &owner.settings);
+        let owner = Owner::new(self.service, engine, self.settings)?;
+        let (api, worker, settings) = (library.api(), owner.object(), &owner.settings);
         let set = |code: DocaError, what: &'static str| {
             check(code, || format!("setting {what} of {}", owner.name()))
         };

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
+use crate::context::Kind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::owner::Owned;
 use crate::starting::Starting;
 use crate::wait;
 use crate::worker::Worker;
@@ -38,9 +38,8 @@ impl WorkerBuilder {
 /// Waits until a worker whose start has begun runs.
 async fn running(start: Result<Owner>) -> Result<Worker> {
     let owner = start?;
-    let what = || format!("starting {}", owner.name());
-    if owner.started(&owner.engine, what).await? != CtxState::RUNNING {
-        return Err(owner.start_failure(what()));
+    if owner.started().await? != CtxState::RUNNING {
+        return Err(owner.start_failure());
     }
     owner.refresh_id()?;
     Ok(Worker { owner: owner.share() })
@@ -195,8 +194,7 @@ impl Future for Stopping {
         let is_over = |state: &Result<CtxState>| {
             state.as_ref().map_or(true, |state| *state == CtxState::IDLE)
         };
-        let what = || format!("stopping {}", self.owner.name());
-        self.owner.poll_state(&self.owner.engine, cx, is_over, what).map_ok(drop)
+        self.owner.poll_state(cx, is_over, "stopping").map_ok(drop)
     }
 }
 
