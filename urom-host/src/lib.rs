@@ -136,7 +136,7 @@ pub use library::Library;
 pub use plugin::Plugin;
 pub use service::{GroupQuery, GroupQueryHandle, Service, ServiceBuilder, ServiceHandle};
 pub use starting::Starting;
-pub use task::{Completion, RawCompletion, RawTask, Rejected, TaskHandle};
+pub use task::{Completion, RawCompletion, RawTask, TaskHandle};
 pub use urom_abi::DocaError;
 pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;

@@ -9,7 +9,7 @@ mod response;
 
 pub use future::Completion;
 pub use handle::TaskHandle;
-pub use raw::{RawCompletion, RawTask, Rejected};
+pub use raw::{RawCompletion, RawTask};
 
 pub(crate) use callback::submit_with;
 pub(crate) use future::submit;
@@ -29,30 +29,10 @@ use crate::library::non_null;
 use crate::plugin::Plugin;
 use crate::worker::{Answer, Context, Doca, Slot, State};
 
-/// A slot that the program has. Dropping this gives the slot back, with its task.
-pub(crate) struct Held<'a> {
+/// A command task that is not in flight. Dropping this gives its slot back, with the task.
+pub(crate) struct Task<'a> {
     context: &'a Context,
     slot: &'a Slot,
-}
-
-impl<'a> Held<'a> {
-    /// The slot, which is not given back then.
-    #[inline]
-    pub(crate) fn into_slot(self) -> &'a Slot {
-        ManuallyDrop::new(self).slot
-    }
-}
-
-impl Drop for Held<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.context.give_back(self.slot);
-    }
-}
-
-/// A command task that is not in flight.
-pub(crate) struct Task<'a> {
-    held: Held<'a>,
     doca: Doca,
 }
 
@@ -61,17 +41,18 @@ impl<'a> Task<'a> {
     /// nobody else has.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
-        Some(Task { held: Held { context, slot }, doca: slot.doca.get()? })
+        Some(Task { context, slot, doca: slot.doca.get()? })
     }
 
     #[inline]
     fn api(&self) -> &'static Api {
-        self.held.context.api()
+        self.context.api()
     }
 
+    /// The slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
-        self.held.into_slot()
+        ManuallyDrop::new(self).slot
     }
 
     /// Drops this without giving the task back.
@@ -105,7 +86,7 @@ impl<'a> Task<'a> {
         unsafe {
             (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin)
         };
-        self.held.slot.plugin.set(plugin);
+        self.slot.plugin.set(plugin);
     }
 
     /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and reads what is constant
@@ -167,7 +148,7 @@ impl<'a> Task<'a> {
     /// Declares the first `length` bytes of the payload to be the command.
     #[inline]
     pub(crate) fn set_len(&mut self, length: usize) -> Result<()> {
-        if self.held.slot.length.get() == length {
+        if self.slot.length.get() == length {
             return Ok(());
         }
         let (payload, data) =
@@ -175,7 +156,7 @@ impl<'a> Task<'a> {
         // SAFETY: the buffer is the task's, and the range starts where its data does.
         let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
         crate::error::check(code, || "setting the length of a command")?;
-        self.held.slot.length.set(length);
+        self.slot.length.set(length);
         Ok(())
     }
 
@@ -187,7 +168,7 @@ impl<'a> Task<'a> {
         state: State,
         deadline: Option<Duration>,
     ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
-        let (context, slot) = (self.held.context, self.held.slot);
+        let (context, slot) = (self.context, self.slot);
         slot.state.set(state);
         slot.deadline.set(None);
         // SAFETY: the task is live, not in flight, and has its callback.
@@ -224,7 +205,7 @@ impl<'a> Task<'a> {
             (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
         };
         let bytes = NonNull::new(buffer).and_then(|buffer| -> Option<NonNull<[u8]>> {
-            let (data, length) = extent(self.held.context, buffer);
+            let (data, length) = extent(self.context, buffer);
             if length == 0 {
                 return Some(NonNull::from(&mut []));
             }
@@ -245,6 +226,13 @@ impl<'a> Task<'a> {
         // it meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
         Answer { status, bytes }
+    }
+}
+
+impl Drop for Task<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.give_back(self.slot);
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::task::Context as TaskContext;
 
+use urom_abi::DocaError;
+
 use crate::task::{Response, Task};
+use crate::worker::Answer;
 use crate::worker::context::{Context, Slot};
 use crate::worker::slots::State;
 
@@ -108,15 +111,16 @@ impl Context {
             State::Copied => {
                 let answer = slot.answer.take();
                 self.slots.put_empty(slot);
-                Response::copied(answer)
+                let none = Answer { status: DocaError::UNEXPECTED, bytes: None };
+                Response::Answer(answer.unwrap_or(none))
             }
             State::Ended => {
                 slot.state.set(State::Late);
-                Response::ended(slot.end.get())
+                Response::GivenUp(slot.end.get())
             }
             State::EndedAndBack => {
                 self.slots.put_empty(slot);
-                Response::ended(slot.end.get())
+                Response::GivenUp(slot.end.get())
             }
             state => {
                 unreachable!(

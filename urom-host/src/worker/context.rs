@@ -61,8 +61,6 @@ pub(crate) struct Worker {
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
-    /// How many raw tasks the program has not submitted.
-    pub(crate) unsubmitted: Cell<usize>,
 }
 
 impl Context {
@@ -181,7 +179,6 @@ impl Owner {
             keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
             held: Cell::new(0),
-            unsubmitted: Cell::new(0),
         };
         let owner = Owner::create(engine, kind)?;
         let (set, service) = (owner.api().doca_urom_worker_set_service, owner.service.pointer());

@@ -151,14 +151,9 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match (owner.domains.get(), owner.held.get(), owner.unsubmitted.get()) {
-            (0, 0, 0) => owner.stop(),
-            (0, 0, tasks) => Err(in_use(&owner)
-                .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
-                .hint(
-                    "submit or drop the raw tasks first; the worker stops with the last of them",
-                )),
-            (0, held, _) => Err(in_use(&owner)
+        let begun = match (owner.domains.get(), owner.held.get()) {
+            (0, 0) => owner.stop(),
+            (0, held) => Err(in_use(&owner)
                 .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
                 .hint(
                     "drop the payloads first, or copy them; the worker stops with the last of them",

@@ -163,8 +163,7 @@ impl Worker {
     ///
     /// # Errors
     /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
-    /// the worker's, or [raw tasks](Self::task) that are not submitted. Nothing is stopped then;
-    /// the worker stops when the last of them is dropped.
+    /// the worker's. Nothing is stopped then; the worker stops when the last of them is dropped.
     pub fn stop(self) -> Stopping {
         Stopping::begin(self.owner)
     }
