@@ -209,7 +209,8 @@ unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: D
     query.settle(answer, is_answer);
 }
 
-#[cfg(all(test, feature = "builtin"))]
+#[cfg(test)]
+#[cfg(feature = "builtin")]
 mod tests {
     use super::*;
 
