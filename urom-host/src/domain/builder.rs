@@ -15,7 +15,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
-use crate::starting::Starting;
+use crate::pending::Pending;
 use crate::worker::{self, Worker};
 
 /// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
@@ -81,11 +81,11 @@ impl DomainBuilder {
     ///
     /// # Panics
     /// With the panic of the all-gather.
-    pub fn start(self) -> Starting<Domain> {
+    pub fn start(self) -> Pending<Domain> {
         let start = self.create().and_then(|owner| owner.start().map(|()| owner));
         // The library may have begun an exchange already.
         callback::resume();
-        Starting::new(async move {
+        Pending::new(async move {
             let owner = start?;
             match owner.started().await? {
                 CtxState::RUNNING => Ok(Domain { owner }),

@@ -6,7 +6,7 @@ use urom_abi::DocaError;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::library::{Library, Need, find_for};
+use crate::library::{self, Library};
 use crate::service::core::ServiceCore;
 use crate::service::settings::{Place, Settings};
 use crate::service::{Service, ServiceHandle};
@@ -183,11 +183,10 @@ impl ServiceBuilder {
             (Choice::Is(library), _) => Ok(*library),
             (Choice::File(path), _) => Library::load(path),
             (Choice::Any, Some(engine)) => Ok(engine.library()),
-            (Choice::Any, None) => find_for(match self.settings.place {
-                Place::Environment if self.settings.key_file.is_none() => Need::Nothing,
-                Place::Environment => Need::Extension,
-                Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
-            }),
+            (Choice::Any, None) => {
+                let is_placed = !matches!(self.settings.place, Place::Environment);
+                library::find(is_placed || self.settings.key_file.is_some())
+            }
         }
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct ServiceCore {
     pub(super) counts: Arc<Counts>,
     jobs: Option<mpsc::Sender<Job>>,
     waker: Waker,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl ServiceCore {
@@ -78,16 +78,9 @@ impl ServiceCore {
             name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
         })
         .map_err(|error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error))?;
-        let gone =
-            || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
-        let connected = connected.recv().unwrap_or_else(|_| gone());
-        let Connected { service, plugins, cpus, waker } = match connected {
-            Ok(connected) => connected,
-            Err(error) => {
-                // The thread is about to end; a panic in it was reported.
-                let _ = thread.join();
-                return Err(error);
-            }
+        let Ok(Connected { service, plugins, cpus, waker }) = connected.recv() else {
+            let early = Error::new(DocaError::UNEXPECTED, what).why("its thread ended early");
+            return Err(thread.join().ok().and_then(Result::err).unwrap_or(early));
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let plugins = plugins.into_iter();
@@ -161,24 +154,17 @@ fn serve(
     settings: &Settings,
     failure: &OnceLock<String>,
     jobs: &mpsc::Receiver<Job>,
-    report: &mpsc::SyncSender<Result<Connected>>,
-) {
-    let opened = connection::open(library, settings)
-        .and_then(|connection| Ok((connection.plugins()?, connection.cpus()?, connection)));
-    let (plugins, cpus, connection) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            let _ = report.send(Err(error));
-            return;
-        }
-    };
+    report: &mpsc::SyncSender<Connected>,
+) -> Result<()> {
+    let connection = connection::open(library, settings)?;
+    let (plugins, cpus) = (connection.plugins()?, connection.cpus()?);
     let service = Pointer(connection.object);
     let mut connected = Some(|waker| Connected { service, plugins, cpus, waker });
     let mut deadlines = Vec::new();
     wait::block_on(poll_fn(|cx| {
         if let Some(connected) = connected.take() {
             // Nobody is there to answer when it fails; the queue is closed then.
-            let _ = report.send(Ok(connected(cx.waker().clone())));
+            let _ = report.send(connected(cx.waker().clone()));
         }
         connection.watch_state(cx.waker());
         if !connection.is_running() {
@@ -199,4 +185,5 @@ fn serve(
         }
         Poll::Pending
     }));
+    Ok(())
 }

@@ -15,12 +15,12 @@ pub use answer::Answer;
 pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, Owner, Slot};
 pub use health::Health;
-pub use lifecycle::Stopping;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
 use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
+use crate::pending::Pending;
 
 /// A running worker (`struct doca_urom_worker`).
 ///
@@ -164,8 +164,8 @@ impl Worker {
     /// # Errors
     /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
     /// the worker's. Nothing is stopped then; the worker stops when the last of them is dropped.
-    pub fn stop(self) -> Stopping {
-        Stopping::begin(self.owner)
+    pub fn stop(self) -> Pending<()> {
+        lifecycle::stop(self.owner)
     }
 
     pub(crate) fn owner(&self) -> &Rc<Owner> {
