@@ -164,6 +164,11 @@ impl<K: Kind> Context<K> {
         begun(code).map_err(|code| self.error(code, "stopping"))
     }
 
+    /// The result of a call that configures it.
+    pub(crate) fn set(&self, code: DocaError, what: &str) -> Result<()> {
+        code.check().map_err(|code| self.error(code, &format!("setting {what} of")))
+    }
+
     fn error(&self, code: DocaError, verb: &str) -> Error {
         Error::new(code, format!("{verb} {}", self.name())).why(self.failure())
     }

@@ -158,6 +158,16 @@ impl ProgressEngine {
         self.0.library
     }
 
+    /// The engine, if it can be used with `library`; `what` is for the error.
+    pub(crate) fn checked(self, library: Library, what: &'static str) -> Result<ProgressEngine> {
+        if self.library() == library {
+            return Ok(self);
+        }
+        Err(Error::new(DocaError::INVALID_VALUE, what)
+            .why("its progress engine is of another library than its service")
+            .hint("make the engine with ProgressEngine::with_library"))
+    }
+
     /// One more handle to an engine of this thread.
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
         core.leaving.handles.update(|handles| handles + 1);

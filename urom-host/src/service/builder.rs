@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use urom_abi::DocaError;
-
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{self, Library};
@@ -164,18 +162,13 @@ impl ServiceBuilder {
         let library = self.choose()?;
         let connect = || {
             let engine = match self.engine {
-                Some(engine) if engine.library() == library => engine,
-                Some(_) => {
-                    return Err(Error::new(DocaError::INVALID_VALUE, "connecting to the service")
-                        .why("the progress engine is of another library")
-                        .hint("make it with ProgressEngine::with_library"));
-                }
+                Some(engine) => engine.checked(library, "connecting to the service")?,
                 None => ProgressEngine::with_library(library)?,
             };
             let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
             Ok(Service { handle, engine })
         };
-        connect().map_err(|error| error.through(library.file()))
+        connect().map_err(|error: Error| error.through(library.file()))
     }
 
     fn choose(&self) -> Result<Library> {

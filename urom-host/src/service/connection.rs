@@ -174,10 +174,11 @@ impl Connection {
         let code = unsafe {
             (self.api().doca_urom_service_get_plugins_list)(self.object(), &mut plugins, &mut count)
         };
-        if code != DocaError::NOT_FOUND {
-            check(code, || "asking the service for its plugins")?;
+        if code == DocaError::NOT_FOUND {
+            return Ok(Vec::new());
         }
-        if code == DocaError::NOT_FOUND || count == 0 || plugins.is_null() {
+        check(code, || "asking the service for its plugins")?;
+        if count == 0 || plugins.is_null() {
             return Ok(Vec::new());
         }
         // SAFETY: the library gave out an array of `count` entries that lives as long as the
