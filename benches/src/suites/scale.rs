@@ -1,7 +1,7 @@
 //! Many at once: workers on one daemon, and plugins in one worker.
 
 use anyhow::{Context, Result, ensure};
-use urom_host::{Plugin, Service, Starting, Worker, block_on};
+use urom_host::{Pending, Plugin, Service, Worker, block_on};
 use urom_tests::{PluginDirectory, built};
 
 use super::loopback::round::{self, Work};
@@ -36,7 +36,7 @@ fn many_workers(launch: &Launch) -> Result<Vec<Figure>> {
     let service = builder.max_workers(WORKERS as u32).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let start = |_| service.worker().any_id().plugin(graph.plugin()).start();
-    let starts: Vec<Starting<Worker>> = (0..WORKERS).map(start).collect();
+    let starts: Vec<Pending<Worker>> = (0..WORKERS).map(start).collect();
     let mut workers = Vec::new();
     for start in starts {
         let number = workers.len();
