@@ -1,21 +1,20 @@
 //! The orders of a domain to the task that carries a worker's stream.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as std_mpsc};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
 use urom_wire::domain::PIECE;
 
-use crate::event::{Event, Mailbox};
 use crate::stream::WorkerStream;
 
 pub(super) enum Order {
     Start {
+        domain: u64,
         table: Arc<Vec<u8>>,
-        cancelled: Arc<AtomicBool>,
-        reply: Reply,
+        /// For the worker's answer. Dropped when there will be none.
+        answer: oneshot::Sender<Result<(), Failure>>,
     },
     /// End a domain at the worker.
     End {
@@ -25,32 +24,10 @@ pub(super) enum Order {
     },
 }
 
-/// Tells a domain the result of its start at a worker, also when the worker never answers.
-pub(super) struct Reply {
-    pub(super) mailbox: Arc<Mailbox>,
-    pub(super) domain: u64,
-    pub(super) worker: usize,
-    pub(super) sent: bool,
-}
-
-impl Reply {
-    fn send(&mut self, result: Option<Result<(), Failure>>) {
-        if !std::mem::replace(&mut self.sent, true) {
-            self.mailbox.post((self.domain, Event::DomainStarted { worker: self.worker, result }));
-        }
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.send(None);
-    }
-}
-
 /// The domains of one worker context, as the task of its stream knows them.
 #[derive(Default)]
 pub(super) struct Orders {
-    starting: HashMap<u64, Reply>,
+    starting: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
     ending: HashMap<u64, std_mpsc::Sender<()>>,
 }
 
@@ -63,19 +40,18 @@ impl Orders {
         orders: &mpsc::UnboundedReceiver<Order>,
     ) {
         match order {
-            Order::Start { table, cancelled, reply } => {
-                let domain = reply.domain;
-                self.starting.insert(domain, reply);
+            Order::Start { domain, table, answer } => {
                 let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
                 say(DomainWord::Start { len: table.len() as u64 }).await;
                 for piece in table.chunks(PIECE) {
                     // The next order may be another domain's table: the worker must not wait for
-                    // the rest of this one.
-                    if cancelled.load(Ordering::Acquire) || orders.is_closed() {
+                    // the rest of one that was stopped.
+                    if answer.is_closed() || orders.is_closed() {
                         return say(DomainWord::End).await;
                     }
                     say(DomainWord::Piece(piece.to_vec())).await;
                 }
+                self.starting.insert(domain, answer);
             }
             Order::End { domain, done } => {
                 self.starting.remove(&domain);
@@ -88,9 +64,8 @@ impl Orders {
     pub(super) fn hear(&mut self, message: WorkerToHost) {
         match message {
             WorkerToHost::DomainStarted { domain, result } => {
-                if let Some(mut reply) = self.starting.remove(&domain) {
-                    reply.send(Some(result));
-                }
+                // A domain that was stopped does not wait for it.
+                self.starting.remove(&domain).map(|answer| answer.send(result));
             }
             WorkerToHost::DomainEnded { domain } => drop(self.ending.remove(&domain)),
             WorkerToHost::Ping
@@ -101,8 +76,8 @@ impl Orders {
     }
 
     pub(super) fn lose(&mut self, reason: &Failure) {
-        for (_, mut reply) in self.starting.drain() {
-            reply.send(Some(Err(reason.clone())));
+        for (_, answer) in self.starting.drain() {
+            let _ = answer.send(Err(reason.clone()));
         }
     }
 }

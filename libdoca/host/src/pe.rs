@@ -68,13 +68,11 @@ pub(super) struct Pe {
     ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
-    /// Domains whose out-of-band exchange is under way, which wakes nobody.
+    /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
     /// Whether one of these two may have an entry, or something other than a command may be ready.
     /// If not, progress handles commands only.
     chores: Cell<bool>,
-    /// Wakes a host that sleeps meanwhile, once a domain starts.
-    timer: OnceCell<OwnedFd>,
     runs: RefCell<HashMap<u64, Rc<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     connected: Cell<isize>,
@@ -114,7 +112,6 @@ impl Pe {
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
-            timer: OnceCell::new(),
             runs: RefCell::default(),
             channels: RefCell::new(Channels::new(first_channel())),
             connected: Cell::new(0),
@@ -334,7 +331,7 @@ impl Pe {
             return;
         }
         for ctx in self.exchanging.take() {
-            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx, self)) {
+            if ctx.domain().is_ok_and(|domain| domain.step(&ctx, self)) {
                 self.exchanging.borrow_mut().push(ctx);
             }
         }

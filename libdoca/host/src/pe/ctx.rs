@@ -220,7 +220,11 @@ impl Context {
     }
 
     pub(crate) fn on_event(self: &Rc<Self>, pe: &Pe, event: Event) {
-        own!(self, own => own.on_event(self, pe, event))
+        match &self.kind {
+            Kind::Service(service) => service.on_event(self, pe, event),
+            Kind::Worker(worker) => worker.on_event(pe, event),
+            Kind::Domain(_) => {}
+        }
     }
 
     /// Applies a change of state from the queue, if it is still valid.
@@ -236,7 +240,11 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            own!(self, own => own.ended(pe));
+            match &self.kind {
+                Kind::Service(service) => service.ended(pe),
+                Kind::Worker(worker) => worker.ended(pe),
+                Kind::Domain(domain) => domain.ended(),
+            }
         }
         self.set_state(next);
         true

@@ -215,13 +215,13 @@ impl Worker {
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, _: &Rc<Context>, pe: &Pe, event: Event) {
+    pub(crate) fn on_event(&self, pe: &Pe, event: Event) {
         let Some(run) = self.run.borrow().clone() else { return };
         match event {
             Event::Attached(attached) => run.on_attached(pe, attached),
             Event::Overdue => run.on_overdue(pe),
             Event::Ended(reason) => run.on_ended(pe, reason),
-            Event::Group { .. } | Event::DomainStarted { .. } => {}
+            Event::Group { .. } => {}
         }
     }
 
