@@ -167,8 +167,10 @@ impl Pe {
     }
 
     /// Puts a change of a context's state behind what is ready.
-    pub(super) fn announce(&self, ctx: Rc<Context>, next: CtxState) {
-        self.push(Ready::State(ctx, next));
+    pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
+        if let Some(ctx) = ctx.handle() {
+            self.push(Ready::State(ctx, next));
+        }
     }
 
     #[inline]
@@ -370,7 +372,7 @@ impl Pe {
     fn deliver(&self, ready: Ready) -> Delivery {
         match ready {
             Ready::Group(task) => {
-                self.complete_group(&task);
+                task.complete(self);
                 Delivery::Seen
             }
             Ready::State(ctx, next) => {

@@ -28,7 +28,7 @@ use crate::event::{Attached, Event};
 use crate::pe::Pe;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{Context, Kind};
-use crate::running::{Attachment, RunningService, Shared};
+use crate::running::{RunningService, Shared};
 use crate::worker_link;
 
 /// The most that the host's service allows.
@@ -174,7 +174,7 @@ impl Rig {
 
         let worker = self.ctx.worker().expect("a worker");
         let (orders, mut given) = mpsc::unbounded_channel();
-        let place = Attachment::new(Arc::clone(&self.shared)).enter(Arc::clone(&self.running));
+        let place = self.shared.enter(Arc::clone(&self.running));
         let run = worker.begin(&self.ctx, &self.pe, place.expect("there is no limit"), orders);
         let run = run.unwrap_or_else(|failure| panic!("{failure}"));
         let (number, channel) = (run.number, run.channel);
@@ -237,7 +237,7 @@ impl Rig {
             self.progress();
             self.ctx.is(CtxState::IDLE)
         });
-        assert!(!self.shared.is_active(), "its place is given back");
+        assert!(!self.shared.active() != 0, "its place is given back");
         // That has tests of its own.
         self.pe.trust_queue();
     }

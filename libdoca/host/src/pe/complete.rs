@@ -1,12 +1,10 @@
-//! Completes tasks: hands them back to their hosts.
+//! Completes commands: hands their tasks back to their hosts.
 
 use std::ptr;
-use std::rc::Rc;
 
 use urom_abi::host::CmdTask as CCmdTask;
 
 use super::Pe;
-use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::task::{CmdTask, Stage};
 
 impl Pe {
@@ -31,18 +29,5 @@ impl Pe {
             run.check_over(self);
         }
         1
-    }
-
-    pub(super) fn complete_group(&self, task: &Rc<GidTask>) {
-        let run = &task.run;
-        run.completed();
-        task.head.stage.set(Stage::Done);
-        if let Some(callback) = task.callback.get() {
-            let user_data = task.head.user_data.get();
-            let ctx_data = run.context().map_or(user_data, |ctx| ctx.user_data.get());
-            // SAFETY: as for commands.
-            unsafe { callback(task.pointer.get(), user_data, ctx_data) };
-        }
-        run.check_over(self);
     }
 }

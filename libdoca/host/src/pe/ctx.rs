@@ -245,6 +245,8 @@ impl Context {
                 Kind::Worker(worker) => worker.ended(pe),
                 Kind::Domain(domain) => domain.ended(),
             }
+            // What else was announced must not reach the next run.
+            pe.forget(self);
         }
         self.set_state(next);
         true
@@ -265,7 +267,7 @@ impl Context {
 
     pub(crate) fn in_flight(&self) -> usize {
         match &self.kind {
-            Kind::Service(service) => service.in_flight(),
+            Kind::Service(service) => service.queries.in_flight.get(),
             Kind::Worker(worker) => worker.in_flight(),
             Kind::Domain(_) => 0,
         }

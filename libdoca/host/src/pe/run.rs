@@ -49,7 +49,6 @@ pub(crate) struct Run {
     /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
-    idle_queued: Cell<bool>,
     flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
@@ -83,7 +82,6 @@ impl Run {
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            idle_queued: Cell::new(false),
             flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
             parked: Queue::default(),
@@ -167,7 +165,7 @@ impl Run {
     }
 
     fn announce(&self, pe: &Pe) {
-        pe.announce(Rc::clone(&self.ctx), CtxState::RUNNING);
+        pe.announce(&self.ctx, CtxState::RUNNING);
     }
 
     /// The host is about to see the context run.
@@ -222,7 +220,7 @@ impl Run {
         }
         let code = self.ctx.fail(reason);
         if self.ctx.is(CtxState::RUNNING) {
-            pe.announce(Rc::clone(&self.ctx), CtxState::STOPPING);
+            pe.announce(&self.ctx, CtxState::STOPPING);
         }
         self.give_up(pe, code, code, false);
         self.check_over(pe);
@@ -256,14 +254,13 @@ impl Run {
 
     /// Goes idle once nothing holds it back.
     pub(crate) fn check_over(&self, pe: &Pe) {
-        if !self.leaving.get() || !self.stream_over.get() || self.idle_queued.get() {
+        if !self.leaving.get() || !self.stream_over.get() {
             return;
         }
         if !self.flight.is_over() {
             return self.flight.report_unreleased(WorkerId(self.id()));
         }
-        self.idle_queued.set(true);
-        pe.announce(Rc::clone(&self.ctx), CtxState::IDLE);
+        pe.announce(&self.ctx, CtxState::IDLE);
     }
 
     #[cold]

@@ -108,7 +108,7 @@ functions! {
                 task.head.is_callers()?;
                 task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
             }
-            AnyTask::Query(task) => task.run.submit(task),
+            AnyTask::Query(task) => task.submit(),
         }
     }
 
@@ -123,7 +123,7 @@ functions! {
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
         match task {
             AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
-            AnyTask::Query(task) => task.run.context().map(|ctx| ctx.as_ctx()),
+            AnyTask::Query(task) => Some(task.ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())
     }

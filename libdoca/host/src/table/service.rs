@@ -4,6 +4,7 @@ use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
@@ -37,7 +38,7 @@ functions! {
     }
 
     fn doca_urom_service_destroy[service = service: Pointer]() {
-        if service.ctx.require_idle().is_ok() && service.shared.is_attached() {
+        if service.ctx.require_idle().is_ok() && Arc::strong_count(&service.shared) > 1 {
             return Err(DocaError::IN_USE);
         }
         service.destroy(DocaError::NOT_PERMITTED)
@@ -156,7 +157,9 @@ functions! {
         callback: Option<GidTaskCallback>,
         task: *mut *mut host::GidTask,
     ) => task {
-        let query = service.run(service.ctx)?.allocate(gid, callback);
+        service.ctx.require_running()?;
+        let ctx = service.ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let query = service.queries.allocate(ctx, gid, callback);
         query.pointer.set(publish(Rc::clone(&query)));
         query.pointer.get()
     }
@@ -165,7 +168,9 @@ functions! {
         task.head.is_callers()?;
         // SAFETY: the caller's object.
         let task: Rc<GidTask> = unsafe { withdraw(task.pointer.get()) }?;
-        task.run.released();
+        let service = task.ctx.service()?;
+        service.queries.released();
+        service.check_over(&task.ctx, &*task.ctx.pe()?);
         Ok(())
     }
 

@@ -15,7 +15,6 @@ use crate::handle::{command, live_worker, present, publish_context, put, service
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::task::CmdTask;
-use crate::running::Attachment;
 
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
@@ -41,7 +40,7 @@ functions! {
         let service = unsafe { service(of) }.map_err(|code| {
             failure!(code = code, "the worker's service is NULL or no service")
         })?;
-        worker.service.replace(Some(Attachment::new(service.shared.clone())));
+        worker.service.replace(Some(service.shared.clone()));
         Ok(())
     }
 

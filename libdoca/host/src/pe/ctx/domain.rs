@@ -39,6 +39,8 @@ pub(crate) struct Domain {
     run: RefCell<Option<DomainRun>>,
 }
 
+type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+
 /// A buffer of the host, with the handle and the key that others need to reach it.
 pub(crate) struct Buffer {
     pub(crate) va: u64,
@@ -55,7 +57,7 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 /// From a start to the next idle.
 struct DomainRun {
     /// The start until it is over, except during a step.
-    start: Option<Pin<Box<dyn Future<Output = Result<(), Failure>>>>>,
+    start: Option<Start>,
     members: Rc<Members>,
     failed: bool,
 }
@@ -257,13 +259,13 @@ impl Domain {
         };
         match step {
             Poll::Pending => run.start = Some(start),
-            Poll::Ready(Ok(())) => pe.announce(Rc::clone(ctx), CtxState::RUNNING),
+            Poll::Ready(Ok(())) => pe.announce(ctx, CtxState::RUNNING),
             Poll::Ready(Err(failure)) => {
                 run.failed = true;
                 drop(own);
                 members.end();
                 ctx.fail(&failure);
-                pe.announce(Rc::clone(ctx), CtxState::IDLE);
+                pe.announce(ctx, CtxState::IDLE);
                 return false;
             }
         }

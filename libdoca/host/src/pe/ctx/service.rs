@@ -3,14 +3,13 @@
 pub(crate) mod gid;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
-use urom_abi::host::{CtxState, GidTaskCallback};
+use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
@@ -29,10 +28,8 @@ use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::service::gid::Queries;
 use crate::pe::ctx::{Context, next_run};
-use crate::pe::ready::Ready;
-use crate::pe::run::task::Stage;
 use crate::running::{RunningService, Shared};
 
 #[derive(Default)]
@@ -47,21 +44,9 @@ pub(crate) struct Service {
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
     plugins: RefCell<Vec<PluginInfo>>,
-    run: RefCell<Option<Rc<ServiceRun>>>,
-}
-
-/// One run of a service context, from its start to the next idle.
-#[derive(Default)]
-pub(crate) struct ServiceRun {
-    number: u64,
-    ctx: Weak<Context>,
-    queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
-    next_query: Cell<u64>,
-    in_flight: Cell<usize>,
-    /// Queries that are not released.
-    out: Cell<usize>,
-    leaving: Cell<bool>,
-    idle_queued: Cell<bool>,
+    /// The number of its run; 0 while it is idle.
+    run: Cell<u64>,
+    pub(crate) queries: Queries,
 }
 
 impl Service {
@@ -150,10 +135,6 @@ impl Service {
         })
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.in_flight.get())
-    }
-
     /// Connects to the service; blocks until that has succeeded or failed.
     pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Pe) -> Result<DocaError, Failure> {
         self.check_device()?;
@@ -169,8 +150,7 @@ impl Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        *self.run.borrow_mut() =
-            Some(Rc::new(ServiceRun { number, ctx: ctx.weak(), ..ServiceRun::default() }));
+        self.run.set(number);
         pe.begin(number, Rc::clone(ctx));
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
@@ -239,13 +219,11 @@ impl Service {
 
     /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
     pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
-        if self.shared.is_active() {
+        if self.shared.active() != 0 {
             return DocaError::IN_USE;
         }
-        let Some(run) = self.run.borrow().clone() else { return DocaError::UNEXPECTED };
-        run.give_up(pe, DocaError::SHUTDOWN);
-        self.shared.set_running(None);
-        if run.out.get() == 0 {
+        self.leave(pe, DocaError::SHUTDOWN);
+        if self.queries.are_released() {
             self.ended(pe);
             // Events of a lost daemon must not reach the next run.
             pe.forget(ctx);
@@ -256,100 +234,33 @@ impl Service {
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, ctx: &Rc<Context>, pe: &Pe, event: Event) {
-        let Some(run) = self.run.borrow().clone() else { return };
+    pub(crate) fn on_event(&self, ctx: &Context, pe: &Pe, event: Event) {
         match event {
-            Event::Group { query, result } => run.on_answer(pe, query, result),
-            Event::Ended(Some(reason)) if !run.leaving.get() => {
+            Event::Group { query, result } => self.queries.on_answer(pe, query, result),
+            Event::Ended(Some(reason)) if self.shared.running().is_some() => {
                 let code = ctx.fail(&reason);
-                pe.announce(Rc::clone(ctx), CtxState::STOPPING);
-                run.give_up(pe, code);
-                self.shared.set_running(None);
-                run.check_over(pe);
+                pe.announce(ctx, CtxState::STOPPING);
+                self.leave(pe, code);
+                self.check_over(ctx, pe);
             }
             _ => {}
         }
     }
 
-    pub(crate) fn ended(&self, pe: &Pe) {
-        if let Some(run) = self.run.take() {
-            pe.end(run.number);
-        }
+    /// Answers all queries with a code, and lets go of the daemon.
+    fn leave(&self, pe: &Pe, code: DocaError) {
+        self.queries.give_up(pe, code);
+        self.shared.set_running(None);
     }
 
-    pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
-        ctx.require_running()?;
-        self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
-    }
-}
-
-impl ServiceRun {
-    pub(crate) fn context(&self) -> Option<Rc<Context>> {
-        self.ctx.upgrade()
-    }
-
-    pub(crate) fn released(&self) {
-        self.out.set(self.out.get() - 1);
-        if let Some(Ok(pe)) = self.context().map(|ctx| ctx.pe()) {
-            self.check_over(&pe);
-        }
-    }
-
-    pub(crate) fn allocate(
-        self: &Rc<Self>,
-        gid: u32,
-        callback: Option<GidTaskCallback>,
-    ) -> Rc<GidTask> {
-        self.out.set(self.out.get() + 1);
-        GidTask::new(Rc::clone(self), gid, callback)
-    }
-
-    /// Sends a query. After an error it is still the caller's.
-    #[cold]
-    pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
-        task.head.is_callers()?;
-        let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
-        let ctx = self.context().ok_or(DocaError::BAD_STATE)?;
-        let running = ctx.service()?.running(&ctx)?;
-        let query = self.next_query.replace(self.next_query.get() + 1);
-        let request = Request::Group { query, gid: task.gid.get() };
-        running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
-        task.head.stage.set(Stage::InFlight);
-        task.head.status.set(DocaError::IN_PROGRESS);
-        self.queries.borrow_mut().insert(query, task);
-        self.in_flight.set(self.in_flight.get() + 1);
-        Ok(())
-    }
-
-    fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
-        let task = self.queries.borrow_mut().remove(&query);
-        if let Some(task) = task {
-            task.answer(result.map_err(|failure| DocaError(failure.code)));
-            pe.push(Ready::Group(task));
-        }
-    }
-
-    fn give_up(&self, pe: &Pe, code: DocaError) {
-        self.leaving.set(true);
-        for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {
-            task.answer(Err(code));
-            pe.push(Ready::Group(task));
-        }
-    }
-
-    /// Counts a query that is about to be handed to the host.
-    pub(crate) fn completed(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
-    }
-
-    /// Goes idle once nothing holds it back.
-    pub(crate) fn check_over(&self, pe: &Pe) {
-        if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
-            return;
-        }
-        if let Some(ctx) = self.context() {
-            self.idle_queued.set(true);
+    /// Goes idle once it has left its daemon, and nothing holds it back.
+    pub(crate) fn check_over(&self, ctx: &Context, pe: &Pe) {
+        if self.shared.running().is_none() && self.queries.are_released() {
             pe.announce(ctx, CtxState::IDLE);
         }
+    }
+
+    pub(crate) fn ended(&self, pe: &Pe) {
+        pe.end(self.run.take());
     }
 }

@@ -17,7 +17,7 @@ use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
 use crate::pe::run::{Config, Run};
-use crate::running::{Attachment, Place};
+use crate::running::{Place, Shared};
 use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
@@ -36,7 +36,7 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    pub(crate) service: RefCell<Option<Attachment>>,
+    pub(crate) service: RefCell<Option<Arc<Shared>>>,
     pub(crate) id: Cell<u64>,
     plugins: Cell<u64>,
     cpus: Cell<Option<CpuSet>>,
@@ -70,7 +70,8 @@ impl Worker {
         if cpus.is_empty() {
             return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
-        if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
+        if let Some(running) = self.service.borrow().as_ref().and_then(|service| service.running())
+        {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
         self.cpus.set(Some(cpus));
