@@ -93,7 +93,7 @@ impl Rig {
 
     fn transport(&self) -> &Transport {
         // SAFETY: the engine is this rig's, lives as long, and is used by this thread alone.
-        let pe = unsafe { handle::pe(self.pe) }.expect("a live engine");
+        let pe = unsafe { handle::borrow::<crate::pe::Pe, _>(self.pe) }.expect("a live engine");
         pe.transport().unwrap_or_else(|failure| panic!("UCX is there: {failure}"))
     }
 }

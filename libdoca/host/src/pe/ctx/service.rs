@@ -13,7 +13,6 @@ use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
-use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use urom_service::embedded::Embedded;
 use urom_wire::awake;
 use urom_wire::control::CONNECT_DEADLINE;
@@ -34,8 +33,8 @@ use crate::running::{RunningService, Shared};
 
 #[derive(Default)]
 pub(crate) struct Service {
-    max_message: Cell<usize>,
-    max_workers: Cell<Option<u32>>,
+    pub(crate) max_message: Cell<usize>,
+    pub(crate) max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
     /// What calls asked for, which goes before the environment.
@@ -43,7 +42,7 @@ pub(crate) struct Service {
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
-    plugins: RefCell<Vec<PluginInfo>>,
+    pub(crate) plugins: RefCell<Vec<PluginInfo>>,
     /// The number of its run; 0 while it is idle.
     run: Cell<u64>,
     pub(crate) queries: Queries,
@@ -52,28 +51,6 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new() -> Service {
         Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
-    }
-
-    pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
-        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
-            ));
-        }
-        self.max_message.set(size);
-        Ok(())
-    }
-
-    pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
-        if !count.is_power_of_two() {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{count} workers cannot be the most: it must be a power of two"
-            ));
-        }
-        self.max_workers.set(Some(count));
-        Ok(())
     }
 
     /// The key for the daemon: that of a call, else that of the environment.
@@ -95,27 +72,10 @@ impl Service {
         })
     }
 
-    pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
-        ctx.require_running()?;
-        let plugins = self.plugins.borrow();
-        if plugins.is_empty() {
-            Err(DocaError::NOT_FOUND)
-        } else {
-            Ok((plugins.as_ptr(), plugins.len()))
-        }
-    }
-
     /// What the service is while it runs, or `BAD_STATE`.
     pub(crate) fn running(&self, ctx: &Context) -> Result<Arc<RunningService>, DocaError> {
         ctx.require_running()?;
         self.shared.running().ok_or(DocaError::BAD_STATE)
-    }
-
-    /// The fingerprint of a plugin's description; `None` for a plugin without one.
-    pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
-        let running = self.running(ctx)?;
-        let found = running.welcome.plugins.iter().find(|entry| entry.id == plugin);
-        Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.

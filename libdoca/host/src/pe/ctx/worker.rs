@@ -9,7 +9,6 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Failure, StartWorker};
-use urom_wire::frame::MAX_SLOTS;
 
 use crate::event::Event;
 use crate::failure::failure;
@@ -22,9 +21,7 @@ use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
-const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
-
-fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
+pub(crate) fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
     }
@@ -38,11 +35,11 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 pub(crate) struct Worker {
     pub(crate) service: RefCell<Option<Arc<Shared>>>,
     pub(crate) id: Cell<u64>,
-    plugins: Cell<u64>,
-    cpus: Cell<Option<CpuSet>>,
+    pub(crate) plugins: Cell<u64>,
+    pub(crate) cpus: Cell<Option<CpuSet>>,
     pub(crate) gid: Cell<u32>,
-    max_inflight: Cell<u32>,
-    env: RefCell<Option<Vec<String>>>,
+    pub(crate) max_inflight: Cell<u32>,
+    pub(crate) env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
 }
 
@@ -53,62 +50,6 @@ impl Worker {
             max_inflight: Cell::new(DEFAULT_MAX_INFLIGHT),
             ..Worker::default()
         }
-    }
-
-    pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
-        if mask == 0 || mask & !PLUGIN_BITS != 0 {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
-            ));
-        }
-        self.plugins.set(mask);
-        Ok(())
-    }
-
-    pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
-        if cpus.is_empty() {
-            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
-        }
-        if let Some(running) = self.service.borrow().as_ref().and_then(|service| service.running())
-        {
-            check_cpus(&cpus, &running.welcome.cpus)?;
-        }
-        self.cpus.set(Some(cpus));
-        Ok(())
-    }
-
-    pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
-        if count == 0 || count as usize > MAX_SLOTS {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
-            ));
-        }
-        if !count.is_power_of_two() {
-            log!(
-                warn,
-                "{count} tasks in flight are taken here, but DOCA asks for a power of two: write {} to be safe elsewhere",
-                count.next_power_of_two()
-            );
-        }
-        self.max_inflight.set(count);
-        Ok(())
-    }
-
-    /// Sets the environment. Each string needs a name before its first `=`.
-    pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
-        if env.is_empty() {
-            return Err(failure!(INVALID_VALUE, "a worker's environment of no strings cannot be"));
-        }
-        if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "`{entry}` in a worker's environment is not of the form NAME=VALUE"
-            ));
-        }
-        *self.env.borrow_mut() = Some(env);
-        Ok(())
     }
 
     /// The id that was set, or the one that the service chose.
