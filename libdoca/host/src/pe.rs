@@ -14,8 +14,8 @@ pub(crate) mod transport;
 mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -73,9 +73,9 @@ pub(super) struct Pe {
     /// Whether one of these two may have an entry, or something other than a command may be ready.
     /// If not, progress handles commands only.
     chores: Cell<bool>,
-    runs: RefCell<HashMap<u64, Rc<Context>>>,
+    /// The contexts that are connected.
+    contexts: RefCell<Vec<Weak<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
-    connected: Cell<isize>,
     busy: Cell<bool>,
     /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
@@ -112,9 +112,8 @@ impl Pe {
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
-            runs: RefCell::default(),
+            contexts: RefCell::default(),
             channels: RefCell::new(Channels::new(first_channel())),
-            connected: Cell::new(0),
             busy: Cell::new(false),
             unreadable: RefCell::default(),
         }))
@@ -124,13 +123,18 @@ impl Pe {
         self.me.upgrade()
     }
 
-    pub(super) fn connected(&self, by: isize) {
-        self.connected.set(self.connected.get() + by);
+    pub(super) fn connect(&self, ctx: Weak<Context>) {
+        self.contexts.borrow_mut().push(ctx);
+    }
+
+    pub(super) fn disconnect(&self, ctx: &Context) {
+        self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
     }
 
     /// `IN_USE` while contexts are connected, and inside a callback.
     pub(super) fn may_go(&self) -> Result<(), DocaError> {
-        if self.connected.get() != 0 || self.busy.get() { Err(DocaError::IN_USE) } else { Ok(()) }
+        let is_idle = self.contexts.borrow().is_empty() && !self.busy.get();
+        is_idle.then_some(()).ok_or(DocaError::IN_USE)
     }
 
     pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
@@ -138,16 +142,8 @@ impl Pe {
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.runs.borrow().values().map(|ctx| ctx.in_flight()).sum()
-    }
-
-    pub(super) fn begin(&self, run: u64, ctx: Rc<Context>) {
-        self.runs.borrow_mut().insert(run, ctx);
-    }
-
-    /// Events of this run mean nothing from now on.
-    pub(super) fn end(&self, run: u64) {
-        self.runs.borrow_mut().remove(&run);
+        let contexts = self.contexts.borrow();
+        contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
     }
 
     /// A channel number for a run of a worker. `None` when all are taken.
@@ -187,10 +183,9 @@ impl Pe {
     }
 
     pub(super) fn forget(&self, ctx: &Context) {
-        let is_its =
-            |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
+        let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if ptr::eq(&**of, ctx));
         self.ready.retain(|ready| !is_its(ready));
-        self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
+        self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
     /// Has a run looked after by the next progress.
@@ -320,7 +315,8 @@ impl Pe {
         // The message may start work for UCX, which was armed before.
         self.bell.ring();
         for (run, event) in self.mailbox.take() {
-            let ctx = self.runs.borrow().get(&run).cloned();
+            let is_meant = |ctx: &Rc<Context>| ctx.run() == run;
+            let ctx = self.contexts.borrow().iter().filter_map(Weak::upgrade).find(is_meant);
             if let Some(ctx) = ctx {
                 ctx.on_event(self, event);
             }

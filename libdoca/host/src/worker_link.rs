@@ -31,10 +31,8 @@ const GREET_DEADLINE: Duration = Duration::from_secs(5);
 /// What a worker context attaches with.
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
-    pub(super) ucx_address: Vec<u8>,
-    pub(super) channel: u16,
-    pub(super) max_inflight: u32,
-    pub(super) max_message: usize,
+    /// Without the ticket.
+    pub(super) attach: Attach,
     /// The key that the daemon was shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
@@ -111,17 +109,9 @@ async fn enter(
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             })?;
-        let attach = Attach {
-            ticket,
-            ucx_address: visit.ucx_address,
-            channel: visit.channel,
-            max_inflight: visit.max_inflight,
-            max_message: visit.max_message as u64,
-            program: program(),
-        };
-        stream.send(HostToWorker::Attach(attach)).await;
-        let attached =
-            admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        let (pass, max_message) = (Pass::new(ticket), visit.attach.max_message);
+        stream.send(HostToWorker::Attach(Attach { ticket, ..visit.attach })).await;
+        let attached = admission(&mut stream, id, address, max_message, pass).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
         Ok((stream, attached))
@@ -134,7 +124,7 @@ async fn enter(
 }
 
 /// What a worker's log calls this program.
-fn program() -> String {
+pub(super) fn program() -> String {
     let file = std::env::current_exe().ok();
     let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
     let process = format!(", process {}", std::process::id());
@@ -151,12 +141,12 @@ pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
     address: SocketAddr,
-    max_message: usize,
+    max_message: u64,
     pass: Pass,
 ) -> Result<Attached, Failure> {
     match stream.next().await {
         Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
-            let max_message = usize::try_from(theirs).unwrap_or(usize::MAX).min(max_message);
+            let max_message = theirs.min(max_message) as usize;
             Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
         }
         Ok(WorkerToHost::Refused(failure)) => Err(failure),

@@ -163,7 +163,8 @@ impl Rig {
         let heard: Result<_, Failure> = now(async {
             let mut stream = stream(said);
             let attached =
-                worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
+                worker_link::admission(&mut stream, ID, loopback(), LIMIT as u64, Pass::default())
+                    .await?;
             stream.close().await;
             Ok(attached)
         });
@@ -177,7 +178,7 @@ impl Rig {
         let place = self.shared.enter(Arc::clone(&self.running));
         let run = worker.begin(&self.ctx, &self.pe, place.expect("there is no limit"), orders);
         let run = run.unwrap_or_else(|failure| panic!("{failure}"));
-        let (number, channel) = (run.number, run.channel);
+        let (number, channel) = (self.ctx.run(), run.channel);
         drop(run);
         self.ctx.set_state(CtxState::STARTING);
         if how & 1 != 0 {

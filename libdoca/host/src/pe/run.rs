@@ -24,12 +24,12 @@ use crate::list::Queue;
 use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
+use crate::pe::ctx::worker::Worker;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::running::Place;
 
 pub(crate) struct Run {
-    pub(crate) number: u64,
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
     ctx: Rc<Context>,
@@ -57,32 +57,30 @@ pub(crate) struct Run {
     tended: Cell<bool>,
 }
 
-pub(crate) struct Config {
-    pub(crate) number: u64,
-    pub(crate) plugins: u64,
-    pub(crate) max_inflight: usize,
-    pub(crate) place: Place,
-    pub(crate) orders: mpsc::UnboundedSender<Order>,
-}
-
 impl Run {
-    pub(crate) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
+    pub(crate) fn new(
+        worker: &Worker,
+        ctx: Rc<Context>,
+        pe: Rc<Pe>,
+        channel: u16,
+        place: Place,
+        orders: mpsc::UnboundedSender<Order>,
+    ) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
-            number: config.number,
             me: Weak::clone(me),
             ctx,
             pe,
             channel,
-            plugins: config.plugins,
-            place: RefCell::new(Some(config.place)),
-            orders: RefCell::new(Some(config.orders)),
+            plugins: worker.plugins.get(),
+            place: RefCell::new(Some(place)),
+            orders: RefCell::new(Some(orders)),
             health: Arc::default(),
             attached: OnceCell::new(),
             greeted: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            flight: Flight::new(config.max_inflight),
+            flight: Flight::new(worker.max_inflight.get() as usize),
             sender: Sender::default(),
             parked: Queue::default(),
             broken: Cell::new(None),

@@ -23,7 +23,7 @@ use crate::exchange::{Oob, exchange};
 use crate::failure::failure;
 use crate::order::Order;
 use crate::pe::Pe;
-use crate::pe::ctx::{Context, next_run};
+use crate::pe::ctx::Context;
 use crate::pe::run::Run;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
@@ -173,7 +173,7 @@ impl Domain {
         };
         let runs = runs.unwrap_or_default().into_iter();
         let members = Rc::new(Members {
-            domain: next_run(),
+            domain: ctx.begin(),
             workers: runs.zip(&*self.workers.borrow()).map(worker).collect(),
             have_table: Cell::new(false),
         });
@@ -281,9 +281,8 @@ impl Domain {
     }
 
     /// Stops at once, whatever is under way.
-    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         if let Some(run) = self.run.take() {
-            pe.forget(ctx);
             // Gives the host's request back.
             drop(run.start);
             if !run.failed {

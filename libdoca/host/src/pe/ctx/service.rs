@@ -4,7 +4,6 @@ pub(crate) mod gid;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
@@ -27,8 +26,8 @@ use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
 use crate::pe::Pe;
+use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::Queries;
-use crate::pe::ctx::{Context, next_run};
 use crate::running::{RunningService, Shared};
 
 #[derive(Default)]
@@ -43,8 +42,6 @@ pub(crate) struct Service {
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
     pub(crate) plugins: RefCell<Vec<PluginInfo>>,
-    /// The number of its run; 0 while it is idle.
-    run: Cell<u64>,
     pub(crate) queries: Queries,
 }
 
@@ -96,10 +93,9 @@ impl Service {
     }
 
     /// Connects to the service; blocks until that has succeeded or failed.
-    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Pe) -> Result<DocaError, Failure> {
+    pub(crate) fn start(&self, ctx: &Context, pe: &Pe) -> Result<DocaError, Failure> {
         self.check_device()?;
-        let number = next_run();
-        let running = self.connect(number, pe.mailbox())?;
+        let running = self.connect(ctx.begin(), pe.mailbox())?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
             log!(
@@ -110,8 +106,6 @@ impl Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        self.run.set(number);
-        pe.begin(number, Rc::clone(ctx));
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
     }
@@ -184,9 +178,6 @@ impl Service {
         }
         self.leave(pe, DocaError::SHUTDOWN);
         if self.queries.are_released() {
-            self.ended(pe);
-            // Events of a lost daemon must not reach the next run.
-            pe.forget(ctx);
             ctx.set_state(CtxState::IDLE);
             return DocaError::SUCCESS;
         }
@@ -218,9 +209,5 @@ impl Service {
         if self.shared.running().is_none() && self.queries.are_released() {
             pe.announce(ctx, CtxState::IDLE);
         }
-    }
-
-    pub(crate) fn ended(&self, pe: &Pe) {
-        pe.end(self.run.take());
     }
 }

@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WORKER_ID_ANY};
-use urom_wire::control::{Failure, StartWorker};
+use urom_wire::control::{Attach, Failure, StartWorker};
 
 use crate::event::Event;
 use crate::failure::failure;
 use crate::order::Order;
 use crate::pe::Pe;
-use crate::pe::ctx::{Context, next_run};
-use crate::pe::run::{Config, Run};
+use crate::pe::ctx::Context;
+use crate::pe::run::Run;
 use crate::running::{Place, Shared};
 use crate::worker_link::{self, Visit};
 
@@ -108,23 +108,21 @@ impl Worker {
                 env: self.env.borrow().clone(),
                 cpus: self.cpus.get().map(|cpus| cpus.to_string()),
             },
-            ucx_address: ucx_address.as_bytes().to_vec(),
-            channel: run.channel,
+            attach: Attach {
+                ticket: 0,
+                ucx_address: ucx_address.as_bytes().to_vec(),
+                channel: run.channel,
+                max_inflight: self.max_inflight.get(),
+                max_message: running.max_message as u64,
+                program: worker_link::program(),
+            },
             health: Arc::clone(&run.health),
-            max_inflight: self.max_inflight.get(),
-            max_message: running.max_message,
             key: running.key.clone(),
             patience: running.patience,
             plugins: running.welcome.plugins.clone(),
         };
-        let mailbox = Arc::clone(pe.mailbox());
-        running.control.spawn(worker_link::serve(
-            visit,
-            running.requests.clone(),
-            run.number,
-            mailbox,
-            given,
-        ));
+        let (requests, mailbox) = (running.requests.clone(), Arc::clone(pe.mailbox()));
+        running.control.spawn(worker_link::serve(visit, requests, ctx.run(), mailbox, given));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
     }
@@ -137,13 +135,11 @@ impl Worker {
         place: Place,
         orders: mpsc::UnboundedSender<Order>,
     ) -> Result<Rc<Run>, Failure> {
-        let number = next_run();
-        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
-        let config = Config { number, plugins, max_inflight, place, orders };
+        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
         let run = pe
-            .open_channel(|channel| Run::new(config, Rc::clone(ctx), Rc::clone(pe), channel))
+            .open_channel(|channel| Run::new(self, theirs, engine, channel, place, orders))
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
-        pe.begin(number, Rc::clone(ctx));
+        ctx.begin();
         *self.run.borrow_mut() = Some(Rc::clone(&run));
         Ok(run)
     }
@@ -180,7 +176,6 @@ impl Worker {
 
     pub(crate) fn ended(&self, pe: &Pe) {
         if let Some(run) = self.run.take() {
-            pe.end(run.number);
             pe.close_channel(run.channel);
             run.finish();
         }
