@@ -4,14 +4,12 @@
 //! advances everything and then delivers at most one event. So a host gets one callback a call, in
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
-mod complete;
 pub(crate) mod ctx;
 mod lost;
 pub(crate) mod ready;
 pub(crate) mod run;
 mod sleep;
-pub(crate) mod transport;
-mod ucx;
+pub(crate) mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,8 +28,8 @@ use crate::event::Mailbox;
 use crate::pe::ctx::Context;
 use crate::pe::ready::{Ready, ReadyQueue};
 use crate::pe::run::Run;
-use crate::pe::run::task::CmdTask;
-use crate::pe::transport::Transport;
+use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
@@ -383,5 +381,28 @@ impl Pe {
                 }
             }
         }
+    }
+
+    #[inline]
+    fn complete_command(&self, task: &'static CmdTask) -> u8 {
+        let user_data = task.head.user_data.get();
+        let mut ctx_data = user_data;
+        if let Some(run) = task.run() {
+            run.completed();
+            ctx_data = run.context().user_data.get();
+        }
+        task.head.stage.set(Stage::Done);
+        if let Some(callback) = task.callback.get() {
+            let pointer = ptr::from_ref(task).cast_mut().cast();
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
+            unsafe { callback(pointer, user_data, ctx_data) };
+        }
+        if let Some(run) = task.run()
+            && run.is_leaving()
+        {
+            run.check_over(self);
+        }
+        1
     }
 }

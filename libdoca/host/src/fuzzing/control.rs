@@ -13,8 +13,7 @@ use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
 use crate::event::{Event, Mailbox};
 use crate::health::Health;
-use crate::order::Order;
-use crate::worker_link;
+use crate::worker_link::{self, Order};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.

@@ -154,7 +154,7 @@ impl Rig {
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         ucx.set_am_handler(AM_GREET, |_| {}).expect("a handler");
         let address = ucx.address().expect("an address").as_bytes().to_vec();
-        let host = pe.transport().unwrap_or_else(|failure| panic!("{failure}")).ucx().address();
+        let host = pe.transport().unwrap_or_else(|failure| panic!("{failure}")).ucx.address();
         let to_host = ucx.endpoint().connect(&host.expect("an address")).expect("an endpoint");
         Rig { to_host, ctx, pe, running, shared: Arc::default(), ucx, address, connections: 0 }
     }

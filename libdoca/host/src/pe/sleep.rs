@@ -52,7 +52,7 @@ impl Pe {
         if transport.blocked.get() {
             return Ok(true);
         }
-        let ucx = transport.ucx();
+        let ucx = &transport.ucx;
         // UCX refuses once for a signal whose message was already received: the host would wake for
         // nothing.
         for _ in 0..ARM_ATTEMPTS {

@@ -11,7 +11,7 @@ use urom_wire::queue_probe::Nonce;
 use super::Rig;
 use crate::fuzzing::until;
 use crate::handle;
-use crate::pe::transport::Transport;
+use crate::pe::ucx::Transport;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";

@@ -6,6 +6,7 @@
 //! under way, and waits for a short time until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, mpsc};
@@ -21,10 +22,10 @@ use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_
 
 use crate::exchange::{Oob, exchange};
 use crate::failure::failure;
-use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::Run;
+use crate::worker_link::Order;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
@@ -82,24 +83,20 @@ struct Worker {
 impl Domain {
     /// Each id and each context once.
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
-        let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
-        ids.sort_unstable();
-        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "two workers of the domain have the id {}: give each its own",
-                twice[0]
-            ));
-        }
-        let mut contexts: Vec<_> =
-            workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
-        contexts.sort_unstable();
-        if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let (one, other) = (twice[0].1, twice[1].1);
-            return Err(failure!(
-                INVALID_VALUE,
-                "one worker has two ids in the domain, {one} and {other}: give it one"
-            ));
+        let (mut ids, mut contexts) = (HashSet::new(), HashMap::new());
+        for (id, ctx) in &workers {
+            if !ids.insert(*id) {
+                return Err(failure!(
+                    INVALID_VALUE,
+                    "two workers of the domain have the id {id}: give each its own"
+                ));
+            }
+            if let Some(other) = contexts.insert(Weak::as_ptr(ctx), *id) {
+                return Err(failure!(
+                    INVALID_VALUE,
+                    "one worker has two ids in the domain, {other} and {id}: give it one"
+                ));
+            }
         }
         *self.workers.borrow_mut() = workers;
         Ok(())

@@ -122,7 +122,7 @@ impl Service {
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {
         // Before a daemon reports that the versions differ, or an embedded one calls UCX.
-        crate::pe::transport::require_ucx()?;
+        crate::pe::ucx::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let target = self.target.borrow().clone();

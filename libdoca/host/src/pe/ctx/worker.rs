@@ -12,12 +12,11 @@ use urom_wire::control::{Attach, Failure, StartWorker};
 
 use crate::event::Event;
 use crate::failure::failure;
-use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::Run;
 use crate::running::{Place, Shared};
-use crate::worker_link::{self, Visit};
+use crate::worker_link::{self, Order, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
@@ -90,7 +89,7 @@ impl Worker {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
         let ucx_address =
-            pe.transport()?.ucx().address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
+            pe.transport()?.ucx.address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure!(
                 FULL,
