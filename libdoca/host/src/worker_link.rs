@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{
-    Attach, CONNECT_DEADLINE, DomainWord, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress,
-    PluginEntry, StartWorker, WorkerToHost,
+    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, Failure, HostToDaemon, HostToWorker,
+    LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
 };
 use urom_wire::domain::PIECE;
 use urom_wire::hello::Role;
@@ -21,7 +21,7 @@ use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
-use crate::daemon_link::{Request, Started};
+use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{failure, stream_code};
 use crate::health::Health;
@@ -40,6 +40,7 @@ pub(super) struct Visit {
     pub(super) patience: Patience,
     /// Where the worker's reports about its plugins go.
     pub(super) health: Arc<Health>,
+    pub(super) daemon: SocketAddr,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
@@ -94,10 +95,16 @@ async fn enter(
     };
     let wanted = visit.worker.plugins;
     let (answer, answered) = oneshot::channel();
-    requests.send(Request::Start(visit.worker, answer)).map_err(|_| gone())?;
+    let ask = |request| HostToDaemon::Start { request, worker: visit.worker };
+    // A start that was given up finishes by itself.
+    let hear = |said| drop(answer.send(said));
+    requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
-    let Started { id, address, ticket } = started;
+    let DaemonToHost::Started { id, mut address, ticket, .. } = started else { return Err(gone()) };
+    if address.ip().is_unspecified() {
+        address.set_ip(visit.daemon.ip());
+    }
     let secret = visit.key.map(|key| key.worker_secret(id));
     let attach = async {
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
@@ -196,36 +203,60 @@ pub(super) async fn watch(
     patience: Patience,
     health: &Health,
 ) -> Option<Failure> {
-    let mut domains = Orders::default();
+    let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
     let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
     let mut waiting = true;
-    loop {
+    let lost = loop {
         tokio::select! {
             () = &mut overdue, if waiting => {
                 waiting = false;
                 mailbox.post((run, Event::Overdue));
             }
-            order = orders.recv() => domains.execute(order?, stream, orders).await,
-            message = stream.next() => {
-                let lost = match message {
-                    Ok(WorkerToHost::Refused(failure)) => failure,
-                    Ok(WorkerToHost::Health(stuck)) => {
-                        health.hear(stuck);
-                        continue;
-                    }
-                    Ok(message) => {
-                        domains.hear(message);
-                        continue;
-                    }
-                    Err(error) => {
-                        failure!(code = stream_code(&error), "{who} was lost: {error}; start it \
-                                                              again")
-                    }
-                };
-                domains.lose(&lost);
-                return Some(lost);
-            }
+            order = orders.recv() => match order? {
+                Order::Start { domain, table, answer } => {
+                    let is_over = || answer.is_closed() || orders.is_closed();
+                    send_table(stream, domain, &table, is_over).await;
+                    starting.insert(domain, answer);
+                }
+                Order::End { domain, done } => {
+                    starting.remove(&domain);
+                    ending.insert(domain, done);
+                    let word = DomainWord::End;
+                    stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
+                }
+            },
+            message = stream.next() => match message {
+                Ok(WorkerToHost::Refused(failure)) => break failure,
+                Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
+                Ok(WorkerToHost::DomainStarted { domain, result }) => {
+                    // A domain that was stopped does not wait for it.
+                    starting.remove(&domain).map(|answer| answer.send(result));
+                }
+                Ok(WorkerToHost::DomainEnded { domain }) => drop(ending.remove(&domain)),
+                Ok(WorkerToHost::Ping | WorkerToHost::Attached { .. }) => {}
+                Err(error) => {
+                    let code = stream_code(&error);
+                    break failure!(code = code, "{who} was lost: {error}; start it again");
+                }
+            },
         }
+    };
+    for answer in starting.into_values() {
+        let _ = answer.send(Err(lost.clone()));
+    }
+    Some(lost)
+}
+
+/// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be another
+/// domain's table: the worker must not wait for the rest of one that is over.
+async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
+    let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
+    say(DomainWord::Start { len: table.len() as u64 }).await;
+    for piece in table.chunks(PIECE) {
+        if is_over() {
+            return say(DomainWord::End).await;
+        }
+        say(DomainWord::Piece(piece.to_vec())).await;
     }
 }
 
@@ -243,62 +274,4 @@ pub(super) enum Order {
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
-}
-
-/// The domains of one worker context, as the task of its stream knows them.
-#[derive(Default)]
-pub(super) struct Orders {
-    starting: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
-    ending: HashMap<u64, std_mpsc::Sender<()>>,
-}
-
-impl Orders {
-    /// Carries out an order. A long table goes out in pieces, and only as fast as the worker reads.
-    pub(super) async fn execute(
-        &mut self,
-        order: Order,
-        stream: &WorkerStream,
-        orders: &mpsc::UnboundedReceiver<Order>,
-    ) {
-        match order {
-            Order::Start { domain, table, answer } => {
-                let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
-                say(DomainWord::Start { len: table.len() as u64 }).await;
-                for piece in table.chunks(PIECE) {
-                    // The next order may be another domain's table: the worker must not wait for
-                    // the rest of one that was stopped.
-                    if answer.is_closed() || orders.is_closed() {
-                        return say(DomainWord::End).await;
-                    }
-                    say(DomainWord::Piece(piece.to_vec())).await;
-                }
-                self.starting.insert(domain, answer);
-            }
-            Order::End { domain, done } => {
-                self.starting.remove(&domain);
-                self.ending.insert(domain, done);
-                stream.send_in_turn(HostToWorker::Domain { domain, word: DomainWord::End }).await;
-            }
-        }
-    }
-
-    pub(super) fn hear(&mut self, message: WorkerToHost) {
-        match message {
-            WorkerToHost::DomainStarted { domain, result } => {
-                // A domain that was stopped does not wait for it.
-                self.starting.remove(&domain).map(|answer| answer.send(result));
-            }
-            WorkerToHost::DomainEnded { domain } => drop(self.ending.remove(&domain)),
-            WorkerToHost::Ping
-            | WorkerToHost::Attached { .. }
-            | WorkerToHost::Refused(_)
-            | WorkerToHost::Health(_) => {}
-        }
-    }
-
-    pub(super) fn lose(&mut self, reason: &Failure) {
-        for (_, answer) in self.starting.drain() {
-            let _ = answer.send(Err(reason.clone()));
-        }
-    }
 }

@@ -140,12 +140,6 @@ impl Pe {
         self.probe.borrow_mut().met(endpoint);
     }
 
-    /// Ends tests of the queue, which each take a UCX context of their own.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn trust_queue(&self) {
-        drop(self.probe.take());
-    }
-
     /// Tests the receive queue after a worker is gone, perhaps in the middle of a message.
     #[cold]
     pub(crate) fn probe_queue(&self) {

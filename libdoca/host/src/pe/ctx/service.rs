@@ -14,8 +14,7 @@ use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
 use urom_service::embedded::Embedded;
 use urom_wire::awake;
-use urom_wire::control::CONNECT_DEADLINE;
-use urom_wire::control::Failure;
+use urom_wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon};
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
@@ -80,16 +79,21 @@ impl Service {
         let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
         let running = self.running(ctx).map_err(gone)?;
         let (answer, answered) = sync_channel(1);
-        let request = Request::Describe { plugin, answer };
+        let ask = move |request| HostToDaemon::Describe { request, plugin };
+        // The caller may have stopped waiting for it.
+        let hear = move |said| drop(answer.try_send(said));
+        let request = Request::new(ask, hear);
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
-        awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
-            RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
-            RecvTimeoutError::Timeout => Err(failure!(
+        match awake::receive(&answered, ANSWER_DEADLINE) {
+            Ok(Ok(DaemonToHost::Description { description, .. })) => Ok(description),
+            Ok(Err(failure)) => Err(failure),
+            Err(RecvTimeoutError::Timeout) => Err(failure!(
                 TIME_OUT,
                 "the daemon did not answer within {} ms",
                 ANSWER_DEADLINE.as_millis()
             )),
-        })
+            _ => Err(gone(DocaError::CONNECTION_RESET)),
+        }
     }
 
     /// Connects to the service; blocks until that has succeeded or failed.

@@ -118,6 +118,7 @@ impl Worker {
             health: Arc::clone(&run.health),
             key: running.key.clone(),
             patience: running.patience,
+            daemon: running.welcome.daemon,
             plugins: running.welcome.plugins.clone(),
         };
         let (requests, mailbox) = (running.requests.clone(), Arc::clone(pe.mailbox()));

@@ -4,12 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ptr;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
-use urom_wire::control::Failure;
+use urom_wire::control::{DaemonToHost, Failure, HostToDaemon};
 
 use crate::daemon_link::Request;
+use crate::event::Event;
+use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::ready::Ready;
@@ -89,7 +92,18 @@ impl GidTask {
         let service = self.ctx.service()?;
         let (running, queries) = (service.running(&self.ctx)?, &service.queries);
         let query = queries.last.get() + 1;
-        let request = Request::Group { query, gid: self.gid.get() };
+        let (mailbox, run) = (Arc::clone(self.ctx.pe()?.mailbox()), self.ctx.run());
+        let gid = self.gid.get();
+        let ask = move |request| HostToDaemon::Group { request, gid };
+        let hear = move |said| {
+            let result = match said {
+                Ok(DaemonToHost::Group { ids, .. }) => Ok(ids),
+                Ok(_) => Err(failure!(IO_FAILED, "the daemon's answer is of another kind")),
+                Err(failure) => Err(failure),
+            };
+            mailbox.post((run, Event::Group { query, result }));
+        };
+        let request = Request::new(ask, hear);
         running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
         self.head.stage.set(Stage::InFlight);
         queries.last.set(query);
