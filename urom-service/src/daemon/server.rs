@@ -92,7 +92,7 @@ async fn run(
     });
     let mut server = Server {
         address: listener.local_addr()?,
-        roster: Roster::new(config.args.limits),
+        roster: Roster::new(config.args.limits, tickets::draw),
         config,
         launcher,
         hosts: HashMap::new(),
@@ -177,7 +177,7 @@ impl Server {
 
     fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
         let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-        dispatch::of_host(&mut self.roster, key, plugins, message, tickets::draw)
+        dispatch::of_host(&mut self.roster, key, plugins, message)
     }
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
@@ -185,7 +185,7 @@ impl Server {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
+        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
