@@ -22,6 +22,7 @@ use urom_wire::relay::{self, BACKLOG};
 
 use super::turns::pass_on;
 use super::{Control, Event};
+use crate::aside::on_thread;
 use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
@@ -75,8 +76,6 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
                 // process, and asks for nothing.
                 unsafe { libc::_exit(1) };
             }
-            // Who still reads a table is not waited for.
-            runtime.shutdown_background();
         });
     })?;
     // One that has ended already has told the data thread to stop.
@@ -102,9 +101,13 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (events, mut happened) = relay::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let (inbox, jobs) = TableInbox::new();
+    if let Err(why) = on_thread("urom-domains", move || read_tables(&domains, &jobs)) {
+        error!("worker {id} cannot read the tables of domains, and ends: {why}");
+        mailbox.post(ToData::Stop);
+        return End::Orderly;
+    }
     let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
     control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
-    control.timers.spawn(read_tables(domains, jobs));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let (mut round, mut look) = (interval(ROUND), interval(LOOK));
