@@ -15,10 +15,10 @@ use urom_wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
 use urom_wire::pass::first_channel;
 
 use self::unread::{Allowance, give_memory_back};
-use super::connection::{Connection, NotifyError};
+use super::connection::Connection;
 use super::connections::Connections;
 use super::control::ControlHandle;
-use super::instance::Instance;
+use super::instance::{Instance, PackError};
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
@@ -31,9 +31,8 @@ const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
-    /// The channel of the first connection with frames that leave at the end of the turn, 0 for
-    /// none; each knows the next.
-    dirty: u16,
+    /// The channels of connections with frames that leave at the end of the turn.
+    dirty: Vec<u16>,
     sending: Vec<u16>,
     /// Whether there is something in `lost` or in `closing`.
     is_ending: bool,
@@ -56,7 +55,7 @@ impl Hosts {
     pub(crate) fn new(max_message: usize, max_unread: usize, control: ControlHandle) -> Hosts {
         Hosts {
             connections: Connections::new(first_channel()),
-            dirty: 0,
+            dirty: Vec::new(),
             sending: Vec::new(),
             is_ending: false,
             lost: Vec::new(),
@@ -92,8 +91,8 @@ impl Hosts {
     }
 
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.connections.iter_mut().next().is_none() && self.orphans.is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.connections.is_empty() && self.orphans.is_empty()
     }
 
     #[cold]
@@ -180,8 +179,9 @@ impl Hosts {
         let len = len as usize;
         let pack = |place: &mut [u8]| plugin.pack(notification, place);
         match connection.notify(&mut self.pool, token.slot, status, len, pack) {
-            Ok(()) => join(&mut self.dirty, token.channel, connection),
-            Err(error) => self.unpacked(plugin, token, error),
+            Ok(Ok(())) => join(&mut self.dirty, token.channel, connection),
+            Ok(Err(error)) => self.unpacked(plugin, token, error),
+            Err(status) => self.lose(token.channel, unsendable(status)),
         }
     }
 
@@ -197,14 +197,9 @@ impl Hosts {
     }
 
     #[cold]
-    fn unpacked(&mut self, plugin: &Instance, token: Token, error: NotifyError) {
-        match error {
-            NotifyError::Send(status) => self.lose(token.channel, unsendable(status)),
-            NotifyError::Pack(error) => {
-                let why = format!("plugin `{}` could not pack its answer: {error}", plugin.name);
-                self.refuse(token.channel, token.slot, error.code(), &why);
-            }
-        }
+    fn unpacked(&mut self, plugin: &Instance, token: Token, error: PackError) {
+        let why = format!("plugin `{}` could not pack its answer: {error}", plugin.name);
+        self.refuse(token.channel, token.slot, error.code(), &why);
     }
 
     #[cold]
@@ -228,7 +223,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn turn(&mut self) -> bool {
         let mut worked = false;
-        if self.dirty != 0 {
+        if !self.dirty.is_empty() {
             self.send();
             worked = true;
         }
@@ -243,14 +238,8 @@ impl Hosts {
 
     #[inline(always)]
     fn send(&mut self) {
-        while self.dirty != 0 {
-            let channel = self.dirty;
-            let Some(connection) = self.connections.get(channel) else {
-                // Those that are taken out are taken off the list, too: `part`.
-                self.dirty = 0;
-                return;
-            };
-            self.dirty = connection.next_dirty;
+        while let Some(channel) = self.dirty.pop() {
+            let Some(connection) = self.connections.get(channel) else { continue };
             connection.is_dirty = false;
             match connection.flush() {
                 Err(status) => self.lose(channel, unsendable(status)),
@@ -335,46 +324,38 @@ impl Hosts {
         }
     }
 
+    /// Notes that no connection is of use any more.
+    pub(crate) fn lose_all(&mut self, failure: &Failure) {
+        for channel in self.connections.numbers() {
+            self.lose(channel, failure.clone());
+        }
+    }
+
+    /// Ends all connections, and waits for nothing that UCX still has for them.
     pub(crate) fn let_go(&mut self) {
+        for channel in self.connections.numbers() {
+            if let Some(connection) = self.part(channel) {
+                self.abandon(connection);
+            }
+        }
         self.closing.drain(..).for_each(Request::detach);
     }
 
     /// Takes a connection out. What plugins still answer to it is dropped.
     pub(crate) fn part(&mut self, channel: u16) -> Option<Connection> {
-        self.leave(channel);
         let connection = self.connections.remove(channel)?;
         self.unread -= connection.counted;
         let left = connection.in_flight(channel);
         self.orphans.extend(left.map(|(token, place)| ((token.pack(), connection.dest_id), place)));
         Some(connection)
     }
-
-    fn leave(&mut self, channel: u16) {
-        let Some(connection) =
-            self.connections.get(channel).filter(|connection| connection.is_dirty)
-        else {
-            return;
-        };
-        connection.is_dirty = false;
-        let behind = connection.next_dirty;
-        if self.dirty == channel {
-            self.dirty = behind;
-        } else if let Some((_, before)) = self
-            .connections
-            .iter_mut()
-            .find(|(_, other)| other.is_dirty && other.next_dirty == channel)
-        {
-            before.next_dirty = behind;
-        }
-    }
 }
 
 /// Puts a connection on the list of those with frames to send, unless it is there.
 #[inline]
-fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
-    if !connection.is_dirty {
-        connection.is_dirty = true;
-        connection.next_dirty = std::mem::replace(dirty, channel);
+fn join(dirty: &mut Vec<u16>, channel: u16, connection: &mut Connection) {
+    if !std::mem::replace(&mut connection.is_dirty, true) {
+        dirty.push(channel);
     }
 }
 
