@@ -34,15 +34,15 @@ pub mod freshness;
 pub mod fuzzing;
 mod hangup;
 mod host_names;
+mod identity;
 mod inherited;
-mod loaded;
-mod lobby;
 pub mod log;
 mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
 mod threads;
+mod unproven;
 pub mod uromd;
 pub mod worker;
 

@@ -2,7 +2,7 @@
 //!
 //! Further ones wait in the kernel's backlog. A connection that had time to greet and did not may
 //! lose its place: the oldest silent one of the address that has the most. An IPv6 network counts
-//! as one address. Each kind of refusal has its own limit on log lines.
+//! as one address. Refused hosts and strangers have their own limits on log lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use urom_log::LineBudget;
 use urom_wire::awake::sleep;
@@ -24,84 +24,86 @@ pub(crate) const UNPROVEN: usize = 256;
 /// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
 const TIME_TO_GREET: Duration = Duration::from_millis(500);
 
+/// All unproven connections of a listener.
 #[derive(Debug, Clone)]
-pub(crate) struct Lobby(Arc<Shared>);
+pub(crate) struct UnprovenSet(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    guests: Mutex<Guests>,
+    state: Mutex<State>,
     changed: Notify,
     most: usize,
 }
 
 #[derive(Debug, Default)]
-struct Guests {
+struct State {
     last: u64,
-    waiting: VecDeque<Guest>,
-    evicted: LineBudget,
+    /// The oldest first.
+    entries: VecDeque<Entry>,
     strangers: LineBudget,
-    turned_away: LineBudget,
+    refused: LineBudget,
 }
 
 #[derive(Debug)]
-struct Guest {
+struct Entry {
     number: u64,
-    from: IpAddr,
+    owner: IpAddr,
     is_silent: bool,
-    _line: oneshot::Sender<Infallible>,
+    _evicts: oneshot::Sender<Infallible>,
 }
 
+/// An unproven connection's place, which is free when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    lobby: Lobby,
+pub(crate) struct Unproven {
+    set: UnprovenSet,
     number: u64,
-    line: oneshot::Receiver<Infallible>,
+    evicted: oneshot::Receiver<Infallible>,
 }
 
-impl Lobby {
-    pub(crate) fn new(most: usize) -> Lobby {
-        Lobby(Arc::new(Shared { guests: Mutex::default(), changed: Notify::new(), most }))
+impl UnprovenSet {
+    pub(crate) fn new(most: usize) -> UnprovenSet {
+        UnprovenSet(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
     }
 
     /// Waits until one more connection can have a place. Only one may wait at a time.
     pub(crate) async fn room(&self) {
-        loop {
-            let changed = self.0.changed.notified();
-            {
-                let guests = self.lock();
-                if guests.waiting.len() < self.0.most
-                    || guests.waiting.iter().any(|guest| guest.is_silent)
-                {
-                    return;
-                }
-            }
-            changed.await;
+        let has_room = || {
+            let entries = &self.lock().entries;
+            entries.len() < self.0.most || entries.iter().any(|entry| entry.is_silent)
+        };
+        while !has_room() {
+            self.0.changed.notified().await;
         }
     }
 
     /// Gives a connection a place, at the cost of a silent one's if there is none.
-    pub(crate) fn enter(&self, from: IpAddr) -> Seat {
-        let mut guests = self.lock();
-        if guests.waiting.len() >= self.0.most {
-            guests.evict();
+    pub(crate) fn enter(&self, from: IpAddr) -> Unproven {
+        let mut state = self.lock();
+        if state.entries.len() >= self.0.most {
+            evict(&mut state.entries);
         }
-        guests.last += 1;
-        let number = guests.last;
-        let (hold, line) = oneshot::channel();
-        guests.waiting.push_back(Guest { number, from, is_silent: false, _line: hold });
-        Seat { lobby: self.clone(), number, line }
+        state.last += 1;
+        let (number, (evicts, evicted)) = (state.last, oneshot::channel());
+        let entry = Entry { number, owner: owner(from), is_silent: false, _evicts: evicts };
+        state.entries.push_back(entry);
+        Unproven { set: self.clone(), number, evicted }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Guests> {
-        self.0.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Guests {
-    fn evict(&mut self) {
-        let silent = self.waiting.iter().filter(|guest| guest.is_silent);
-        let goes = who_goes(silent.map(|guest| (guest.number, guest.from)));
-        self.waiting.retain(|guest| Some(guest.number) != goes);
+/// Makes room for one more: the oldest silent connection of the address that has the most goes.
+fn evict(entries: &mut VecDeque<Entry>) {
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_silent) {
+        *counts.entry(entry.owner).or_default() += 1;
+    }
+    let most = counts.values().max();
+    let goes = |entry: &Entry| entry.is_silent && counts.get(&entry.owner) == most;
+    if let Some(at) = entries.iter().position(goes) {
+        entries.remove(at);
     }
 }
 
@@ -114,94 +116,61 @@ fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Which of those that are silent makes room for one more: the oldest of the address that has the
-/// most, if the oldest come first.
-fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> {
-    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-    for (_, from) in silent.clone() {
-        *counts.entry(owner(from)).or_default() += 1;
-    }
-    let most = counts.values().copied().max();
-    silent
-        .into_iter()
-        .find(|(_, from)| counts.get(&owner(*from)).copied() == most)
-        .map(|(number, _)| number)
-}
-
-impl Seat {
+impl Unproven {
+    /// Whether the greeting of a connection ends well, and before its place is needed.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
         greeting: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
         let end = self.hold(greeting).await;
-        let mut guests = self.lobby.lock();
-        match end {
+        let state = &mut *self.set.lock();
+        let why = match end {
             Some(Ok(())) => return true,
-            None => {
-                if let Some(more) = guests.evicted.line() {
-                    debug!(
-                        "closed the connection from {peer}: it did not greet, and others wait{more}"
-                    );
-                }
-            }
+            None => "it did not greet, and others wait".to_owned(),
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
-                if let Some(more) = guests.strangers.line() {
-                    info!(
-                        "closed a connection from {peer}, which sent no greeting of a host{more}"
-                    );
-                }
+                "it sent no greeting of a host".to_owned()
             }
             // For these there is something to do, so no others may use up their lines.
             Some(Err(error @ (StreamError::Hello(_) | StreamError::Key(_)))) => {
-                if let Some(more) = guests.turned_away.line() {
+                if let Some(more) = state.refused.line() {
                     warn!("refused host {peer}: {error}{more}");
                 }
+                return false;
             }
-            Some(Err(error)) => {
-                if let Some(more) = guests.strangers.line() {
-                    info!(
-                        "closed a connection from {peer}, whose greeting of a host was not complete: {error}{more}"
-                    );
-                }
-            }
+            Some(Err(error)) => format!("its greeting of a host was not complete: {error}"),
+        };
+        if let Some(more) = state.strangers.line() {
+            info!("closed the connection from {peer}: {why}{more}");
         }
         false
     }
 
     /// The result of `proving`; `None` when the place was needed before.
     async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
-        let (mut proving, mut time) =
-            (std::pin::pin!(proving), std::pin::pin!(sleep(TIME_TO_GREET)));
-        let mut is_silent = false;
-        loop {
-            tokio::select! {
-                // A greeting in time counts, however late this task runs.
-                biased;
-                proven = &mut proving => return Some(proven),
-                _ = &mut self.line => return None,
-                () = &mut time, if !is_silent => {
-                    is_silent = true;
-                    self.falls_silent();
-                }
+        let Unproven { set, number, evicted } = self;
+        let silence = async {
+            sleep(TIME_TO_GREET).await;
+            for entry in &mut set.lock().entries {
+                entry.is_silent |= entry.number == *number;
             }
+            set.0.changed.notify_one();
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            // A greeting in time counts, however late this task runs.
+            biased;
+            proven = proving => Some(proven),
+            _ = evicted => None,
+            never = silence => match never {},
         }
-    }
-
-    fn falls_silent(&self) {
-        if let Some(guest) =
-            self.lobby.lock().waiting.iter_mut().find(|guest| guest.number == self.number)
-        {
-            guest.is_silent = true;
-        }
-        self.lobby.0.changed.notify_one();
     }
 }
 
-impl Drop for Seat {
+impl Drop for Unproven {
     fn drop(&mut self) {
-        self.lobby.lock().waiting.retain(|guest| guest.number != self.number);
-        self.lobby.0.changed.notify_one();
+        self.set.lock().entries.retain(|entry| entry.number != self.number);
+        self.set.0.changed.notify_one();
     }
 }
 
@@ -227,13 +196,13 @@ mod tests {
     }
 
     /// A connection that says nothing; whether its place was needed for another.
-    fn silent(mut seat: Seat) -> JoinHandle<bool> {
-        tokio::spawn(async move { seat.hold(pending::<()>()).await.is_none() })
+    fn silent(mut place: Unproven) -> JoinHandle<bool> {
+        tokio::spawn(async move { place.hold(pending::<()>()).await.is_none() })
     }
 
     /// Whether somebody can have a place now.
-    async fn has_room(lobby: &Lobby) -> bool {
-        timeout(Duration::ZERO, lobby.room()).await.is_ok()
+    async fn has_room(set: &UnprovenSet) -> bool {
+        timeout(Duration::ZERO, set.room()).await.is_ok()
     }
 
     async fn time_to_greet() {
@@ -242,52 +211,55 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_could_not_greet_yet_keeps_its_place_and_others_wait() {
-        let lobby = Lobby::new(2);
-        let seats = [1, 2].map(|last| silent(lobby.enter(from(last))));
-        assert!(!has_room(&lobby).await);
+        let set = UnprovenSet::new(2);
+        let places = [1, 2].map(|last| silent(set.enter(from(last))));
+        assert!(!has_room(&set).await);
         let begin = tokio::time::Instant::now();
-        lobby.room().await;
+        set.room().await;
         assert_eq!(begin.elapsed(), TIME_TO_GREET);
-        assert!(seats.iter().all(|seat| !seat.is_finished()), "nobody goes before somebody comes");
+        assert!(
+            places.iter().all(|place| !place.is_finished()),
+            "nobody goes before somebody comes"
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_place() {
-        let lobby = Lobby::new(4);
-        let honest = silent(lobby.enter(from(1)));
-        let mut strangers: VecDeque<_> = (0..3).map(|_| silent(lobby.enter(from(2)))).collect();
+        let set = UnprovenSet::new(4);
+        let honest = silent(set.enter(from(1)));
+        let mut strangers: VecDeque<_> = (0..3).map(|_| silent(set.enter(from(2)))).collect();
         for _ in 0..100 {
             time_to_greet().await;
-            lobby.room().await;
-            strangers.push_back(silent(lobby.enter(from(2))));
+            set.room().await;
+            strangers.push_back(silent(set.enter(from(2))));
             assert!(strangers.pop_front().unwrap().await.unwrap());
         }
         assert!(!honest.is_finished());
         honest.abort();
         strangers.iter().for_each(JoinHandle::abort);
-        lobby.room().await;
+        set.room().await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_place_that_is_given_back_is_another_ones() {
-        let lobby = Lobby::new(1);
-        let seat = lobby.enter(from(1));
+        let set = UnprovenSet::new(1);
+        let place = set.enter(from(1));
         let waits = tokio::spawn({
-            let lobby = lobby.clone();
-            async move { lobby.room().await }
+            let set = set.clone();
+            async move { set.room().await }
         });
-        assert!(!has_room(&lobby).await);
-        drop(seat);
+        assert!(!has_room(&set).await);
+        drop(place);
         waits.await.unwrap();
-        assert!(has_room(&lobby).await);
+        assert!(has_room(&set).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_said_while_this_process_did_not_run_is_heard_before_anybody_loses_a_place() {
-        let lobby = Lobby::new(1);
-        let mut seat = lobby.enter(from(1));
+        let set = UnprovenSet::new(1);
+        let mut place = set.enter(from(1));
         let (say, said) = oneshot::channel();
-        let greets = tokio::spawn(async move { seat.hold(said).await });
+        let greets = tokio::spawn(async move { place.hold(said).await });
         tokio::task::yield_now().await;
         say.send(5).unwrap();
         tokio::time::advance(Duration::from_secs(60)).await;
@@ -296,22 +268,20 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_is_one_address_and_ipv4_in_ipv6_is_ipv4() {
-        let goes = |texts: &[&str]| {
-            who_goes((0..).zip(texts.iter().map(|text| text.parse::<IpAddr>().unwrap())))
-        };
-        assert_eq!(goes(&["10.0.0.1", "2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]), Some(1));
-        assert_eq!(goes(&["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:2::2"]), Some(1));
-        assert_eq!(goes(&["2001:db8::1", "::ffff:10.0.0.1", "10.0.0.1"]), Some(1));
-        assert_eq!(
-            goes(&["10.0.0.3", "::ffff:10.0.0.1", "::ffff:10.0.0.2"]),
-            Some(0),
-            "these are three"
-        );
+        for (a, b, are_one) in [
+            ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", true),
+            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
+            ("::ffff:10.0.0.1", "10.0.0.1", true),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false),
+        ] {
+            let [a, b] = [a, b].map(|text| owner(text.parse().unwrap()));
+            assert_eq!(a == b, are_one, "{a} {b}");
+        }
     }
 
     #[tokio::test]
     async fn only_a_host_that_can_do_something_about_it_is_turned_away() {
-        let lobby = Lobby::new(8);
+        let set = UnprovenSet::new(8);
         let spent = |budget: &LineBudget| *budget != LineBudget::default();
         let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         let strangers = [
@@ -328,12 +298,12 @@ mod tests {
         for (errors, is_host) in [(Vec::from(strangers), false), (Vec::from(hosts), true)] {
             for error in errors {
                 let text = error.to_string();
-                *lobby.lock() = Guests::default();
-                let mut seat = lobby.enter(from(1));
-                assert!(!seat.admit((from(1), 4000).into(), std::future::ready(Err(error))).await);
-                let guests = lobby.lock();
+                *set.lock() = State::default();
+                let mut place = set.enter(from(1));
+                assert!(!place.admit((from(1), 4000).into(), std::future::ready(Err(error))).await);
+                let state = set.lock();
                 assert_eq!(
-                    (spent(&guests.turned_away), spent(&guests.strangers)),
+                    (spent(&state.refused), spent(&state.strangers)),
                     (is_host, !is_host),
                     "{text}"
                 );
@@ -347,7 +317,7 @@ mod tests {
     async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (lobby, secret) = (Lobby::new(1), Key::random().unwrap().daemon_secret());
+        let (set, secret) = (UnprovenSet::new(1), Key::random().unwrap().daemon_secret());
         let host = async {
             let mut stream = TcpStream::connect(address).await.unwrap();
             greet(
@@ -361,7 +331,7 @@ mod tests {
         };
         let daemon = async {
             let (mut stream, peer) = listener.accept().await.unwrap();
-            let mut seat = lobby.enter(peer.ip());
+            let mut place = set.enter(peer.ip());
             let hello = Hello::new(Role::Daemon);
             let opening = Opening { keyed: 1, challenge: [7; 32] };
             stream.write_all(&[hello.as_bytes(), opening.as_bytes()].concat()).await.unwrap();
@@ -370,11 +340,11 @@ mod tests {
                 tokio::task::yield_now().await;
             }
             let another = async {
-                lobby.room().await;
-                lobby.enter(peer.ip())
+                set.room().await;
+                set.enter(peer.ip())
             };
             let (admitted, _another) =
-                tokio::join!(seat.admit(peer, std::future::pending()), another);
+                tokio::join!(place.admit(peer, std::future::pending()), another);
             assert!(!admitted);
             drop(stream);
         };

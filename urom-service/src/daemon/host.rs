@@ -21,7 +21,7 @@ use super::config::DaemonConfig;
 use super::event::{Event, HostLink};
 use super::roster::HostKey;
 use super::search::Search;
-use crate::lobby::Seat;
+use crate::unproven::Unproven;
 
 /// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
 /// for [`PATIENCE`].
@@ -44,7 +44,7 @@ pub(crate) struct Reception {
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    (peer, mut seat): (SocketAddr, Seat),
+    (peer, mut unproven): (SocketAddr, Unproven),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
@@ -55,10 +55,10 @@ pub(crate) async fn serve(
         reception.secret.as_ref(),
         Patience::default(),
     );
-    if !seat.admit(peer, greeting).await {
+    if !unproven.admit(peer, greeting).await {
         return;
     }
-    drop(seat);
+    drop(unproven);
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",

@@ -82,7 +82,7 @@ async fn run(
 ) -> io::Result<()> {
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
-    let mut catalogue = Catalogue::new(path, &launcher.examiner(config.args.listen.ip()));
+    let mut catalogue = Catalogue::new(path, &launcher);
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
         search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
@@ -114,10 +114,10 @@ async fn run(
             }
             Some(_) = server.supervisors.join_next() => {}
             () = manager.alive() => {}
-            (stream, peer, seat) = entrance.accept() => {
+            (stream, peer, unproven) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                let served = host::serve(last_host, stream, (peer, seat), reception, events);
+                let served = host::serve(last_host, stream, (peer, unproven), reception, events);
                 tokio::spawn(measured("a host's stream", served));
             }
         }
@@ -236,11 +236,11 @@ impl Server {
                 let text = format!("worker {id} could not be started: {error}");
                 Failure::new(DocaError::OPERATING_SYSTEM, text)
             })?;
-            let process = launched.body.process();
+            let process = launched.1.process();
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        let (events, patience) = (self.events.clone(), self.config.patience);
+        let (events, patience) = (self.events.clone(), (self.ready_within(), self.config.patience));
         let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });

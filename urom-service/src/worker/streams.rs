@@ -14,7 +14,7 @@ use urom_wire::stream::greet;
 
 use super::control::Event;
 use super::messages::LinkKey;
-use crate::lobby::Seat;
+use crate::unproven::Unproven;
 
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
@@ -33,7 +33,7 @@ pub(super) async fn daemon_stream(
 pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
-    (peer, mut seat): (SocketAddr, Seat),
+    (peer, mut unproven): (SocketAddr, Unproven),
     secret: Option<Secret>,
     events: mpsc::Sender<Event>,
     patience: Patience,
@@ -45,11 +45,11 @@ pub(super) async fn host_stream(
         secret.as_ref(),
         Patience::default(),
     );
-    if !seat.admit(peer, greeting).await {
+    if !unproven.admit(peer, greeting).await {
         return;
     }
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
+    if events.send(Event::HostCame { link, peer, outbox, unproven }).await.is_err() {
         return;
     }
     let relayed = relay::run(stream, outgoing, &events, patience, |message| Event::Host {

@@ -9,7 +9,7 @@ use urom_wire::fuzzing::program::Program;
 use urom_wire::relay::BACKLOG;
 
 use super::*;
-use crate::lobby::Lobby;
+use crate::unproven::UnprovenSet;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 
@@ -99,8 +99,8 @@ impl Worker {
                 let (outbox, told) = mpsc::channel(BACKLOG);
                 self.hosts.insert(link, told);
                 let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
-                let seat = Lobby::new(1).enter(peer.ip());
-                self.handle(Event::HostCame { link, peer, outbox, seat });
+                let unproven = UnprovenSet::new(1).enter(peer.ip());
+                self.handle(Event::HostCame { link, peer, outbox, unproven });
             }
             6 => self.leave(link),
             _ => {

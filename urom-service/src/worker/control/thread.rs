@@ -140,11 +140,11 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             }
             _ = round.tick() => control.throw_out_late(),
             _ = look.tick() => if !control.look() { break End::Stuck },
-            (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
+            (stream, peer, unproven) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.flatten();
                 let (says, heard) = mpsc::channel(1);
-                control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
+                control.streams.spawn(host_stream(last_link, stream, (peer, unproven), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
