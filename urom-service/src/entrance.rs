@@ -9,8 +9,6 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
-use tracing::error;
-use urom_log::LineBudget;
 use urom_wire::stream::prepare;
 
 use crate::unproven::{UNPROVEN, Unproven, UnprovenSet};
@@ -36,18 +34,12 @@ pub(crate) struct Entrance {
     unproven: UnprovenSet,
     /// Until when nothing is accepted.
     closed: Option<Instant>,
-    failures: LineBudget,
 }
 
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
         let_wait(&listener);
-        Entrance {
-            listener,
-            unproven: UnprovenSet::new(UNPROVEN),
-            closed: None,
-            failures: LineBudget::default(),
-        }
+        Entrance { listener, unproven: UnprovenSet::new(UNPROVEN), closed: None }
     }
 
     /// The next connection, once there is a place for it among those that have proven nothing.
@@ -70,9 +62,7 @@ impl Entrance {
                     return (stream, peer, self.unproven.enter(peer.ip()));
                 }
                 Err(problem) => {
-                    if let Some(more) = self.failures.line() {
-                        error!("no host can connect: {problem}{more}");
-                    }
+                    limited!(error, "no host can connect: {problem}");
                     self.closed = Some(Instant::now() + PAUSE);
                 }
             }

@@ -11,9 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
-use tracing::{info, warn};
 
-use urom_log::LineBudget;
 use urom_wire::awake::sleep;
 use urom_wire::hello::HelloError;
 use urom_wire::stream::StreamError;
@@ -40,8 +38,6 @@ struct State {
     last: u64,
     /// The oldest first.
     entries: VecDeque<Entry>,
-    strangers: LineBudget,
-    refused: LineBudget,
 }
 
 #[derive(Debug)]
@@ -116,6 +112,14 @@ fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
+/// Whether a host sent a greeting, and is told what is wrong with it.
+fn is_of_host(error: &StreamError) -> bool {
+    match error {
+        StreamError::Hello(error) => !matches!(error, HelloError::NotUrom),
+        error => matches!(error, StreamError::Key(_)),
+    }
+}
+
 impl Unproven {
     /// Whether the greeting of a connection ends well, and before its place is needed.
     pub(crate) async fn admit(
@@ -124,7 +128,6 @@ impl Unproven {
         greeting: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
         let end = self.hold(greeting).await;
-        let state = &mut *self.set.lock();
         let why = match end {
             Some(Ok(())) => return true,
             None => "it did not greet, and others wait".to_owned(),
@@ -132,17 +135,13 @@ impl Unproven {
                 "it sent no greeting of a host".to_owned()
             }
             // For these there is something to do, so no others may use up their lines.
-            Some(Err(error @ (StreamError::Hello(_) | StreamError::Key(_)))) => {
-                if let Some(more) = state.refused.line() {
-                    warn!("refused host {peer}: {error}{more}");
-                }
+            Some(Err(error)) if is_of_host(&error) => {
+                limited!(warn, "refused host {peer}: {error}");
                 return false;
             }
             Some(Err(error)) => format!("its greeting of a host was not complete: {error}"),
         };
-        if let Some(more) = state.strangers.line() {
-            info!("closed the connection from {peer}: {why}{more}");
-        }
+        limited!(info, "closed the connection from {peer}: {why}");
         false
     }
 
@@ -279,35 +278,18 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn only_a_host_that_can_do_something_about_it_is_turned_away() {
-        let set = UnprovenSet::new(8);
-        let spent = |budget: &LineBudget| *budget != LineBudget::default();
-        let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-        let strangers = [
-            HelloError::NotUrom.into(),
-            StreamError::Closed,
-            StreamError::Silent(urom_wire::patience::Patience::default()),
-            StreamError::Garbage("an opening that says 7".to_owned()),
-            broken().into(),
-        ];
-        let hosts = [
-            HelloError::Role { expected: Role::Host, found: Role::Worker }.into(),
-            KeyError::HostHasNone.into(),
-        ];
-        for (errors, is_host) in [(Vec::from(strangers), false), (Vec::from(hosts), true)] {
-            for error in errors {
-                let text = error.to_string();
-                *set.lock() = State::default();
-                let mut place = set.enter(from(1));
-                assert!(!place.admit((from(1), 4000).into(), std::future::ready(Err(error))).await);
-                let state = set.lock();
-                assert_eq!(
-                    (spent(&state.refused), spent(&state.strangers)),
-                    (is_host, !is_host),
-                    "{text}"
-                );
-            }
+    #[test]
+    fn only_a_host_that_can_do_something_about_it_is_turned_away() {
+        for (error, is_host) in [
+            (HelloError::NotUrom.into(), false),
+            (StreamError::Closed, false),
+            (StreamError::Silent(Patience::default()), false),
+            (StreamError::Garbage("an opening that says 7".to_owned()), false),
+            (std::io::Error::from(std::io::ErrorKind::ConnectionReset).into(), false),
+            (HelloError::Role { expected: Role::Host, found: Role::Worker }.into(), true),
+            (KeyError::HostHasNone.into(), true),
+        ] {
+            assert_eq!(is_of_host(&error), is_host, "{error}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -13,11 +13,8 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
-use urom_log::LineBudget;
 use urom_wire::awake::timeout;
-use urom_wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
-};
+use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker, WorkerToDaemon};
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
@@ -47,7 +44,6 @@ struct Server {
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
-    not_started: LineBudget,
 }
 
 struct WorkerLink {
@@ -88,7 +84,6 @@ async fn run(
         search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.args.limits.hosts)),
-        lines: Mutex::default(),
     });
     let mut server = Server {
         address: listener.local_addr()?,
@@ -99,7 +94,6 @@ async fn run(
         workers: HashMap::new(),
         supervisors: JoinSet::new(),
         events,
-        not_started: LineBudget::default(),
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
@@ -153,13 +147,19 @@ impl Server {
                 self.hosts.insert(key, host);
                 Vec::new()
             }
-            Event::Host { key, message } => self.host_says(key, message),
+            Event::Host { key, message } => {
+                let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
+                dispatch::of_host(&mut self.roster, key, plugins, message)
+            }
             Event::HostGone { key } => {
                 self.hosts.remove(&key);
                 self.roster.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
-            Event::NotStarted { serial, failure } => self.not_started(serial, &failure),
+            Event::NotStarted { serial, failure } => {
+                limited!(warn, "worker {} was not started: {failure}", self.name(serial));
+                self.roster.failed(serial, &failure)
+            }
             Event::WorkerSilent { serial } => {
                 self.roster.silent(serial);
                 Vec::new()
@@ -173,11 +173,6 @@ impl Server {
             Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
         };
         self.act(actions);
-    }
-
-    fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
-        let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-        dispatch::of_host(&mut self.roster, key, plugins, message)
     }
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
@@ -244,13 +239,6 @@ impl Server {
         let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
-    }
-
-    fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        if let Some(more) = self.not_started.line() {
-            warn!("worker {} was not started: {failure}{more}", self.name(serial));
-        }
-        self.roster.failed(serial, failure)
     }
 
     fn ready_within(&self) -> Patience {

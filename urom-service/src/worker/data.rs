@@ -23,7 +23,7 @@ use urom_wire::ucx_context::context;
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
 use super::connection::{Connection, Peer};
-use super::control::ControlHandle;
+use super::control_thread::ControlHandle;
 use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
@@ -384,15 +384,16 @@ fn ucx_worker(
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
         ucx::Data::Eager(bytes) => match Pass::split(bytes) {
             Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
-            None => receiver
-                .borrow_mut()
-                .drop_message("it has no room for the pass that it should begin with"),
+            None => drop_message("it has no room for the pass that it should begin with"),
         },
-        ucx::Data::Rendezvous(_) => {
-            receiver.borrow_mut().drop_message("a host announced it instead of sending it")
-        }
+        ucx::Data::Rendezvous(_) => drop_message("a host announced it instead of sending it"),
     })?;
     worker.set_am_handler(AM_GREET, |_| {})?;
     let awaited = queue_probe::listen(&worker)?;
     Ok((worker, awaited))
+}
+
+#[cold]
+fn drop_message(why: &str) {
+    limited!(warn, "a message was dropped: {why}");
 }

@@ -5,7 +5,7 @@ mod unread;
 
 use std::collections::HashMap;
 
-use tracing::{debug, warn};
+use tracing::debug;
 use ucx::{Request, Status};
 use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
@@ -17,12 +17,11 @@ use urom_wire::pass::first_channel;
 use self::unread::{Allowance, give_memory_back};
 use super::connection::Connection;
 use super::connections::Connections;
-use super::control::ControlHandle;
+use super::control_thread::ControlHandle;
 use super::instance::{Instance, PackError};
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
-use urom_log::LineBudget;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
 /// in: four times what one host may have in flight.
@@ -46,9 +45,6 @@ pub(crate) struct Hosts {
     /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
     orphans: HashMap<(u64, u64), u8>,
     control: ControlHandle,
-    forged: LineBudget,
-    refused: LineBudget,
-    strange: LineBudget,
 }
 
 impl Hosts {
@@ -65,9 +61,6 @@ impl Hosts {
             pool: Pool::new(max_message),
             orphans: HashMap::new(),
             control,
-            forged: LineBudget::default(),
-            refused: LineBudget::default(),
-            strange: LineBudget::default(),
         }
     }
 
@@ -108,13 +101,8 @@ impl Hosts {
 
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
-        if let Some(more) = self.refused.line() {
-            match self.connections.get(channel) {
-                Some(connection) => {
-                    warn!("refused a command of {}: {why}: {code}{more}", connection.host)
-                }
-                None => warn!("refused a command: {why}: {code}{more}"),
-            }
+        if let Some(connection) = self.connections.get(channel) {
+            limited!(warn, "refused a command of {}: {why}: {code}", connection.host);
         }
         self.answer(channel, slot, code);
     }
@@ -174,7 +162,7 @@ impl Hosts {
             return self.too_long(plugin, token, len);
         }
         if status.0 > MAX_STATUS {
-            note_strange(&mut self.strange, &plugin.name, status);
+            note_strange(&plugin.name, status);
         }
         let len = len as usize;
         let pack = |place: &mut [u8]| plugin.pack(notification, place);
@@ -208,11 +196,12 @@ impl Hosts {
             self.orphans.remove(&(context, dest_id));
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
-        } else if let Some(more) = self.forged.line() {
-            warn!(
+        } else {
+            limited!(
+                warn,
                 "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
                  {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-                 both from the command, and answer it once{more}",
+                 both from the command, and answer it once",
                 plugin.name
             );
         }
@@ -360,15 +349,14 @@ fn join(dirty: &mut Vec<u16>, channel: u16, connection: &mut Connection) {
 }
 
 #[cold]
-fn note_strange(strange: &mut LineBudget, plugin: &str, status: DocaError) {
-    if let Some(more) = strange.line() {
-        warn!(
-            "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
-             answer with a doca_error_t{more}",
-            status.0,
-            DocaError::UNEXPECTED
-        );
-    }
+fn note_strange(plugin: &str, status: DocaError) {
+    limited!(
+        warn,
+        "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
+         answer with a doca_error_t",
+        status.0,
+        DocaError::UNEXPECTED
+    );
 }
 
 #[cold]

@@ -2,9 +2,10 @@
 //! [`Event`].
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use urom_wire::control::WorkerToDaemon;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
@@ -12,7 +13,7 @@ use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
-use super::control::Event;
+use super::control_thread::Event;
 use super::messages::LinkKey;
 use crate::unproven::Unproven;
 
@@ -59,4 +60,18 @@ pub(super) async fn host_stream(
     });
     let end = relayed.await;
     let _ = events.send(Event::HostGone { link, end }).await;
+}
+
+/// Passes on the events of a host's stream until it ends, each message when the one before is
+/// dealt with: a table that takes long to read delays the host that sent it, and nobody else.
+pub(super) async fn pass_on(mut heard: mpsc::Receiver<Event>, events: mpsc::Sender<Event>) {
+    let turns = Arc::new(Semaphore::new(1));
+    while let Some(mut event) = heard.recv().await {
+        if let Event::Host { turn, .. } = &mut event {
+            *turn = Arc::clone(&turns).acquire_owned().await.ok();
+        }
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
 }

@@ -13,7 +13,7 @@ use super::health::WAITS;
 use super::*;
 use crate::unproven::UnprovenSet;
 use crate::worker::intake::work;
-use crate::worker::streams::host_stream;
+use crate::worker::streams::{host_stream, pass_on};
 use crate::worker::watch::Calls;
 
 fn attach(ticket: u128) -> HostToWorker {
@@ -95,7 +95,7 @@ async fn a_host_that_shows_no_ticket_is_thrown_out_after_a_while() {
 async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wait() {
     let mut worker = Worker::new();
     let (says, heard) = mpsc::channel(1);
-    let passing = tokio::spawn(turns::pass_on(heard, worker.control.events.clone()));
+    let passing = tokio::spawn(pass_on(heard, worker.control.events.clone()));
     worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));

@@ -20,7 +20,6 @@ use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::relay::{self, BACKLOG};
 
-use super::turns::pass_on;
 use super::{Control, Event};
 use crate::aside::on_thread;
 use crate::entrance::Entrance;
@@ -29,7 +28,7 @@ use crate::log::Log;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
-use crate::worker::streams::{daemon_stream, host_stream};
+use crate::worker::streams::{daemon_stream, host_stream, pass_on};
 use crate::worker::watch::{LOOK, Watch};
 use crate::worker::{Place, WorkerConfig};
 
@@ -236,7 +235,7 @@ mod tests {
     use tokio::time::{Instant, advance, sleep, timeout as within};
 
     use super::*;
-    use crate::worker::control::ControlHandle;
+    use crate::worker::control_thread::ControlHandle;
 
     /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
     async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {

@@ -4,10 +4,9 @@
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod health;
+mod run;
 #[cfg(test)]
 mod tests;
-mod thread;
-mod turns;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -21,7 +20,7 @@ use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError};
 
 use self::health::takes_no_host;
-pub(crate) use self::thread::{Setup, start};
+pub(crate) use self::run::{Setup, start};
 use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
