@@ -1,6 +1,6 @@
-//! What a build for another machine needs: Rust's standard library, a linker with a C library, and
-//! UCX for plugins that use it. Everything that is missing is reported at once. Nothing of the
-//! target is run.
+//! What a build for another machine needs: Rust's standard library, and a linker with a C library.
+//! Everything that is missing is reported at once; the build itself reports a missing UCX. Nothing
+//! of the target is run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -15,13 +15,10 @@ use cargo_config2::{Config, ResolveOptions};
 
 use crate::elf::Machine;
 
-/// The environment in which cargo builds for `triple` here. `ucx` is cargo's target directory if
-/// the plugin is linked with UCX.
-pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
+/// The environment in which cargo builds for `triple` here.
+pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
-    let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
-    let search = ucx.map(|directory| ucx_probe::Search::new(triple).target_directory(directory));
-    here.prepare(triple, search.as_ref())
+    Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
 }
 
 type Variables = dyn Fn(&str) -> Option<OsString>;
@@ -60,11 +57,7 @@ impl Here {
         Ok(Here { config, variable: Box::new(variable) })
     }
 
-    fn prepare(
-        &self,
-        triple: &str,
-        ucx: Option<&ucx_probe::Search>,
-    ) -> Result<Vec<(String, String)>> {
+    fn prepare(&self, triple: &str) -> Result<Vec<(String, String)>> {
         let machine = Machine::of_target(triple).with_context(|| {
             format!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux")
         })?;
@@ -93,13 +86,6 @@ impl Here {
                     format!("apt-get install {}", packages.join(" ")),
                     format!("{linker_variable}=PROGRAM, for one with another name"),
                 ],
-            ));
-        }
-        if let Some(Err(not_found)) = ucx.map(ucx_probe::Search::find) {
-            let tried = not_found.attempts().join("; ");
-            missing.push(lack(
-                format!("UCX for it, which the plugin uses: {tried}"),
-                not_found.remedies(),
             ));
         }
         if missing.is_empty() {
