@@ -40,9 +40,8 @@ pub(crate) struct Args {
     /// ends with its last host, and this command is one.
     #[arg(long, value_name = "ID", allow_negative_numbers = true, value_parser = worker_id)]
     pub(super) worker: Option<WorkerId>,
-    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the
-    /// first one.
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
+    /// Starts so many workers and makes a domain of them.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "worker",
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_WORKERS as u64))]
     pub(super) workers: Option<usize>,
     /// How long to wait for an answer, in seconds.

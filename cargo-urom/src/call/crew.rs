@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use urom_abi::{WORKER_ID_ANY, WorkerId};
+use urom_abi::WorkerId;
 use urom_host::gather::InProcess;
 use urom_host::{Answer, Domain, Plugin, RawCompletion, Service, Worker, block_on_for};
 
@@ -24,19 +24,6 @@ pub(super) struct Crew {
 
 /// How many commands a worker may have in flight.
 const WINDOW: u32 = 64;
-
-/// The ids of `count` workers, from this one on.
-pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
-    let id = |number| first.0.checked_add(number).filter(|id| *id != WORKER_ID_ANY);
-    let ids = (0..count as u64).map(|number| id(number).map(|id| Some(WorkerId(id))));
-    ids.collect::<Option<_>>().ok_or_else(|| {
-        format!(
-            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: \
-             begin with a smaller one",
-            WORKER_ID_ANY - 1
-        )
-    })
-}
 
 #[derive(Debug)]
 pub(super) enum Outcome {
@@ -57,21 +44,20 @@ struct Flight {
 }
 
 impl Crew {
-    /// Starts workers with these ids, or ids that the service chooses, and possibly makes a domain
-    /// of them.
+    /// Starts the worker with an id, or with one that the service chooses, or so many workers and
+    /// makes a domain of them.
     pub(super) fn start(
         service: &Service,
         plugin: Plugin,
-        ids: &[Option<WorkerId>],
-        is_domain: bool,
+        id: Option<WorkerId>,
+        domain_of: Option<usize>,
     ) -> Result<Crew> {
-        let start = |id: &Option<WorkerId>| {
+        let start = |_| {
             let worker = service.worker().plugin(plugin).max_inflight(WINDOW);
-            let worker = id.iter().fold(worker, |worker, id| worker.id(id.0));
-            worker.start().wait()
+            id.iter().fold(worker, |worker, id| worker.id(id.0)).start().wait()
         };
-        let workers = ids.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        let domain = is_domain.then(|| {
+        let workers = (0..domain_of.unwrap_or(1)).map(start).collect::<Result<Vec<_>, _>>()?;
+        let domain = domain_of.map(|_| {
             let members = (0..).zip(&workers);
             let domain =
                 members.fold(service.domain(), |domain, (id, worker)| domain.worker(id, worker));
@@ -154,24 +140,5 @@ impl Crew {
             worker.stop().wait().context("the worker did not stop in order")?;
         }
         stopped.context("the domain did not stop in order")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_count_up_and_never_to_the_one_that_asks_for_any() {
-        let ids = |first, count| ids(WorkerId(first), count);
-        let some = |ids: &[u64]| Ok(ids.iter().map(|id| Some(WorkerId(*id))).collect());
-        assert_eq!(ids(7, 1), some(&[7]));
-        assert_eq!(ids(7, 3), some(&[7, 8, 9]));
-        assert_eq!(ids(u64::MAX - 2, 2), some(&[u64::MAX - 2, u64::MAX - 1]));
-        for (first, count) in [(u64::MAX - 2, 3), (u64::MAX - 1, 256), (u64::MAX, 1), (u64::MAX, 2)]
-        {
-            let why = ids(first, count).expect_err("there are no such ids");
-            assert!(why.contains("begin with a smaller one"), "{why}");
-        }
     }
 }

@@ -40,11 +40,6 @@ type Line = Result<(String, Vec<Written>)>;
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let lines = lines(args)?;
-    let count = args.workers.unwrap_or(1);
-    let ids = match args.worker {
-        Some(first) => crew::ids(first, count).map_err(usage)?,
-        None => vec![None; count],
-    };
     let target = Target::find(&args.plugin, args.service.is_some())?;
     let call = Call { args, plugin: &target.name };
     let described = || target.protocol(args.protocol.as_deref());
@@ -74,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };
-    let mut crew = Crew::start(&service, plugin, &ids, args.workers.is_some())?;
+    let mut crew = Crew::start(&service, plugin, args.worker, args.workers)?;
     let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
     let code = batches.try_fold(exit::DONE, |worst, batch| match batch {
         Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),

@@ -35,7 +35,7 @@ fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
         "48 8 memh_id u64 optional. Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
         "MemMapped = 0, also 1",
         "16 1 status i8 How the send ended.",
-        "MapParams: 48 bytes, aligned to 8",
+        "structure MapParams: 48 bytes, aligned to 8",
         "24 flags: u32 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.",
     ] {
         let words: Vec<_> = line.split_whitespace().collect();
