@@ -50,11 +50,8 @@ that speaks the same protocol and describes it, and `--raw` sends bytes.
     let described = json::protocol(protocol);
     for title in ["commands", "notifications"] {
         let Value::Object(messages) = &described[title] else { continue };
-        _ = writeln!(
-            out,
-            "\n{title}: {} bytes each without payloads, tag {} at 0",
-            messages["len"], protocol.commands.tag
-        );
+        let (len, tag) = (&messages["len"], messages["tag"]["name"].as_str().unwrap_or_default());
+        _ = writeln!(out, "\n{title}: {len} bytes each without payloads, tag {tag} at 0");
         list(&messages["header"]).iter().for_each(|field| part(&mut out, 1, field));
         for variant in list(&messages["variants"]) {
             out.push('\n');
