@@ -21,10 +21,12 @@ pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
     Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
 }
 
+type Variables = dyn Fn(&str) -> Option<OsString>;
+
 /// This machine.
 struct Here {
     config: Config,
-    variable: Box<dyn Fn(&str) -> Option<OsString>>,
+    variable: Box<Variables>,
 }
 
 /// A line on what is missing, and the remedies, of which one helps.
