@@ -76,7 +76,7 @@ impl Row {
     /// The part of `figure` that counts. `None` when the figure lacks it.
     fn measured(&self, figure: &Figure) -> Option<f64> {
         match self.of {
-            Of::Value => Some(figure.value),
+            Of::Value => Some(figure.kit.value),
             Of::Ratio => figure.ratio,
             Of::TimesFaster => figure.ratio.map(|ratio| 1.0 / ratio),
         }
@@ -97,7 +97,7 @@ impl Row {
         }
         let measured = worst.map(|(_, measured)| measured);
         Verdict {
-            figure: worst.map(|(figure, _)| Figure { histogram: None, ..figure.clone() }),
+            figure: worst.map(|(figure, _)| figure.clone()),
             measured,
             met: measured.map(|measured| self.limit.holds(measured)),
             goal_met: measured.zip(self.goal).map(|(at, goal)| self.limit.with(goal).holds(at)),

@@ -13,6 +13,7 @@ mod figure;
 mod in_c;
 mod launch;
 mod machine;
+mod party;
 mod processes;
 mod report;
 mod run;

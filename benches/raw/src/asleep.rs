@@ -24,7 +24,7 @@ impl Peer {
     /// [serves](Self::serve) and sleeps too.
     ///
     /// # Errors
-    /// UCX's status, such as that of a kind that does not sleep; when nothing came.
+    /// UCX's status, such as that of [`Kind::Awake`](crate::Kind); when nothing came.
     pub fn round_trip_asleep(&self) -> Result<()> {
         let received = &self.counters[0].received;
         let first = received.get();

@@ -9,11 +9,11 @@ pub(crate) fn budgets(summary: &Summary) -> String {
     let rows = summary.budgets.iter().map(|verdict| {
         let row = &verdict.row;
         let figure = verdict.figure.as_ref();
-        let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.value, &figure.unit)));
+        let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.of.value, &figure.unit)));
         [
             row.what.clone(),
             peer.map_or(String::new(), |(value, unit)| quantity(value, unit)),
-            figure.map_or(String::new(), |figure| quantity(figure.value, &figure.unit)),
+            figure.map_or(String::new(), |figure| quantity(figure.kit.value, &figure.unit)),
             verdict.measured.map_or(String::new(), |measured| match row.of {
                 Of::Value => plain(measured),
                 Of::Ratio | Of::TimesFaster => format!("{measured:.3} x"),
@@ -45,7 +45,8 @@ fn result(verdict: &Verdict) -> &'static str {
 pub(super) fn figures(figures: &[Figure]) -> String {
     let rows = figures.iter().map(|figure| {
         let shown = |value: &f64| quantity(*value, &figure.unit);
-        let spread = [f64::min, f64::max].map(|end| figure.launches.iter().copied().reduce(end));
+        let spread =
+            [f64::min, f64::max].map(|end| figure.kit.launches.iter().copied().reduce(end));
         let spread = match spread {
             [Some(least), Some(most)] if least < most => {
                 format!("{} to {}", shown(&least), shown(&most))
@@ -55,10 +56,10 @@ pub(super) fn figures(figures: &[Figure]) -> String {
         let peer = figure.peer.as_ref();
         [
             format!("`{}`", figure.name),
-            shown(&figure.value),
+            shown(&figure.kit.value),
             spread,
             peer.map_or(String::new(), |peer| peer.name.replace('<', "&lt;")),
-            peer.map_or(String::new(), |peer| shown(&peer.value)),
+            peer.map_or(String::new(), |peer| shown(&peer.of.value)),
             figure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
             figure.note.clone().unwrap_or_default(),
         ]

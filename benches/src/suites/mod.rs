@@ -1,19 +1,14 @@
 //! What can be measured: a list of suites, each of which gives figures.
 
-mod allocations;
 mod codec;
 pub(crate) mod counted;
+mod faults;
 mod idle;
-mod inline;
 mod loopback;
-mod losses;
-mod messages;
 mod peers;
 mod perftest;
 mod plugin_in_c;
 mod sandbox;
-mod scale;
-mod sleeper;
 mod stages;
 
 use anyhow::{Context, Result};
@@ -66,11 +61,23 @@ pub(crate) const SUITES: &[Suite] = &[
     stages::SUITE,
     codec::SUITE,
     peers::SUITE,
-    allocations::SUITE,
-    messages::SUITE,
+    counted::ALLOCATIONS,
+    counted::MESSAGES,
     idle::SUITE,
-    scale::SUITE,
-    losses::SUITE,
+    faults::SCALE,
+    faults::LOSSES,
+];
+
+/// The kit's settings of UCX over shared memory, for raw UCX that shall have them too. By itself UCX
+/// uses `sysv`, which they do not affect.
+pub(crate) const KIT_SETTINGS: &[(&str, &str)] = &[
+    ("UCX_TLS", "self,posix,cma,tcp"),
+    ("UCX_POSIX_ERROR_HANDLING", "y"),
+    ("UCX_KEEPALIVE_INTERVAL", "500ms"),
+    ("UCX_RNDV_SCHEME", "get_zcopy"),
+    ("UCX_POSIX_FIFO_SIZE", "64"),
+    ("UCX_POSIX_FIFO_ELEM_SIZE", "4224"),
+    ("UCX_POSIX_SEG_SIZE", "8256"),
 ];
 
 /// The suites of these names; all when there are none.
@@ -103,6 +110,15 @@ mod tests {
         assert_eq!(names(&[]).unwrap().len(), SUITES.len());
         let error = names(&["loopback", "nothing"]).unwrap_err().to_string();
         assert!(error.contains("`nothing`") && error.contains("loopback: "), "{error}");
+    }
+
+    #[test]
+    fn raw_ucx_with_the_same_settings_has_those_of_the_kit() {
+        use ucx::{Context, Features};
+        let builder = || Context::builder(Features::AM);
+        let settings = KIT_SETTINGS.iter().skip(1).map(|(name, value)| (&name[4..], value));
+        let same = settings.fold(builder(), |builder, (name, value)| builder.config(name, *value));
+        assert_eq!(format!("{same:?}"), format!("{:?}", builder().watched_shared_memory()));
     }
 
     #[test]

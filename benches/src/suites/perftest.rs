@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use bench_raw::Style;
 
-use super::loopback::host::Party;
-use super::loopback::round::{Side, Work};
+use super::loopback::round::Side;
 use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::launch::Launch;
+use crate::party::Party;
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite = Suite {
@@ -119,16 +119,10 @@ impl Tool {
 
 /// Nanoseconds of the raw loop: the mean of some rounds.
 fn raw_round_trip(launch: &Launch) -> Result<f64> {
-    let daemon = launch.daemon(&["worker_graph", "worker_benchpeer"])?;
-    let mut party = Party::of(launch, &daemon)?;
-    let mut round = |trips| -> Result<f64> {
-        let work = Work { trips, depth: 1, single: false };
-        Ok(party.whole_round(Side::Raw, work)?.each(trips))
-    };
-    let trips = launch.trips(round(FIRST)?, FIRST);
-    let sum =
-        (0..launch.rounds()).try_fold(0.0, |sum, _| Ok::<_, anyhow::Error>(sum + round(trips)?))?;
-    Ok(sum / launch.rounds() as f64)
+    let mut party = Party::start(launch)?;
+    let trips = launch.trips(Side::Raw.each(&mut party, FIRST)?, FIRST);
+    let rounds = (0..launch.rounds()).map(|_| Side::Raw.each(&mut party, trips));
+    Ok(rounds.sum::<Result<f64>>()? / launch.rounds() as f64)
 }
 
 /// The mean one-way time in microseconds, from the last line: iterations, the median, the mean

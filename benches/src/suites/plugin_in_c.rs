@@ -54,5 +54,5 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 
 /// Nanoseconds of a command in one round.
 fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
-    Ok(round::kit(client, worker, Work { trips, depth, single: false })?.each(trips))
+    Ok(round::kit(client, worker, Work { depth, ..Work::alone(trips) })?.each(trips))
 }

@@ -11,13 +11,13 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::Style;
 use urom_tests::built;
 
-use super::loopback::host::Party;
-use super::loopback::round::{Side, Work, now};
+use super::loopback::round::{Side, now};
 use super::{Part, Suite};
-use crate::distribution::{Distribution, Recorder};
+use crate::distribution::Distribution;
 use crate::driven::{Plugin, ROOM};
 use crate::figure::Figure;
 use crate::launch::Launch;
+use crate::party::Party;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
 
@@ -45,17 +45,13 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     }
 
     let samples = samples / 10;
-    let daemon = launch.daemon(&["worker_graph", "worker_benchpeer"])?;
-    let mut party = Party::of(launch, &daemon)?;
-    let work = Work { trips: samples, depth: 1, single: false };
+    let mut party = Party::start(launch)?;
     let sides = [Side::Raw, Side::RawAtOnce, Side::Kit];
-    let rounds = in_turns(launch.rounds(), 3, |side| {
-        Ok(party.whole_round(sides[side], work)?.each(samples))
-    })?;
+    let rounds = in_turns(launch.rounds(), 3, |side| sides[side].each(&mut party, samples))?;
     let (raw, at_once, kit) =
         (of_rounds(&rounds[0])?, of_rounds(&rounds[1])?, of_rounds(&rounds[2])?);
     let [build, submit, take] = kit_steps(&party, samples, patience(kit))?;
-    party.serve(Side::Raw)?;
+    party.serve(Style::Doca)?;
     let [raw_send, raw_take] = raw_steps(&party, samples, patience(raw));
     party.end_serve()?;
 
@@ -154,39 +150,39 @@ const READINGS: u32 = 100_000;
 
 /// Steps that follow each other, timed again and again. A virtual machine's clock may be exact to
 /// tens of nanoseconds only, so the means count, without the slowest tenth.
-struct Steps<const N: usize>([Recorder; N]);
+struct Steps<const N: usize>([Distribution; N]);
 
 impl<const N: usize> Steps<N> {
     fn new() -> Steps<N> {
-        Steps(std::array::from_fn(|_| Recorder::new()))
+        Steps(std::array::from_fn(|_| Distribution::new()))
     }
 
     #[inline]
     fn record(&mut self, steps: [(u64, u64); N]) {
-        for (recorder, (begin, end)) in self.0.iter_mut().zip(steps) {
-            recorder.record(end - begin);
+        for (step, (begin, end)) in self.0.iter_mut().zip(steps) {
+            step.record(end - begin);
         }
     }
 
     /// The means, less that of reading the clock, and never negative.
     fn means(self) -> [f64; N] {
-        let mut reading = Recorder::new();
+        let mut reading = Distribution::new();
         for _ in 0..READINGS {
             let begin = now();
             reading.record(now() - begin);
         }
-        let reading = mean(&reading.finish());
-        self.0.map(|recorder| (mean(&recorder.finish()) - reading).max(0.0))
+        let reading = mean(&reading);
+        self.0.map(|step| (mean(&step) - reading).max(0.0))
     }
 }
 
 /// The mean of the samples without the slowest tenth.
 fn mean(of: &Distribution) -> f64 {
-    let most = of.count - of.count / 10;
+    let most = of.count() - of.count() / 10;
     let (mut sum, mut counted) = (0.0, 0);
-    for (nanoseconds, count) in &of.bars {
-        let count = (*count).min(most - counted);
-        sum += *nanoseconds as f64 * count as f64;
+    for (nanoseconds, count) in of.bars() {
+        let count = count.min(most - counted);
+        sum += nanoseconds as f64 * count as f64;
         counted += count;
     }
     sum / most.max(1) as f64
@@ -198,11 +194,9 @@ mod tests {
 
     #[test]
     fn the_slowest_tenth_does_not_count() {
-        let mut recorder = Recorder::new();
-        (0..9).for_each(|_| recorder.record(10));
-        recorder.record(1_000_000);
-        assert_eq!(mean(&recorder.finish()), 10.0);
-        assert_eq!(mean(&Distribution::default()), 0.0);
+        let samples = [10; 9].into_iter().chain([1_000_000]);
+        assert_eq!(mean(&samples.collect()), 10.0);
+        assert_eq!(mean(&Distribution::new()), 0.0);
     }
 
     #[test]

@@ -14,8 +14,6 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use urom_tests::built;
 
-use self::message::{Direction, Side};
-use self::turns::Work;
 use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::in_c;
@@ -36,16 +34,16 @@ const COUNT: usize = 10_000;
 #[derive(Debug, Serialize, Deserialize)]
 enum Counted {
     /// Writes or reads a message.
-    Message { name: String, direction: Direction, side: Side },
+    Message { name: String, work: message::Work },
     /// A turn of a plugin, which is driven as a worker does.
-    Turn { file: PathBuf, work: Work, commands: usize },
+    Turn { file: PathBuf, work: turns::Work, commands: usize },
 }
 
 /// The process that callgrind watches.
 fn run(arguments: &str) -> Result<()> {
     let (counted, rounds) = serde_json::from_str(arguments).context("malformed arguments")?;
     match counted {
-        Counted::Message { name, direction, side } => message::run(&name, direction, side, rounds),
+        Counted::Message { name, work } => message::run(&name, work, rounds),
         Counted::Turn { file, work, commands } => turns::run(&file, work, commands, rounds),
     }
 }
@@ -61,18 +59,21 @@ fn figure(name: String, [value, in_c]: [f64; 2], peer: &str, note: &str) -> Figu
 }
 
 fn messages() -> Result<Vec<Figure>> {
+    use message::Work;
     const PEER: &str = "packed by hand in C, with memcpy";
-    let of = |name: &str, direction, side| {
-        callgrind::per_round(&Counted::Message { name: name.to_owned(), direction, side }, COUNT)
+    let of = |name: &str, work| {
+        callgrind::per_round(&Counted::Message { name: name.to_owned(), work }, COUNT)
     };
     let mut figures = Vec::new();
-    // The loop is the same for all.
-    let nothing = of("loopback", Direction::Encode, Side::Nothing)?;
-    for name in message::names() {
+    // The loop and the call are the same for all.
+    let nothing = of("loopback", Work::Nothing)?;
+    for name in message::NAMES {
         let mut sums = [0.0, 0.0];
-        for (what, direction) in [("encode", Direction::Encode), ("decode", Direction::Decode)] {
-            let side = |side| Ok::<_, anyhow::Error>(of(name, direction, side)? - nothing);
-            let each = [side(Side::Rust)?, side(Side::C)?];
+        for (what, works) in [
+            ("encode", [Work::Encode, Work::EncodeInC]),
+            ("decode", [Work::Decode, Work::DecodeInC]),
+        ] {
+            let each = [of(name, works[0])? - nothing, of(name, works[1])? - nothing];
             sums = [sums[0] + each[0], sums[1] + each[1]];
             let name = format!("codec-{what}/{name}");
             figures.push(figure(name, each, PEER, "without the loop"));
@@ -89,8 +90,8 @@ fn plugins() -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     // The turns of one command each: with an exchange, enough for UCX's polling to average out.
     for (name, what, work, numbers, turns) in [
-        ("graph", "loopback", Work::Loopback, [1, 32], 4096),
-        ("sandbox", "exchange", Work::Exchange, [2, 32], 8192),
+        ("graph", "loopback", turns::Work::Loopback, [1, 32], 4096),
+        ("sandbox", "exchange", turns::Work::Exchange, [2, 32], 8192),
     ] {
         let files = [built(&format!("libworker_{name}.so"))?, in_c::plugin(name)?];
         for commands in numbers {
