@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use pulldown_cmark::{Options, Parser, html};
 
+use crate::budget::judge;
+
 pub(crate) use summary::Summary;
 pub(crate) use tables::budgets;
 
@@ -48,7 +50,8 @@ fn page(summary: &Summary) -> Result<String> {
     for reason in summary.reasons() {
         text += &format!("**{reason}**\n\n");
     }
-    let of = |met| summary.budgets.iter().filter(|verdict| verdict.met == met).count();
+    let verdicts = judge(&summary.figures);
+    let of = |met| verdicts.iter().filter(|verdict| verdict.met == met).count();
     let (met, missed, open) = (of(Some(true)), of(Some(false)), of(None));
     text += &format!("## Budgets: {met} met, {missed} missed, {open} not measured\n\n");
     text += &budgets(summary);
@@ -118,9 +121,7 @@ mod tests {
             seconds: 600.0,
             failures: Vec::new(),
             figures: vec![round_trip, rate(1.0), rate(8.0)],
-            budgets: Vec::new(),
         }
-        .judged()
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use super::Summary;
 use super::quantity::{plain, quantity};
-use crate::budget::{Limit, Of, Verdict};
+use crate::budget::{Limit, Of, Verdict, judge};
 use crate::figure::Figure;
 
 pub(crate) fn budgets(summary: &Summary) -> String {
-    let rows = summary.budgets.iter().map(|verdict| {
+    let rows = judge(&summary.figures).into_iter().map(|verdict| {
         let row = &verdict.row;
-        let figure = verdict.figure.as_ref();
+        let figure = verdict.figure;
         let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.of.value, &figure.unit)));
         [
             row.what.clone(),
@@ -20,7 +20,7 @@ pub(crate) fn budgets(summary: &Summary) -> String {
             }),
             limit(row.limit),
             row.goal.map_or(String::new(), |goal| limit(row.limit.with(goal))),
-            result(verdict).to_owned(),
+            result(&verdict).to_owned(),
         ]
     });
     table(["what", ">peer", ">kit", ">measured", "budget", "goal", "result"], rows.collect())
@@ -33,7 +33,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn result(verdict: &Verdict) -> &'static str {
+fn result(verdict: &Verdict<'_>) -> &'static str {
     match (verdict.met, verdict.goal_met) {
         (None, _) => "not measured",
         (Some(false), _) => "MISSED",

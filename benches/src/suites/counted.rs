@@ -15,30 +15,15 @@ use rustix::process::{Pid, getpid};
 use urom_tests::PluginDirectory;
 
 use super::loopback::round::{self, Work};
-use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::launch::{DEPTH, Daemon, Launch};
 use crate::party::{PLUGINS, Party, answered};
 use crate::statistics::of_rounds;
 use crate::transport::Transport;
 
-pub(crate) const MESSAGES: Suite = Suite {
-    name: "messages",
-    about: "UCX messages of a command, alone and with others",
-    parts: &[Part { variables: &[PRELOAD], ..Part::new(messages) }],
-    process: None,
-};
-
-pub(crate) const ALLOCATIONS: Suite = Suite {
-    name: "allocations",
-    about: "heap allocations of a command, at the host and in the worker",
-    parts: &[Part { variables: &[PRELOAD], ..Part::new(allocations) }],
-    process: None,
-};
-
 /// The variable that says where counts go. Each launch has a directory.
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
-const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
+pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
 /// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
 /// remembers, are in a few of them.
@@ -48,7 +33,7 @@ const SINGLES: u64 = 1_000;
 /// The ABI's own allocations for a command: its descriptor, and that of its answer.
 const DESCRIPTORS: f64 = 2.0;
 
-fn messages(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     let counted = Counted::start(launch)?;
     let transport = launch.transport.name();
     // First: after many answers a host waits for more commands.
@@ -67,7 +52,7 @@ fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
     let counted = Counted::start(launch)?;
     let mut figures = Vec::new();
     for depth in [1, DEPTH] {

@@ -10,24 +10,8 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 use urom_tests::built;
 
-use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::launch::Launch;
-
-pub(crate) const LOSSES: Suite = Suite {
-    name: "losses",
-    about: "how soon the loss of a peer is noticed",
-    // Each figure is one loss, most of which take seconds.
-    parts: &[Part::once(losses)],
-    process: None,
-};
-
-pub(crate) const SCALE: Suite = Suite {
-    name: "scale",
-    about: "256 workers on one daemon, 62 plugins in one worker; not in a first look",
-    parts: &[Part::once(scale)],
-    process: None,
-};
 
 /// The program of the fault suites, which is built beside this one.
 const PROGRAM: &str = "urom-faults";
@@ -36,11 +20,11 @@ const LATE: i32 = 3;
 /// The short form, with the rounds until every process was broken in every way.
 const SHORT: &[&str] = &["--short", "--rounds", "15"];
 
-fn losses(_: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn losses(_: &Launch) -> Result<Vec<Figure>> {
     figures("losses", &["chaos", "network"], SHORT)
 }
 
-fn scale(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn scale(launch: &Launch) -> Result<Vec<Figure>> {
     // The short form has other numbers, and the whole takes more than a minute.
     if launch.quick { Ok(Vec::new()) } else { figures("scale", &["scale"], &[]) }
 }

@@ -8,25 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use bench_raw::{Kind, Style};
 
-use super::{KIT_SETTINGS, Part, Suite};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::party::{PLUGINS, Party, answered};
 use crate::processes;
-use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: "idle",
-    about: "the CPU of an idle worker, and the first command after a pause",
-    parts: &[
-        Part { transports: &[Transport::SHM_ALONE], variables: KIT_SETTINGS, ..Part::new(measure) },
-        Part { transports: &[Transport::TCP_ALONE], ..Part::new(measure) },
-    ],
-    process: None,
-};
-
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut party = Party::of(launch, launch.daemon(&PLUGINS)?, Kind::Asleep)?;
     // So that nothing is done for the first time.
     (0..1_000).try_for_each(|data| party.loopback(data))?;

@@ -6,39 +6,30 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bench_peers as tonic_echo;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Part, Suite};
 use crate::child::{self, Child};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::party::{Party, answered};
+use crate::process::Process;
 use crate::statistics::{in_turns, of_rounds};
-
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "round trips against a tonic unary echo",
-    parts: &[Part::new(measure)],
-    process: Some(serve),
-};
-
-const NAME: &str = "peers";
 
 /// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// The server, pinned to the worker's core, which its arguments say.
-fn serve(core: &str) -> Result<()> {
-    pin(serde_json::from_str(core).context("malformed arguments")?)?;
+/// The server, pinned to a core.
+pub(crate) fn serve(core: usize) -> Result<()> {
+    pin(core)?;
     // Nobody is left to read a line that cannot be written.
     tonic_echo::serve(|address| drop(child::answer(&address.to_string())))
 }
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let mut server = Child::start(child::of_suite(NAME, &launch.cores.worker())?)?;
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let mut server = Child::start(Process::Tonic(launch.cores.worker()).command()?)?;
     let address: String = server.answer()?;
     let party = Party::start(launch)?;
     let mut tonic = tonic_echo::Client::at(address.parse()?)?;
@@ -78,7 +69,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
             *trips = launch.trips(each, 20).min(1_000_000);
         }
         let rounds = in_turns(launch.rounds(), 2, |side| round(side, trips[side]))?;
-        let name = format!("{NAME}/tonic/{}-{how}", launch.transport.name());
+        let name = format!("peers/tonic/{}-{how}", launch.transport.name());
         let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
         figures
             .push(figure.against("tonic unary call over TCP", of_rounds(&rounds[1])?).note(note));

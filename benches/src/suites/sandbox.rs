@@ -17,33 +17,11 @@ use sandbox_protocol::{MapParams, TagReceived};
 use urom_host::gather::InProcess;
 use urom_host::{Domain, Host, Registered, Service, Worker, block_on};
 
-use super::{KIT_SETTINGS, Part, Suite};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, introduce, prepare, serve};
 use crate::statistics::{in_turns, of_rounds};
-use crate::transport::Transport;
-
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "messages through the sandbox plugin against raw UCX tag messages",
-    parts: &[
-        Part {
-            // UCX may use TCP besides shared memory, as at a user's, and does not.
-            transports: &[(Transport::SharedMemory, "self,sm,tcp"), Transport::TCP_ALONE],
-            ..Part::new(measure)
-        },
-        Part {
-            transports: &[Transport::SHM_ALONE],
-            variables: KIT_SETTINGS,
-            ..Part::new(same_settings)
-        },
-    ],
-    process: None,
-};
-
-const NAME: &str = "sandbox";
 
 /// The sizes that travel inline. The budget is about the last, as are the settings.
 const INLINE: [usize; 6] = [8, 64, 512, 1024, 2048, 4000];
@@ -108,7 +86,7 @@ struct Party {
     _daemon: Daemon,
 }
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let party = Party::start(launch)?;
     let mut figures = Vec::new();
     // Inline messages come last: for a second, a worker that finds a busy process on its core
@@ -121,7 +99,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
     let figure = Party::start(launch)?.measure(launch, Way::Inline, INLINE[INLINE.len() - 1])?;
     let name = figure.name.replace("/inline/", "/inline-same-settings/");
     Ok(vec![Figure { name, ..figure }])
@@ -173,7 +151,7 @@ impl Party {
         let round = |side| self.round(way, side == 1, size, messages);
         let rounds = in_turns(launch.rounds(), 2, round)?;
         let (what, peer) = way.names();
-        let name = format!("{NAME}/{what}/{}/{size}", launch.transport.name());
+        let name = format!("sandbox/{what}/{}/{size}", launch.transport.name());
         let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
         let figure = figure.against(peer, of_rounds(&rounds[1])?);
         Ok(if self.shares_core {

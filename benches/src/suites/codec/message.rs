@@ -15,7 +15,7 @@ use super::callgrind::codec_counted_rounds;
 
 /// What a loop does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// Calls a function of C that does nothing.
     Nothing,
     Encode,

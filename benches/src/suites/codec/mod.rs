@@ -10,29 +10,19 @@ mod turns;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use urom_tests::built;
 
-use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::in_c;
 use crate::launch::Launch;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "instructions of each kind of command, and of whole plugins, against C",
-    // Instructions do not differ from launch to launch.
-    parts: &[Part::once(measure)],
-    process: Some(run),
-};
-
-const NAME: &str = "codec";
 const COUNT: usize = 10_000;
 
 /// What is counted: one round of it.
-#[derive(Debug, Serialize, Deserialize)]
-enum Counted {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Counted {
     /// Writes or reads a message.
     Message { name: String, work: message::Work },
     /// A turn of a plugin, which is driven as a worker does.
@@ -40,15 +30,14 @@ enum Counted {
 }
 
 /// The process that callgrind watches.
-fn run(arguments: &str) -> Result<()> {
-    let (counted, rounds) = serde_json::from_str(arguments).context("malformed arguments")?;
+pub(crate) fn run(counted: Counted, rounds: usize) -> Result<()> {
     match counted {
         Counted::Message { name, work } => message::run(&name, work, rounds),
         Counted::Turn { file, work, commands } => turns::run(&file, work, commands, rounds),
     }
 }
 
-fn measure(_: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(_: &Launch) -> Result<Vec<Figure>> {
     let mut figures = messages()?;
     figures.extend(plugins()?);
     Ok(figures)

@@ -16,30 +16,14 @@ use serde_json::{Value, json, to_value};
 use urom_tests::PluginDirectory;
 
 use self::round::{Done, Side, Work};
-use super::{KIT_SETTINGS, Part, Suite};
 use crate::child::{self, Child};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch};
 use crate::party::{Arguments, PLUGINS, Party, Place};
+use crate::process::Process;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
-
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "loopback commands against raw UCX active messages of the same sizes",
-    parts: &[
-        Part::new(measure),
-        Part {
-            transports: &[Transport::SHM_ALONE],
-            variables: KIT_SETTINGS,
-            ..Part::new(same_settings)
-        },
-    ],
-    process: Some(host),
-};
-
-const NAME: &str = "loopback";
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Order {
@@ -51,9 +35,8 @@ enum Order {
 }
 
 /// A host: says which worker it has, then obeys.
-fn host(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("malformed arguments")?;
-    let mut party = Party::new(&arguments, Kind::Awake)?;
+pub(crate) fn host(arguments: &Arguments) -> Result<()> {
+    let mut party = Party::new(arguments, Kind::Awake)?;
     child::answer(&party.worker.id())?;
     child::serve(|order| -> Result<Value> {
         Ok(match order {
@@ -92,7 +75,7 @@ fn cells(launch: &Launch) -> Vec<Cell> {
     depths[..if launch.quick { 1 } else { 2 }].iter().flat_map(|depths| of_depths(depths)).collect()
 }
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(crate) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for cell in cells(launch) {
         figures.extend(cell.measure(launch).with_context(|| cell.name("", 0))?);
@@ -100,7 +83,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
+pub(crate) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
     let transport = launch.transport;
     let depths = &[1, 64];
     Cell { transport, embedded: false, hosts: 1, depths, same_settings: true }.measure(launch)
@@ -112,7 +95,7 @@ impl Cell {
         let what = if self.same_settings { &format!("{what}-same-settings") } else { what };
         let place = if *embedded { "embedded" } else { "uromd" };
         let plural = if *hosts == 1 { "" } else { "s" };
-        format!("{NAME}/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
+        format!("loopback/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
     }
 
     fn measure(&self, launch: &Launch) -> Result<Vec<Figure>> {
@@ -212,7 +195,7 @@ impl Hosts {
         let mut hosts = Vec::new();
         for number in 0..count {
             arguments.number = number;
-            let mut host = Child::start(child::of_suite(NAME, &arguments)?)?;
+            let mut host = Child::start(Process::Host(arguments.clone()).command()?)?;
             arguments.worker = Some(host.answer()?);
             hosts.push(host);
         }
@@ -256,7 +239,7 @@ mod tests {
             .iter()
             .flat_map(|launch| cells(launch).iter().flat_map(names).collect::<Vec<_>>())
             .collect();
-        for row in crate::budget::rows().iter().filter(|row| row.figures.starts_with(NAME)) {
+        for row in crate::budget::rows().iter().filter(|row| row.figures.starts_with("loopback/")) {
             assert!(names.contains(&row.figures), "{}", row.figures);
         }
     }
