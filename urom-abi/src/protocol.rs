@@ -210,6 +210,11 @@ pub trait HostSide: Sized + 'static {
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
 }
 
+/// What submitting the command `C` gives.
+#[doc(hidden)]
+pub type Submitted<H, C> =
+    Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
+
 /// A command that is ready to be submitted: what every generated `*Task` holds.
 #[doc(hidden)]
 #[derive(Debug)]

@@ -68,11 +68,21 @@ pub fn command<'a, C: Request>(
 
 /// A notification that can be written, and the fields that it repeats.
 #[doc(hidden)]
-pub fn notification<'a, R: Reply + Clone>(
+pub fn notification<'a, R: Reply>(
     input: &mut Unstructured<'a>,
     make: impl Fn(&mut Unstructured<'a>) -> Made<(R, R::Echo)>,
 ) -> Result<(R, R::Echo)> {
-    attempt(input, make, |(made, echo)| made.clone().into_descriptor(echo).is_ok())
+    // Writing takes the notification, so a twin of the same bytes is written.
+    let make_one_that_fits = |input: &mut Unstructured<'a>| {
+        let mut ahead = Unstructured::new(input.peek_bytes(input.len()).ok_or(Unfit)?);
+        let (twin, echo) = make(&mut ahead)?;
+        if twin.into_descriptor(&echo).is_ok() {
+            return make(input);
+        }
+        *input = ahead;
+        Err(Unfit)
+    };
+    attempt(input, make_one_that_fits, |_| true)
 }
 
 /// What comes of one of `count` variants.
