@@ -107,18 +107,7 @@ mod tests {
             let mut damaged = framed.clone();
             damaged[index] ^= 1;
             assert_eq!(is_sound(&damaged), index < MAGIC.len(), "{index}");
-        }
-    }
-
-    #[test]
-    fn a_header_that_was_damaged_is_none() {
-        let framed = around(b"twelve bytes").unwrap();
-        for index in 0..HEADER {
-            for bit in 0..8 {
-                let mut damaged = framed.clone();
-                damaged[index] ^= 1 << bit;
-                assert_eq!(opened(&damaged), None, "bit {bit} of byte {index}");
-            }
+            assert_eq!(opened(&damaged), None, "{index}");
         }
     }
 }

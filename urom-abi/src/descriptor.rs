@@ -347,17 +347,10 @@ mod tests {
         let mut answer = NotificationDesc::zeroed(16).unwrap();
         answer.address_to(&command, DocaError::NOT_FOUND);
         assert_eq!(answer.dest_id(), 7);
-        let header = *answer.header();
-        assert_eq!(
-            header,
-            WorkerNotify {
-                plugin_id: 2,
-                urom_context: 0x1234,
-                len: 16,
-                status: DocaError::NOT_FOUND,
-                reserved: 0
-            }
-        );
+        let status = DocaError::NOT_FOUND;
+        let header =
+            WorkerNotify { plugin_id: 2, urom_context: 0x1234, len: 16, status, reserved: 0 };
+        assert_eq!(*answer.header(), header);
         assert_eq!(answer.payload(), [0; 16]);
     }
 
@@ -374,11 +367,9 @@ mod tests {
 
     #[test]
     fn a_length_no_heap_can_hold_is_no_memory() {
-        assert_eq!(NotificationDesc::zeroed(usize::MAX).unwrap_err(), DocaError::NO_MEMORY);
-        assert_eq!(
-            NotificationDesc::zeroed(isize::MAX as usize).unwrap_err(),
-            DocaError::NO_MEMORY
-        );
+        for len in [usize::MAX, isize::MAX as usize] {
+            assert_eq!(NotificationDesc::zeroed(len).unwrap_err(), DocaError::NO_MEMORY);
+        }
     }
 
     #[test]

@@ -41,12 +41,8 @@ impl<'a> Origin<'a> {
 
     /// The line, written now by `id`, the number of a process or a thread, under `name`.
     pub fn line(&self, id: u32, name: &str, text: &str) -> String {
-        self.line_at(
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
-            id,
-            name,
-            text,
-        )
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.line_at(now, id, name, text)
     }
 
     fn line_at(&self, since_epoch: Duration, id: u32, name: &str, text: &str) -> String {

@@ -324,16 +324,13 @@ mod tests {
     #[test]
     fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
         let attach = |len, program| {
-            let (ticket, channel, max_inflight, max_message) = (1, 2, 3, 4096);
-            let program = "p".repeat(program);
-            let ucx_address = vec![0; len];
             HostToWorker::Attach(Attach {
-                ticket,
-                ucx_address,
-                channel,
-                max_inflight,
-                max_message,
-                program,
+                ticket: 1,
+                ucx_address: vec![0; len],
+                channel: 2,
+                max_inflight: 3,
+                max_message: 4096,
+                program: "p".repeat(program),
             })
         };
         assert!(is_read(&attach(MAX_UCX_ADDRESS, LONGEST_PROGRAM)));

@@ -48,19 +48,25 @@ fn give_to_ucx(probe: &Probe, turns: u32) {
     (0..turns).for_each(|_| probe.state.turn());
 }
 
-/// Looks until the test is over.
-fn verdict(worker: &Worker, probe: &mut Probe) -> Verdict {
+/// Tries until there is a result.
+fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
-        let empty = !worker.progress();
-        match probe.look(empty, Instant::now()) {
-            Verdict::Unknown => {
-                assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}")
-            }
-            verdict => return verdict,
+        if let Some(found) = attempt() {
+            return found;
         }
+        assert!(begun.elapsed() < Duration::from_secs(30), "it takes too long");
         thread::yield_now();
     }
+}
+
+fn known(verdict: Verdict) -> Option<Verdict> {
+    (verdict != Verdict::Unknown).then_some(verdict)
+}
+
+/// Looks until the test is over.
+fn verdict(worker: &Worker, probe: &mut Probe) -> Verdict {
+    until(|| known(probe.look(!worker.progress(), Instant::now())))
 }
 
 #[test]
@@ -97,18 +103,11 @@ fn somebody_elses_message_proves_nothing() {
         probe.awaited.receive(other);
         assert_eq!(probe.look(true, begin), Verdict::Unknown);
     }
-    probe.awaited.receive(&[7; 8]);
-    assert_eq!(probe.look(true, begin), Verdict::Moves);
-}
-
-#[test]
-fn a_flood_of_such_messages_hides_none_and_what_came_before_does_not_count() {
-    let mut probe = unsent();
-    probe.awaited.set([7; 8]);
+    // A flood of others hides none, and what came before does not count.
     [[7; 8], [8; 8]].iter().for_each(|header| probe.awaited.receive(header));
-    assert_eq!(probe.look(true, Instant::now()), Verdict::Moves);
+    assert_eq!(probe.look(true, begin), Verdict::Moves);
     probe.awaited.set([9; 8]);
-    assert_eq!(probe.look(true, Instant::now()), Verdict::Unknown);
+    assert_eq!(probe.look(true, begin), Verdict::Unknown);
 }
 
 #[test]
@@ -162,12 +161,7 @@ fn a_test_that_cannot_be_made_blames_nobody() {
     let queue =
         Queue { address: b"no address".to_vec(), config: SHARED_MEMORY, awaited: Rc::default() };
     let mut probe = Probe::begin(queue).unwrap();
-    let begun = Instant::now();
-    while probe.look(true, Instant::now()) == Verdict::Unknown {
-        assert!(begun.elapsed() < Duration::from_secs(30));
-        thread::yield_now();
-    }
-    assert_eq!(probe.look(true, Instant::now()), Verdict::Moves);
+    assert_eq!(until(|| known(probe.look(true, Instant::now()))), Verdict::Moves);
 }
 
 #[test]
@@ -179,16 +173,14 @@ fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last
         probe.begin(queue.clone()).unwrap();
     }
     let mut tests = Vec::new();
-    let begun = Instant::now();
-    while let Some(test) = &probe.probe {
+    until(|| {
+        let Some(test) = &probe.probe else { return Some(()) };
         let nonce = test.awaited.nonce.get();
-        let empty = !worker.progress();
-        if probe.look(empty, Instant::now()) == Verdict::Moves {
+        if probe.look(!worker.progress(), Instant::now()) == Verdict::Moves {
             tests.push(nonce);
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{probe:?}");
-        thread::yield_now();
-    }
+        None
+    });
     assert!(tests.len() == 2 && tests[0] != tests[1], "{tests:?}");
 }
 
@@ -245,17 +237,13 @@ fn a_message_that_had_to_wait_for_its_place_is_late_as_soon_as_others() {
 fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
     let (_worker, queue) = listening(&[("TLS", "tcp")]);
     let mut probe = Probe::begin(Queue { config: &[], ..queue }).unwrap();
-    let begun = Instant::now();
     // Its worker does not even move.
-    loop {
+    let verdict = until(|| {
         let verdict = probe.look(true, Instant::now());
         assert!(!matches!(probe.state.stage(), Stage::Sent | Stage::Arrived), "{probe:?}");
-        assert!(begun.elapsed() < Duration::from_secs(30));
-        if verdict != Verdict::Unknown {
-            break assert_eq!(verdict, Verdict::Moves);
-        }
-        thread::yield_now();
-    }
+        known(verdict)
+    });
+    assert_eq!(verdict, Verdict::Moves);
 }
 
 fn threads() -> usize {
@@ -273,11 +261,7 @@ fn no_thread_is_left_of_a_test_whose_owner_goes() {
     probe.shared = true;
     // One that is over, and takes down what it has, and one that has only begun.
     probe.begin(queue.clone()).unwrap();
-    let begun = Instant::now();
-    while probe.look(!worker.progress(), Instant::now()) == Verdict::Unknown {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}");
-        thread::yield_now();
-    }
+    until(|| known(probe.look(!worker.progress(), Instant::now())));
     probe.begin(queue.clone()).unwrap();
     assert!(threads() > before);
     drop(probe);

@@ -134,10 +134,8 @@ mod tests {
             assert_eq!(elements.to_vec(), values);
             assert_eq!(elements.into_iter().collect::<Vec<_>>(), values);
             assert_eq!(elements.iter().rev().collect::<Vec<_>>(), [10, 9, values[0]]);
-            assert_eq!(
-                (elements.get(0), elements.get(3), elements.get(usize::MAX)),
-                (Some(values[0]), None, None)
-            );
+            let found = [0, 3, usize::MAX].map(|index| elements.get(index));
+            assert_eq!(found, [Some(values[0]), None, None]);
             if let Some(slice) = elements.as_slice() {
                 assert_eq!(slice, values);
             }
@@ -150,7 +148,7 @@ mod tests {
             assert_eq!(
                 Elements::<u32>::from_bytes(&[0; 16][..len]).is_some(),
                 len % 4 == 0,
-                "{len} bytes"
+                "{len}"
             );
         }
     }

@@ -238,39 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_part_has_exactly_its_length() {
-        assert_eq!(exact::<2>("M", &[1, 2]), Ok(&[1, 2]));
-        let short = exact::<2>("M", &[1]).unwrap_err();
-        assert_eq!(short.problem, DecodeProblem::TooShort { found: 1, least: 2 });
-        let long = exact::<2>("M", &[1, 2, 3]).unwrap_err();
-        assert_eq!(long.problem, DecodeProblem::Length { found: 3, expected: 2 });
-    }
-
-    #[test]
     fn a_tag_of_any_width_is_read_and_one_that_is_cut_is_too_short() {
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
         assert_eq!(tag::<u8, 9>("M", &bytes), Ok(1));
         assert_eq!(tag::<u32, 9>("M", &bytes), Ok(0x0403_0201));
         let cut = tag::<u64, 9>("M", &bytes[..7]).unwrap_err();
         assert_eq!(cut.problem, DecodeProblem::TooShort { found: 7, least: 9 });
-    }
-
-    #[test]
-    fn room_is_zeroed_or_left_alone() {
-        let mut out = [7; 4];
-        assert_eq!(room::<3>("M", &mut out), Ok(&mut [0; 3]));
-        assert_eq!(out, [0, 0, 0, 7]);
-        assert_eq!(
-            room::<5>("M", &mut out),
-            Err(EncodeError::TooBig { message: "M", need: 5, room: 4 })
-        );
-        assert_eq!(out, [0, 0, 0, 7]);
-    }
-
-    #[test]
-    fn a_notification_holds_what_was_filled_in() {
-        let desc = notification::<12>("M", |fixed| WORD.write(fixed, &1)).unwrap();
-        assert_eq!(desc.payload(), [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(desc.header().len, 12);
     }
 }

@@ -252,31 +252,16 @@ fn a_field_without_bytes_still_moves_the_others() {
 
 #[test]
 fn two_types_of_one_name_are_told_apart() {
-    const fn pair(ty: Type, size: usize) -> StructField {
-        StructField { name: "odd_pair", docs: "", offset: size, ty }
+    const fn pair(ty: Type) -> [StructField; 1] {
+        [StructField { name: "odd_pair", docs: "", offset: 0, ty }]
     }
-    const SMALL: Type = Type::Struct(&Struct {
-        name: "Pair",
-        docs: "",
-        size: 1,
-        align: 1,
-        fields: &[pair(u8::TYPE, 0)],
-    });
-    const LARGE: Type = Type::Struct(&Struct {
-        name: "Pair",
-        docs: "",
-        size: 8,
-        align: 8,
-        fields: &[pair(u64::TYPE, 0)],
-    });
+    const fn structure(name: &'static str, size: usize, fields: &'static [StructField]) -> Struct {
+        Struct { name, docs: "", size, align: size, fields }
+    }
+    const SMALL: Type = Type::Struct(&structure("Pair", 1, &pair(u8::TYPE)));
+    const LARGE: Type = Type::Struct(&structure("Pair", 8, &pair(u64::TYPE)));
     // Called like the whole command.
-    const COMMAND: Type = Type::Struct(&Struct {
-        name: "Command",
-        docs: "",
-        size: 8,
-        align: 8,
-        fields: &[pair(LARGE, 0)],
-    });
+    const COMMAND: Type = Type::Struct(&structure("Command", 8, &pair(LARGE)));
     const FIELDS: &[Field] = &[
         plain("a", SMALL, 8),
         plain("b", LARGE, 16),

@@ -34,15 +34,11 @@ pub fn check(targets: &[(&str, Body)], seeds: Vec<(&str, Seeds)>) {
 }
 
 /// Runs every committed input.
-///
-/// # Panics
-/// When a body does, or a target has no input.
-pub fn every_input_holds(targets: &[(&str, Body)]) {
+fn every_input_holds(targets: &[(&str, Body)]) {
     for (target, body) in targets {
         let files = fs::read_dir(corpus(target)).expect(target);
         let mut count = 0;
-        for file in files {
-            let file = file.unwrap().path();
+        for file in files.map(|file| file.unwrap().path()) {
             let input = fs::read(&file).unwrap();
             count += 1;
             if let Err(panic) = std::panic::catch_unwind(|| body(&input)) {
@@ -56,10 +52,7 @@ pub fn every_input_holds(targets: &[(&str, Body)]) {
 
 /// Runs the inputs of the directory that the variable `UROM_REPLAY` names, one after the other:
 /// they failed together. It lies in the directory of its target, which may be another crate's.
-///
-/// # Panics
-/// When a body does, or the directory holds no inputs.
-pub fn replay(targets: &[(&str, Body)]) {
+fn replay(targets: &[(&str, Body)]) {
     let Some(directory) = std::env::var_os("UROM_REPLAY").map(PathBuf::from) else { return };
     let target =
         directory.parent().and_then(|parent| parent.file_name()).expect("the target's directory");
@@ -69,17 +62,13 @@ pub fn replay(targets: &[(&str, Body)]) {
     let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();
     files.sort();
     assert!(!files.is_empty(), "{} has no inputs", directory.display());
-    for file in files {
-        eprintln!("{}", file.display());
-        body(&fs::read(&file).unwrap());
-    }
+    files.iter().inspect(|file| eprintln!("{}", file.display())).for_each(|file| {
+        body(&fs::read(file).unwrap());
+    });
 }
 
 /// Compares the seeds with the committed ones. `UROM_BLESS=1` writes them.
-///
-/// # Panics
-/// When they differ.
-pub fn seeds_are_committed(all: Vec<(&str, Seeds)>) {
+fn seeds_are_committed(all: Vec<(&str, Seeds)>) {
     for (target, seeds) in all {
         for (name, bytes) in seeds {
             let file = corpus(target).join(format!("seed-{name}"));

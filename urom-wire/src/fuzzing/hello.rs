@@ -74,7 +74,8 @@ pub fn greeting(input: &[u8]) {
     let mut program = Program::new(input);
     let choice = program.small();
     let service = if choice & 1 == 0 { Role::Daemon } else { Role::Worker };
-    let (of_host, of_service) = (choice >> 1 & 3, choice >> 3 & 3);
+    // Which secret an end has: 0 is none.
+    let [of_host, of_service] = [choice >> 1 & 3, choice >> 3 & 3].map(|number| number.min(2));
     let mut wire = Wire::default();
     while let Some(step) = program.byte() {
         let at = usize::from(program.small()) % (HELLO_LEN + OPENING_LEN + PROOF_LEN);
@@ -82,52 +83,33 @@ pub fn greeting(input: &[u8]) {
         if step & 1 == 0 { wire.to_service.push(change) } else { wire.to_host.push(change) }
     }
     let meeting = async {
-        let (mut host, near_host) = duplex(256);
-        let (mut peer, near_service) = duplex(256);
-        let secrets = [0, 1, 2, 2].map(|number| (number > 0).then(|| secret(number)));
-        let host = async {
-            let secret = secrets[usize::from(of_host)].as_ref();
-            let heard =
-                greet(&mut host, Hello::new(Role::Host), service, secret, Patience::default())
-                    .await;
-            drop(host);
-            heard
-        };
-        let peer = async {
-            let secret = secrets[usize::from(of_service)].as_ref();
-            let heard =
-                greet(&mut peer, Hello::new(service), Role::Host, secret, Patience::default())
-                    .await;
-            drop(peer);
-            heard
+        let (host, near_host) = duplex(256);
+        let (peer, near_service) = duplex(256);
+        let held = [of_host, of_service].map(|number| (number > 0).then(|| secret(number)));
+        let end = async |mut stream, me, expected, secret| {
+            greet(&mut stream, Hello::new(me), expected, secret, Patience::default()).await
         };
         let ((from_host, to_host), (from_service, to_service)) =
             (split(near_host), split(near_service));
-        let (forth, back) = (
-            carry(from_host, to_service, &wire.to_service),
-            carry(from_service, to_host, &wire.to_host),
-        );
+        let host = end(host, Role::Host, service, held[0].as_ref());
+        let peer = end(peer, service, Role::Host, held[1].as_ref());
+        let forth = carry(from_host, to_service, &wire.to_service);
+        let back = carry(from_service, to_host, &wire.to_host);
         tokio::join!(host, peer, forth, back)
     };
     let (host, peer, told_service, told_host) = within(MEMORY, || now(meeting));
-    let same = secret_number(of_host) == secret_number(of_service);
-    let keyed = secret_number(of_host) != 0;
-    if !same {
+    if of_host != of_service {
         // An end without a key believes what it is told.
         assert!(host.is_err() || of_host == 0, "the host has another key: {host:?}");
         assert!(peer.is_err() || of_service == 0, "the service has another key: {peer:?}");
         let is_untouched = told_service.is_none() && told_host.is_none();
         assert!(!is_untouched || (host.is_err() && peer.is_err()), "{host:?}, {peer:?}");
-    } else if keyed {
+    } else if of_host != 0 {
         // The last that is said is the service's proof: it comes too late for what the service
         // thinks.
         let early = HELLO_LEN + OPENING_LEN;
-        let to_host_was_changed = told_host.is_some_and(|at| at < early);
-        assert_eq!(
-            peer.is_ok(),
-            told_service.is_none() && !to_host_was_changed,
-            "the service: {peer:?}"
-        );
+        let is_right = told_service.is_none() && told_host.is_none_or(|at| at >= early);
+        assert_eq!(peer.is_ok(), is_right, "the service: {peer:?}");
         assert_eq!(host.is_ok(), peer.is_ok() && told_host.is_none(), "the host: {host:?}");
     } else if told_service.is_none() && told_host.is_none() {
         assert!(host.is_ok() && peer.is_ok(), "{host:?}, {peer:?}");
@@ -175,11 +157,6 @@ async fn carry(
     }
     let _ = to.shutdown().await;
     first
-}
-
-/// Which secret an end has: 0 is none.
-fn secret_number(choice: u8) -> u8 {
-    choice.min(2)
 }
 
 fn secret(number: u8) -> Secret {
