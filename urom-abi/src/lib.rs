@@ -12,12 +12,12 @@
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
 //! | [`log`] | the levels of log lines | `enum doca_log_level` |
-//! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
+//! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_{cmd,notif}_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
-//! | [`wire`] | errors of encoding and decoding, what a field can be | the hand-written `*_pack` and `*_unpack` functions |
+//! | [`wire`] | errors of encoding and decoding, what a field can be | `*_pack`, `*_unpack` |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
-//! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
+//! | [`host`] | the function table of a host library | `doca_{urom,ctx,pe,buf}.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
 //! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler:

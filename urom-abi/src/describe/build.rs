@@ -222,8 +222,8 @@ pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64);
     known
 }
 
-/// Fails the compilation, at the place of the call, when a message can never be sent behind a header
-/// of `header` bytes, for its fixed part or for payloads that always have the same length.
+/// Fails the compilation, at the place of the call, when a message can never be sent behind a
+/// header of `header` bytes, for its fixed part or for payloads that always have the same length.
 ///
 /// # Panics
 /// Then. The text names the message, the largest one where the fixed part is too large.

@@ -14,7 +14,7 @@ use crate::wire::Plain;
 ///
 /// | where it comes from | whose memory it is | copies |
 /// | --- | --- | --- |
-/// | the generated `payload` function of a notification | the tail of that notification's descriptor | none |
+/// | the generated `payload` function of a notification | the tail of its descriptor | none |
 /// | a reply that a host took | the task's response, until the payload is dropped | none |
 /// | a `Vec` or a slice | the heap | one, into the notification |
 ///

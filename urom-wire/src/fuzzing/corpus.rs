@@ -62,9 +62,10 @@ fn replay(targets: &[(&str, Body)]) {
     let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();
     files.sort();
     assert!(!files.is_empty(), "{} has no inputs", directory.display());
-    files.iter().inspect(|file| eprintln!("{}", file.display())).for_each(|file| {
-        body(&fs::read(file).unwrap());
-    });
+    for file in files {
+        eprintln!("{}", file.display());
+        body(&fs::read(&file).unwrap());
+    }
 }
 
 /// Compares the seeds with the committed ones. `UROM_BLESS=1` writes them.

@@ -10,7 +10,7 @@
 //! | 4 | [`FORMAT`] |
 //! | 4 | how many bytes follow |
 //! | ... | the [`Build`], then the [`Protocol`], field by field in the order of their definitions |
-//! | ... | perhaps zeros, which do not count: a plugin that is built for the address sanitizer has them |
+//! | ... | perhaps zeros, which do not count: the address sanitizer adds them |
 //!
 //! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what
 //! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, tags, versions
