@@ -31,24 +31,20 @@ where
 pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<Vec<u8>, D::Error> {
-    let bytes: Vec<u8> = super::bytes::deserialize(deserializer)?;
-    if bytes.len() > MAX {
-        return Err(D::Error::custom(format_args!("{} bytes where {MAX} may be", bytes.len())));
-    }
-    Ok(bytes)
+    short::<_, _, MAX>(super::bytes::deserialize(deserializer)?)
 }
 
 pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    if text.len() > MAX {
-        return Err(D::Error::custom(format_args!(
-            "a text of {} bytes where {MAX} may be",
-            text.len()
-        )));
+    short::<_, _, MAX>(String::deserialize(deserializer)?)
+}
+
+fn short<E: Error, T: AsRef<[u8]>, const MAX: usize>(found: T) -> Result<T, E> {
+    match found.as_ref().len() {
+        len if len > MAX => Err(E::custom(format_args!("{len} bytes where {MAX} may be"))),
+        _ => Ok(found),
     }
-    Ok(text)
 }
 
 struct Few<T, const MAX: usize>(Vec<T>);

@@ -9,7 +9,7 @@ use std::io;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::hello::{HELLO_LEN, Role};
-use crate::key::{Secret, fill_random};
+use crate::key::fill_random;
 
 pub const OPENING_LEN: usize = size_of::<Opening>();
 
@@ -73,36 +73,16 @@ pub enum KeyError {
     HostHasAnother,
 }
 
-#[derive(Debug)]
-pub struct Transcript {
-    bytes: [u8; 2 * (HELLO_LEN + OPENING_LEN)],
-}
-
 /// What marks the host's proof.
 pub const HOST: &[u8] = b"urom: the host's proof";
 /// What marks the proof of a daemon or a worker.
 pub const SERVICE: &[u8] = b"urom: the service's proof";
 
-impl Transcript {
-    pub fn new(
-        host: (&[u8; HELLO_LEN], &Opening),
-        service: (&[u8; HELLO_LEN], &Opening),
-    ) -> Transcript {
-        let mut bytes = [0; 2 * (HELLO_LEN + OPENING_LEN)];
-        let parts: [&[u8]; 4] = [host.0, host.1.as_bytes(), service.0, service.1.as_bytes()];
-        let mut at = 0;
-        for part in parts {
-            bytes[at..at + part.len()].copy_from_slice(part);
-            at += part.len();
-        }
-        Transcript { bytes }
-    }
-
-    pub fn prove(&self, secret: &Secret, prover: &[u8]) -> [u8; PROOF_LEN] {
-        secret.sign(&[prover, &self.bytes])
-    }
-
-    pub fn verify(&self, secret: &Secret, prover: &[u8], proof: &[u8; PROOF_LEN]) -> bool {
-        secret.verify(&[prover, &self.bytes], proof)
-    }
+/// What both ends have said, which a proof signs behind its mark.
+pub fn transcript(
+    host: (&[u8; HELLO_LEN], &Opening),
+    service: (&[u8; HELLO_LEN], &Opening),
+) -> Vec<u8> {
+    let parts: [&[u8]; 4] = [host.0, host.1.as_bytes(), service.0, service.1.as_bytes()];
+    parts.concat()
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use zerocopy::IntoBytes;
 
 use super::hello::{HELLO_LEN, Hello, HelloError, Role};
-use super::proof::{self, KeyError, OPENING_LEN, Opening, PROOF_LEN, Transcript};
+use super::proof::{self, KeyError, OPENING_LEN, Opening, PROOF_LEN};
 use crate::awake;
 use crate::key::Secret;
 use crate::patience::Patience;
@@ -126,24 +126,24 @@ where
     let ours: [u8; HELLO_LEN] = zerocopy::transmute!(ours);
     let mut proof = [0; PROOF_LEN];
     if is_host {
-        let said = Transcript::new((&ours, &opening), (&hello, &theirs));
-        stream.write_all(&said.prove(secret, proof::HOST)).await?;
+        let said = proof::transcript((&ours, &opening), (&hello, &theirs));
+        stream.write_all(&secret.sign(&[proof::HOST, &said])).await?;
         hear(stream, &mut proof, StreamError::Closed).await?;
         if proof == NOT_TAKEN {
             return Err(KeyError::NotTaken(expected).into());
         }
-        if !said.verify(secret, proof::SERVICE, &proof) {
+        if !secret.verify(&[proof::SERVICE, &said], &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
         Ok(())
     } else {
-        let said = Transcript::new((&hello, &theirs), (&ours, &opening));
+        let said = proof::transcript((&hello, &theirs), (&ours, &opening));
         hear(stream, &mut proof, StreamError::Closed).await?;
-        if !said.verify(secret, proof::HOST, &proof) {
+        if !secret.verify(&[proof::HOST, &said], &proof) {
             stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
-        Ok(stream.write_all(&said.prove(secret, proof::SERVICE)).await?)
+        Ok(stream.write_all(&secret.sign(&[proof::SERVICE, &said])).await?)
     }
 }
 
@@ -166,13 +166,13 @@ pub async fn send<T: Serialize>(
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     // The length goes in front. `to_extend` would write a piece of a table byte by byte in debug
     // builds.
-    let mut bytes =
-        postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
-    let len =
-        u32::try_from(bytes.len() - 4).ok().filter(|len| *len <= MAX_MESSAGE).ok_or_else(|| {
-            invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4))
-        })?;
-    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    let bytes = postcard::to_stdvec(&([0_u8; 4], message));
+    let mut bytes = bytes.map_err(|error| invalid(error.to_string()))?;
+    let len = bytes.len() - 4;
+    if len > MAX_MESSAGE as usize {
+        return Err(invalid(format!("a control message of {len} bytes is over {MAX_MESSAGE}")));
+    }
+    bytes[..4].copy_from_slice(&(len as u32).to_le_bytes());
     stream.write_all(&bytes).await
 }
 
