@@ -10,7 +10,7 @@ mod participants;
 mod uromd;
 
 pub use built::{PluginDirectory, built, doca_library, plain_doca_library, profile_directory};
-pub use command::run;
+pub use command::{run, without_service};
 pub use participants::Participants;
 pub use uromd::Uromd;
 

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::service::{Service, VARIABLES};
+use super::service::Service;
+use crate::command::without_service;
 
 /// Enough for any test on a machine that has other things to do.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -88,10 +89,9 @@ impl Host {
         let mut words = words.by_ref().chain([self.program.clone().into_os_string()]);
         let mut command = Command::new(words.next().context("a program")?);
         command.args(words).args(&self.arguments);
-        VARIABLES.iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        command.envs(service.environment()).envs(self.variables.iter().cloned());
+        without_service(&mut command)
+            .envs(service.environment())
+            .envs(self.variables.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let name = self.program.display();
         let child = command.process_group(0).spawn();
