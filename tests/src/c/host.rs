@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -29,6 +29,12 @@ pub(super) fn launcher() -> Option<Vec<String>> {
     let words = std::env::var(LAUNCHER_VARIABLE).ok()?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     (!words.is_empty()).then_some(words)
+}
+
+/// The words that start a program.
+pub fn launched(program: &Path) -> OsString {
+    let words = launcher().into_iter().flatten().map(OsString::from);
+    words.chain([program.into()]).collect::<Vec<_>>().join(OsStr::new(" "))
 }
 
 #[derive(Debug, Clone)]
