@@ -55,10 +55,7 @@ fn a_tag_of_any_width_has_its_size_and_its_values() {
     const ALSO: Protocol =
         commands(u64::TYPE, 16, 8, &[Variant { also: Some(1 << 31), ..variant("A", 0, EIGHT) }]);
     holds(&ALSO, "ODD_COMMAND_A == 0");
-}
-
-#[test]
-fn commands_without_fields_are_their_tag() {
+    // Without fields commands are their tags.
     const UNITS: Protocol =
         commands(u16::TYPE, 2, 2, &[variant("A", 0, &[]), variant("B", 1, &[])]);
     holds(&UNITS, "sizeof(struct odd_command) == 2\nODD_COMMAND_B == 1");
