@@ -120,8 +120,10 @@ fn a_start_that_is_dropped_is_taken_back() {
     let mut start = domain(&service, &worker).gather(group.remove(0)).start();
     fails(block_on_for(Duration::from_millis(3), &mut start), DocaError::TIME_OUT, &[]);
     drop(start);
-    drop(domain(&service, &worker).start());
     drop(domain(&service, &worker));
+    // One that has not given its block yet.
+    let mut group = InProcess::group(2);
+    drop(domain(&service, &worker).gather(group.remove(0)).start());
     // The library has a code of its own for it.
     fails(
         domain(&service, &worker).gather(group.remove(0)).start().wait(),

@@ -122,8 +122,10 @@ pub mod script {
     pub const STATUS_WITH_REPLY: u64 = 1 << 56;
     /// The task completes with the code, without a response.
     pub const STATUS_ALONE: u64 = 2 << 56;
-    /// The task completes with a response that is too short.
+    /// The task completes with a response of three bytes.
     pub const SHORT_REPLY: u64 = 3 << 56;
+    /// The task completes with a response that lacks its last byte.
+    pub const CUT_REPLY: u64 = 7 << 56;
     /// The task is refused at submit, with the code.
     pub const REFUSE: u64 = 4 << 56;
     /// The task stays in flight until its worker stops.

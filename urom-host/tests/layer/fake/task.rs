@@ -94,6 +94,8 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         it.response = None;
     } else if it.is(script::SHORT_REPLY) {
         it.response = Some(Buffer::new(3));
+    } else if let (true, Some(response)) = (it.is(script::CUT_REPLY), &mut it.response) {
+        response.length -= 1;
     } else if it.is(script::DIE) {
         it.head.status = code;
         it.response = None;
