@@ -75,27 +75,27 @@ impl Request {
         let notifications = &protocol.notifications;
         let reply = self.command.and_then(|command| command.reply);
         let expected = notifications.variants.iter().find(|variant| Some(variant.name) == reply);
-        let mut decoded = match message::decode(notifications, expected, bytes) {
-            Ok(decoded) => decoded,
-            Err(problem) => {
-                reading.problems.push(problem);
-                return reading;
+        let problems = &mut reading.problems;
+        match message::decode(notifications, expected, bytes) {
+            Err(problem) => problems.push(problem),
+            Ok(mut decoded) => {
+                problems.append(&mut decoded.problems);
+                let found = decoded.variant;
+                if let Some(Variant { name, .. }) =
+                    expected.filter(|other| other.name != found.name)
+                {
+                    problems
+                        .push(format!("it is {}, and the command calls for {name}", found.name));
+                }
+                if let Some(command) = self.command {
+                    let sent = (&protocol.commands, command, &self.bytes[..]);
+                    let fields = message::not_echoed(sent, (notifications, found, bytes));
+                    let differs = |field| format!("its `{field}` does not repeat the command's");
+                    problems.extend(fields.into_iter().map(differs));
+                }
+                reading.decoded = Some(decoded);
             }
-        };
-        let mut problems = std::mem::take(&mut decoded.problems);
-        if let Some(expected) = expected.filter(|expected| expected.name != decoded.variant.name) {
-            problems.push(format!(
-                "it is {}, and the command calls for {}",
-                decoded.variant.name, expected.name
-            ));
         }
-        if let Some(command) = self.command {
-            let sent = (&protocol.commands, command, &self.bytes[..]);
-            let fields = message::not_echoed(sent, (notifications, decoded.variant, bytes));
-            problems.extend(
-                fields.iter().map(|field| format!("its `{field}` does not repeat the command's")),
-            );
-        }
-        Reading { decoded: Some(decoded), problems }
+        reading
     }
 }

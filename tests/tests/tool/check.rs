@@ -202,7 +202,7 @@ fn what_is_wrong_with_a_plugin_is_one_finding_that_says_where() -> Result<()> {
         ("OLD_WORD", "old-version-word", "warning", &["2.6.0"]),
         ("NO_METHODS", "no-methods", "error", &["`addr`", "`progress`"]),
         ("LOAD_CRASHES", "crash", "error", &["while it was loaded", "SIGABRT", "cannot go on"]),
-        ("LOAD_EXITS", "crash", "error", &["while it was loaded", "exit code 3"]),
+        ("LOAD_EXITS", "crash", "error", &["while it was loaded", "exit status: 3"]),
         ("LOAD_HANGS", "hang", "error", &["while it was loaded", "in 1 s"]),
         ("VERSION_CRASHES", "crash", "error", &["in `urom_plugin_get_version`", "SIGABRT"]),
         ("IFACE_CRASHES", "crash", "error", &["in `urom_plugin_get_iface`", "SIGABRT"]),
