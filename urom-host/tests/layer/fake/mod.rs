@@ -68,9 +68,7 @@ macro_rules! objects {
 objects! {
     objects::Context: *const Service, *const Ctx, *const Worker, *const Domain, *const objects::Context;
     core::Engine: *const Pe, *const core::Engine;
-    task::Command: *const CmdTask, *const task::Command;
-    task::Query: *const GidTask, *const task::Query;
-    task::Head: *const Task;
+    task::Work: *const CmdTask, *const GidTask, *const Task, *const task::Work;
     task::Buffer: *const Buf;
 }
 
@@ -293,7 +291,7 @@ pub const API: Api = Api {
     doca_urom_worker_cmd_task_get_payload: task::cmd_get_payload,
     doca_urom_worker_cmd_task_get_response: task::cmd_get_response,
     doca_urom_worker_cmd_task_get_user_data: cast,
-    doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
+    doca_urom_worker_cmd_task_as_task: task::as_task,
     doca_urom_domain_create: domain::create,
     doca_urom_domain_destroy: objects::destroy,
     doca_urom_domain_set_buffers_count: domain::set_buffers_count,
