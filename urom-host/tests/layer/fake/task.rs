@@ -228,8 +228,10 @@ functions! {
             return DocaError::NO_MEMORY;
         }
         Work::create(service, Some(group), task);
+        // SAFETY: the place that was just written.
+        let new = unsafe { task.read() };
         // SAFETY: it was just created.
-        unsafe { (*task).get() }.answer = callback;
+        unsafe { new.get() }.answer = callback;
         OK
     }
 
