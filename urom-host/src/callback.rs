@@ -16,29 +16,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use urom_abi::DocaError;
 
 struct Thread {
+    /// Whether a progress call, and perhaps a callback, is running.
+    busy: Cell<bool>,
     /// Workers and domains. Empty whenever no callback runs.
     deferred: RefCell<Vec<Box<dyn Any>>>,
-    panic: Cell<Option<Box<dyn Any + Send>>>,
+    panic: RefCell<Option<Box<dyn Any + Send>>>,
 }
 
 thread_local! {
     static THREAD: ManuallyDrop<Thread> = const {
         ManuallyDrop::new(Thread {
+            busy: Cell::new(false),
             deferred: RefCell::new(Vec::new()),
-            panic: Cell::new(None),
+            panic: RefCell::new(None),
         })
     };
-    /// Whether a progress call, and perhaps a callback, is running. It has a cell of its own
-    /// because every call reads it.
-    static BUSY: Cell<bool> = const { Cell::new(false) };
-    /// Whether something is set aside, and whether a panic is kept, for the same reason.
-    static DEFERRED: Cell<bool> = const { Cell::new(false) };
-    static PANICKED: Cell<bool> = const { Cell::new(false) };
 }
 
 #[inline]
 pub(crate) fn is_running() -> bool {
-    BUSY.get()
+    THREAD.with(|thread| thread.busy.get())
 }
 
 /// Runs `progress`, which may run callbacks. While one is running already, returns `false` instead.
@@ -52,39 +49,33 @@ pub(crate) fn run_unless_running(progress: impl FnOnce() -> bool) -> bool {
 /// Workers and domains that callbacks dropped are stopped before it returns.
 #[inline]
 pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
-    let nested = BUSY.replace(true);
-    // This does not unwind: callbacks are guarded one by one.
-    let result = call();
-    BUSY.set(nested);
-    if !nested && DEFERRED.get() {
-        drop_deferred();
-    }
-    result
+    THREAD.with(|thread| {
+        let nested = thread.busy.replace(true);
+        // This does not unwind: callbacks are guarded one by one.
+        let result = call();
+        thread.busy.set(nested);
+        if !nested && !thread.deferred.borrow().is_empty() {
+            drop_deferred(thread);
+        }
+        result
+    })
 }
 
 #[cold]
-fn drop_deferred() {
-    DEFERRED.set(false);
+fn drop_deferred(thread: &Thread) {
     // One at a time: stopping a worker runs callbacks, which may drop more of them.
-    while let Some(owner) = deferred() {
-        drop(owner);
-    }
-}
-
-fn deferred() -> Option<Box<dyn Any>> {
-    THREAD.with(|thread| {
-        let mut deferred = thread.deferred.borrow_mut();
-        let owner = deferred.pop();
+    loop {
+        let owner = thread.deferred.borrow_mut().pop();
         if owner.is_none() {
-            *deferred = Vec::new();
+            break;
         }
-        owner
-    })
+    }
+    // Nothing of it is left when the thread ends.
+    thread.deferred.take();
 }
 
 pub(crate) fn drop_later(owner: impl Any) {
     THREAD.with(|thread| thread.deferred.borrow_mut().push(Box::new(owner)));
-    DEFERRED.set(true);
 }
 
 /// Runs the body of a function that C calls. A panic is caught; [`resume`] continues it.
@@ -99,10 +90,11 @@ pub(crate) fn guard(body: impl FnOnce()) {
 pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         THREAD.with(|thread| {
-            let first = thread.panic.take().unwrap_or(payload);
-            thread.panic.set(Some(first));
+            // The first one counts.
+            if thread.panic.borrow().is_none() {
+                thread.panic.replace(Some(payload));
+            }
         });
-        PANICKED.set(true);
         DocaError::UNEXPECTED
     })
 }
@@ -110,18 +102,19 @@ pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
 /// Continues the panic of a callback, if there was one.
 #[inline]
 pub(crate) fn resume() {
-    if PANICKED.get() {
-        go_on();
-    }
+    THREAD.with(|thread| {
+        if thread.panic.borrow().is_some() {
+            go_on(thread);
+        }
+    });
 }
 
 #[cold]
-fn go_on() {
-    if is_running() || std::thread::panicking() {
+fn go_on(thread: &Thread) {
+    if thread.busy.get() || std::thread::panicking() {
         return;
     }
-    PANICKED.set(false);
-    let payload = THREAD.with(|thread| thread.panic.take());
+    let payload = thread.panic.take();
     if let Some(payload) = payload {
         std::panic::resume_unwind(payload);
     }

@@ -66,11 +66,12 @@ pub(crate) trait Kind: Sized + 'static {
     }
 }
 
-pub(crate) struct Functions<T> {
-    pub(crate) create: unsafe extern "C" fn(*mut *mut T) -> DocaError,
-    pub(crate) as_ctx: unsafe extern "C" fn(*mut T) -> *mut Ctx,
-    pub(crate) destroy: unsafe extern "C" fn(*mut T) -> DocaError,
-}
+/// What creates an object, gives its context, and destroys it.
+pub(crate) type Functions<T> = (
+    unsafe extern "C" fn(*mut *mut T) -> DocaError,
+    unsafe extern "C" fn(*mut T) -> *mut Ctx,
+    unsafe extern "C" fn(*mut T) -> DocaError,
+);
 
 /// A context in the library, with everything that must live as long as it.
 pub(crate) struct Context<K: Kind> {

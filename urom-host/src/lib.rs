@@ -118,6 +118,17 @@ mod task;
 pub mod test_util;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+/// Without tokio, nothing is awaited in it.
+#[cfg(not(feature = "tokio"))]
+mod tokio {
+    pub(crate) fn begin_driving() {}
+    pub(crate) fn end_driving() {}
+    pub(crate) fn note_progress() {}
+    pub(crate) fn look_again(_cx: &std::task::Context<'_>) {}
+    pub(crate) fn is_undriven() -> bool {
+        false
+    }
+}
 mod wait;
 mod worker;
 

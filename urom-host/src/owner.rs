@@ -25,12 +25,12 @@ impl<K: Kind> Owner<K> {
     pub(crate) fn create(engine: ProgressEngine, kind: K) -> Result<Owner<K>> {
         let library = engine.library();
         let (api, what) = (library.api(), || format!("creating {}", K::KIND));
-        let functions = K::functions(api);
+        let (create, as_ctx, _) = K::functions(api);
         // SAFETY: the pointer is to a local variable.
-        let object = get(ptr::null_mut(), what, |object| unsafe { (functions.create)(object) })?;
+        let object = get(ptr::null_mut(), what, |object| unsafe { create(object) })?;
         let object = non_null(object, what)?;
         // SAFETY: the object was just created.
-        let ctx = non_null(unsafe { (functions.as_ctx)(object.as_ptr()) }, what)?;
+        let ctx = non_null(unsafe { as_ctx(object.as_ptr()) }, what)?;
         let watchers = RefCell::default();
         let context = Context { library, engine, object, ctx, watchers, kind };
         let owner = Owner(NonNull::from(Box::leak(Box::new(context))));
@@ -96,7 +96,7 @@ impl<K: Kind> Drop for Owner<K> {
             // The drop of the clone waits when nobody else has a handle of the engine.
             return self.engine.clone().core().leaving.keep(Box::new(again()));
         }
-        let destroy = K::functions(self.api()).destroy;
+        let (_, _, destroy) = K::functions(self.api());
         // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
         // to destroy one that is not idle.
         let code = callback::calling(|| unsafe { destroy(self.object()) });

@@ -76,7 +76,6 @@ struct Wait {
 
 impl Wait {
     fn begin() -> Wait {
-        #[cfg(feature = "tokio")]
         crate::tokio::begin_driving();
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
         Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
@@ -110,7 +109,7 @@ impl Wait {
                 return false;
             }
             if !expired && idle.is_long(now) {
-                sleep(&self.notifier, until(now, deadline));
+                self.notifier.sleep(|bell| sleep(bell, until(now, deadline)));
                 idle.restart();
             }
         }
@@ -119,7 +118,6 @@ impl Wait {
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        #[cfg(feature = "tokio")]
         crate::tokio::end_driving();
         let notifier = Arc::clone(&self.notifier);
         let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
@@ -267,13 +265,8 @@ fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
     Some(next.saturating_duration_since(now))
 }
 
-/// Sleeps until an engine of this thread or the notifier has news, at most `limit`.
-fn sleep(notifier: &Notifier, limit: Option<Duration>) {
-    notifier.sleep(|bell| sleep_armed(bell, limit));
-}
-
-fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
-    let mut limit = limit;
+/// Sleeps until an engine of this thread or the notifier's bell has news, at most `limit`.
+fn sleep(bell: Option<&Bell>, mut limit: Option<Duration>) {
     let mut at_most = |most: Duration| limit = Some(limit.unwrap_or(most).min(most));
     let mut set = PollSet::take();
     match bell {

@@ -2,70 +2,53 @@
 
 mod embedded_support;
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::time::Duration;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use embedded_support::{Graph, LIMIT, connect, start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
-use tokio::task::LocalSet;
 use urom_host::gather::InProcess;
-use urom_host::{ProgressEngine, Service, block_on_for};
+use urom_host::{ProgressEngine, block_on_for};
 
-/// Progresses an engine whenever its handle says so, and counts how often it slept.
-async fn drive(engine: ProgressEngine, slept: Rc<Cell<usize>>) {
-    // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces
-    // it.
-    let handle =
-        unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }.unwrap();
-    loop {
-        while engine.progress() {}
-        engine.request_notification().unwrap();
-        slept.set(slept.get() + 1);
-        handle.readable().await.unwrap().clear_ready();
-        engine.clear_notification().unwrap();
-    }
-}
-
-fn tokio_with(service: &Service, test: impl AsyncFnOnce()) -> usize {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let slept = Rc::new(Cell::new(0));
-    LocalSet::new().block_on(&runtime, async {
-        let driver = tokio::task::spawn_local(drive(service.engine().clone(), Rc::clone(&slept)));
-        tokio::time::timeout(LIMIT, test()).await.expect("in time");
-        driver.abort();
-        let _ = driver.await;
-    });
-    slept.get()
+fn is_readable(engine: &ProgressEngine, limit: Duration) -> bool {
+    let mut set = [PollFd::new(engine, PollFlags::IN)];
+    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+    poll(&mut set, Some(&limit)).unwrap() == 1
 }
 
 #[test]
-fn tokio_is_woken_to_look_after_an_exchange_with_another_thread() {
+fn an_event_loop_is_woken_to_look_after_an_exchange_with_another_thread() {
     let service = connect();
-    let graph = service.plugin::<Graph>().unwrap();
+    let (_, worker) = start(&service);
     let mut group = InProcess::group(2);
     let (late, mine) = (group.pop().unwrap(), group.pop().unwrap());
     let handle = service.handle();
-    let (go, wait) = std::sync::mpsc::channel();
     let other = std::thread::spawn(move || {
-        wait.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
         let graph = handle.plugin::<Graph>().unwrap();
         let worker = handle.worker().plugin(&graph).start().wait().unwrap();
         handle.domain().worker(1, &worker).gather(late).start().wait().unwrap().participants()
     });
-    let slept = tokio_with(&service, async || {
-        let worker = service.worker().plugin(&graph).start().await.unwrap();
-        let mut start = service.domain().worker(0, &worker).gather(mine).start();
-        let early = tokio::time::timeout(Duration::from_millis(100), &mut start).await;
-        assert!(early.is_err(), "the other one has not begun");
-        go.send(()).unwrap();
-        assert_eq!(start.await.unwrap().participants(), 2);
-    });
-    assert_eq!(other.join().unwrap(), 2);
+    let (engine, began) = (service.engine(), Instant::now());
+    let mut starting = service.domain().worker(0, &worker).gather(mine).start();
+    let mut slept = 0;
+    let domain = loop {
+        while engine.progress() {}
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(domain) = Pin::new(&mut starting).poll(&mut cx) {
+            break domain.unwrap();
+        }
+        engine.request_notification().unwrap();
+        assert!(is_readable(engine, LIMIT), "never woken");
+        engine.clear_notification().unwrap();
+        slept += 1;
+    };
+    assert!(began.elapsed() >= Duration::from_millis(100), "the other one had not begun");
+    assert_eq!((domain.participants(), other.join().unwrap()), (2, 2));
     // About once a millisecond while the exchange was under way.
-    assert!((20..1000).contains(&slept), "the driver slept {slept} times");
+    assert!((20..1000).contains(&slept), "the event loop slept {slept} times");
 }
 
 #[test]
@@ -73,16 +56,10 @@ fn the_handle_is_quiet_while_nothing_is_in_flight_and_readable_once_a_reply_is_t
     let service = connect();
     let (graph, worker) = start(&service);
     let engine = service.engine();
-    let readable = |limit: Duration| {
-        let mut set = [PollFd::new(engine, PollFlags::IN)];
-        let limit =
-            Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
-        poll(&mut set, Some(&limit)).unwrap() == 1
-    };
     let woken = || {
         while engine.progress() {}
         engine.request_notification().unwrap();
-        let woken = readable(Duration::from_millis(50));
+        let woken = is_readable(engine, Duration::from_millis(50));
         engine.clear_notification().unwrap();
         woken
     };
@@ -96,7 +73,7 @@ fn the_handle_is_quiet_while_nothing_is_in_flight_and_readable_once_a_reply_is_t
         let flight = graph.task_loopback(&worker, data).submit().unwrap();
         while !flight.is_complete() {
             engine.request_notification().unwrap();
-            assert!(readable(LIMIT), "never woken for {data}");
+            assert!(is_readable(engine, LIMIT), "never woken for {data}");
             engine.clear_notification().unwrap();
             while engine.progress() {}
         }

@@ -11,7 +11,6 @@ use super::exchange::Exchange;
 use super::{Buffer, Domain};
 use crate::callback;
 use crate::context::Kind;
-use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
@@ -25,7 +24,6 @@ const CREATING: &str = "creating a domain";
 #[must_use = "a domain is not started before `start`"]
 pub struct DomainBuilder {
     library: Library,
-    engine: Option<ProgressEngine>,
     workers: Vec<(u64, Rc<worker::Owner>)>,
     buffers: Vec<Buffer>,
     gather: Option<Box<dyn AllGather>>,
@@ -34,12 +32,12 @@ pub struct DomainBuilder {
 impl DomainBuilder {
     pub(crate) fn new(library: Library) -> DomainBuilder {
         let (workers, buffers) = (Vec::new(), Vec::new());
-        DomainBuilder { library, engine: None, workers, buffers, gather: None }
+        DomainBuilder { library, workers, buffers, gather: None }
     }
 
     /// Adds a running worker of this process under an id that is unique in the domain
     /// (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All
-    /// workers are on the domain's engine.
+    /// workers are on one engine, which becomes the domain's.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
@@ -56,13 +54,6 @@ impl DomainBuilder {
     /// The domain keeps it.
     pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
         self.gather = Some(Box::new(gather));
-        self
-    }
-
-    /// The engine that will progress the domain, one of this thread. Without it, that is the engine
-    /// of the first worker.
-    pub fn engine(mut self, engine: &ProgressEngine) -> Self {
-        self.engine = Some(engine.clone());
         self
     }
 
@@ -104,11 +95,10 @@ impl DomainBuilder {
             return Err(invalid(why, "indices go from 0 to one less than the participants"));
         }
         check_workers(&self.workers, self.library)?;
-        let engine = self.engine.or_else(|| Some(self.workers.first()?.1.engine.clone()));
-        let engine = engine.ok_or_else(|| {
+        let (_, first) = self.workers.first().ok_or_else(|| {
             invalid("it has no worker", "name at least one with DomainBuilder::worker")
         })?;
-        let engine = engine.checked(self.library, CREATING)?;
+        let engine = first.engine.clone();
         let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));
         let workers = workers.collect();
         let owner = Owner::create(engine, context::Domain { exchange, workers })?;

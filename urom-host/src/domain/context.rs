@@ -49,11 +49,7 @@ impl Kind for Domain {
     const KIND: &'static str = "a domain";
 
     fn functions(api: &Api) -> Functions<RawDomain> {
-        Functions {
-            create: api.doca_urom_domain_create,
-            as_ctx: api.doca_urom_domain_as_ctx,
-            destroy: api.doca_urom_domain_destroy,
-        }
+        (api.doca_urom_domain_create, api.doca_urom_domain_as_ctx, api.doca_urom_domain_destroy)
     }
 
     fn name(&self) -> String {

@@ -12,12 +12,11 @@ use crate::gather::{self, AllGather, BoxError};
 
 /// The all-gather of a domain, and the exchange that is under way.
 pub(super) struct Exchange {
-    gather: RefCell<Box<dyn AllGather>>,
+    /// `None` while it runs, so that one that panicked is not asked again.
+    gather: Cell<Option<Box<dyn AllGather>>>,
     pub(super) participants: u32,
     pub(super) index: u32,
     request: Cell<Option<Request>>,
-    /// Cleared while the all-gather runs, so that one that panicked is not asked again.
-    usable: Cell<bool>,
     failure: RefCell<Option<BoxError>>,
 }
 
@@ -35,9 +34,8 @@ impl Exchange {
         Exchange {
             participants: gather.participants(),
             index: gather.index(),
-            gather: RefCell::new(gather),
+            gather: Cell::new(Some(gather)),
             request: Cell::new(None),
-            usable: Cell::new(true),
             failure: RefCell::default(),
         }
     }
@@ -110,11 +108,9 @@ impl Exchange {
         &self,
         ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>,
     ) -> Result<T, DocaError> {
-        if !self.usable.replace(false) {
-            return Err(DocaError::BAD_STATE);
-        }
-        let result = ask(&mut **self.gather.borrow_mut());
-        self.usable.set(true);
+        let mut gather = self.gather.take().ok_or(DocaError::BAD_STATE)?;
+        let result = ask(&mut *gather);
+        self.gather.set(Some(gather));
         result.map_err(|error| {
             let code = gather::code_of(&*error);
             self.failure.borrow_mut().get_or_insert(error);

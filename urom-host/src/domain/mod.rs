@@ -96,16 +96,6 @@ impl Domain {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or
-    /// when the library has no words for it.
-    ///
-    /// This project's library and NVIDIA's always give `None`: a domain runs until it is stopped,
-    /// and a lost [`Worker`](crate::Worker) says itself why it is lost. A start that fails says why
-    /// in its error.
-    pub fn failure(&self) -> Option<String> {
-        Some(self.owner.failure()).filter(|text| !text.is_empty())
-    }
-
     /// The engine it is connected to.
     pub fn engine(&self) -> &ProgressEngine {
         &self.owner.engine

@@ -103,7 +103,6 @@ impl ProgressEngine {
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
     pub fn progress(&self) -> bool {
-        #[cfg(feature = "tokio")]
         crate::tokio::note_progress();
         self.0.progress()
     }
@@ -219,21 +218,14 @@ impl ProgressEngine {
     /// Whether nothing has progressed it for long while a future waits for it in tokio, where
     /// nothing will. To be asked for a future that was pending before.
     pub(crate) fn is_undriven(&self) -> bool {
-        #[cfg(feature = "tokio")]
-        let is_undriven = !self.0.asked.get() && crate::tokio::is_undriven();
-        #[cfg(not(feature = "tokio"))]
-        let is_undriven = false;
-        is_undriven
+        !self.0.asked.get() && crate::tokio::is_undriven()
     }
 
     /// Has a future that is pending polled once more if nothing progresses the engine.
     pub(crate) fn look_again(&self, cx: &TaskContext<'_>) {
-        #[cfg(feature = "tokio")]
         if !self.0.asked.get() {
             crate::tokio::look_again(cx);
         }
-        #[cfg(not(feature = "tokio"))]
-        let _ = cx;
     }
 
     #[inline]

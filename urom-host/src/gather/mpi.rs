@@ -165,14 +165,29 @@ impl Exchange {
         communicator: &SimpleCommunicator,
         blocks: &mut [u8],
     ) -> Result<bool, Error> {
-        while self.is_complete()? {
-            self.take(blocks);
-            if self.done == self.block.len() {
-                return Ok(true);
+        while let Some(request) = &mut self.request {
+            let mut flag = 0;
+            // SAFETY: the constant is one of the library.
+            let ignored = unsafe { ffi::RSMPI_STATUS_IGNORE };
+            // SAFETY: the request is live, and the pointer is to a local variable.
+            let code = unsafe { ffi::MPI_Test(request, &mut flag, ignored) };
+            check(code, "testing MPI_Iallgather")?;
+            if flag == 0 {
+                return Ok(false);
             }
-            self.next(communicator)?;
+            self.request = None;
+            if self.length > 0 {
+                let whole = blocks.chunks_exact_mut(self.block.len());
+                for (room, part) in whole.zip(self.blocks.chunks_exact(self.length)) {
+                    room[self.done..][..self.length].copy_from_slice(part);
+                }
+            }
+            self.done += self.length;
+            if self.done < self.block.len() {
+                self.next(communicator)?;
+            }
         }
-        Ok(false)
+        Ok(true)
     }
 
     /// Begins to exchange the next bytes of the blocks.
@@ -206,30 +221,6 @@ impl Exchange {
         check(code, "beginning MPI_Iallgather")?;
         self.request = Some(request);
         Ok(())
-    }
-
-    fn is_complete(&mut self) -> Result<bool, Error> {
-        let Some(request) = &mut self.request else { return Ok(true) };
-        let mut flag = 0;
-        // SAFETY: the constant is one of the library.
-        let ignored = unsafe { ffi::RSMPI_STATUS_IGNORE };
-        // SAFETY: the request is live, and the pointer is to a local variable.
-        let code = unsafe { ffi::MPI_Test(request, &mut flag, ignored) };
-        check(code, "testing MPI_Iallgather")?;
-        if flag != 0 {
-            self.request = None;
-        }
-        Ok(flag != 0)
-    }
-
-    fn take(&mut self, blocks: &mut [u8]) {
-        if self.length > 0 {
-            let whole = blocks.chunks_exact_mut(self.block.len());
-            for (room, part) in whole.zip(self.blocks.chunks_exact(self.length)) {
-                room[self.done..][..self.length].copy_from_slice(part);
-            }
-        }
-        self.done += self.length;
     }
 }
 

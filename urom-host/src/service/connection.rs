@@ -41,11 +41,7 @@ impl Kind for Service {
     const KIND: &'static str = "the service";
 
     fn functions(api: &Api) -> Functions<RawService> {
-        Functions {
-            create: api.doca_urom_service_create,
-            as_ctx: api.doca_urom_service_as_ctx,
-            destroy: api.doca_urom_service_destroy,
-        }
+        (api.doca_urom_service_create, api.doca_urom_service_as_ctx, api.doca_urom_service_destroy)
     }
 
     fn name(&self) -> String {

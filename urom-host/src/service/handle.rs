@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::cpu::CpuSet;
-use urom_abi::describe;
 use urom_abi::protocol::Protocol;
+use urom_abi::{DocaError, describe};
 
 use crate::domain::DomainBuilder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::library::Library;
+#[cfg(feature = "builtin")]
+use crate::library::SERVICE_FILE;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
+#[cfg(feature = "builtin")]
+use crate::service::settings::Place;
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each
@@ -65,7 +69,7 @@ impl ServiceHandle {
     /// difference. Where there is no description to compare (NVIDIA's service, plugins in C), the
     /// version alone counts.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        Ok(P::client::<Host>(self.core.plugin_with(P::NAME, P::DESCRIPTION)?))
+        Ok(P::client::<Host>(self.plugin_with(P::NAME, P::DESCRIPTION)?))
     }
 
     /// A plugin of any protocol, found by its exact name: for tools.
@@ -74,7 +78,7 @@ impl ServiceHandle {
     /// # Errors
     /// `NOT_FOUND` when the service has no plugin of that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
-        self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
+        self.find(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
     /// A plugin that speaks `protocol`, which the program has read from a description: for tools.
@@ -82,7 +86,24 @@ impl ServiceHandle {
     /// # Errors
     /// As [`plugin`](Self::plugin).
     pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
-        self.core.plugin_with(name, protocol)
+        let version = protocol.version;
+        let looking = || format!("looking for plugin `{}` version {version}", name.escape_debug());
+        let found = self.find(name, looking)?;
+        let refused = |why| Error::new(DocaError::UNSUPPORTED_VERSION, looking()).why(why);
+        if found.version() != version {
+            return Err(refused(format!("the service has version {}", found.version()))
+                .hint("build host and plugin from the same version of the protocol"));
+        }
+        // A plugin without a description goes by its version alone.
+        if found.fingerprint().is_none_or(|theirs| theirs == protocol.fingerprint()) {
+            return Ok(found);
+        }
+        let description = self.core.describe(&found);
+        let difference = description.ok().and_then(|theirs| protocol.difference(theirs.protocol));
+        let why =
+            difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
+        Err(refused(why)
+            .hint("rebuild the plugin, or raise `version` in the definition that changed"))
     }
 
     /// The CPUs that workers may use (`doca_urom_service_get_cpuset`).
@@ -126,6 +147,53 @@ impl ServiceHandle {
     /// Why the link to the service failed, in the library's words; `None` while it works.
     pub fn failure(&self) -> Option<String> {
         self.core.failure()
+    }
+
+    fn find(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
+        if let Some(found) = self.core.plugins.iter().find(|plugin| plugin.name() == name) {
+            return Ok(*found);
+        }
+        let names = self.core.plugins.iter().map(|plugin| format!("`{}`", plugin.name()));
+        let mut why = match names.collect::<Vec<_>>() {
+            names if names.is_empty() => "the service serves no plugin".to_owned(),
+            names => format!("the service has {}", names.join(", ")),
+        };
+        let mut hint =
+            "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH \
+            and connect again; the service's log says which files it found and does not serve, and \
+            why: one that is older than its sources has to be built again"
+                .to_owned();
+        // Cargo's own name for the file.
+        let as_built = format!("lib{name}");
+        if self.core.plugins.iter().any(|plugin| plugin.name() == as_built) {
+            let link = format!("link or copy the file as `{name}.so` and connect again");
+            hint = format!("it was found as `{as_built}`: {link}");
+        } else if let Some((reason, what)) = self.not_served(name) {
+            (why, hint) = (format!("{why}: {reason}"), what);
+        }
+        Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
+    }
+
+    /// Why a service in this process does not serve a plugin, and what to do.
+    #[cfg(feature = "builtin")]
+    fn not_served(&self, name: &str) -> Option<(String, String)> {
+        self.core.library.extensions()?;
+        let path = match &self.core.place {
+            Place::Embedded { plugin_path } => plugin_path.as_ref(),
+            Place::Environment
+                if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>
+            {
+                None
+            }
+            Place::Environment | Place::Address { .. } => return None,
+        };
+        Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
+    }
+
+    /// There is none in this process.
+    #[cfg(not(feature = "builtin"))]
+    fn not_served(&self, _name: &str) -> Option<(String, String)> {
+        None
     }
 }
 

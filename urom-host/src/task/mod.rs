@@ -64,7 +64,7 @@ impl<'a> Task<'a> {
     /// A task for a command to `plugin`: one that was used before, or a new one.
     #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
-        if plugin.service() != context.serial || plugin.id() & context.plugins.get() == 0 {
+        if plugin.service() != context.serial || plugin.id() & context.plugins == 0 {
             return Err(outcome::foreign(context, plugin));
         }
         let slot = match context.slots.take_ready() {
@@ -178,7 +178,7 @@ impl<'a> Task<'a> {
             return Err((code, self));
         }
         slot.serial.set(slot.serial.get().wrapping_add(1));
-        if let Some(limit) = deadline.or(context.deadline) {
+        if let Some(limit) = deadline.or(context.settings.deadline) {
             slot.limit.set(limit);
             // A deadline that overflows never passes.
             if let Some(at) = Instant::now().checked_add(limit) {

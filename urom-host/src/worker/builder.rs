@@ -158,7 +158,7 @@ impl WorkerBuilder {
             Some(engine) => engine.checked(library, CREATING)?,
             None => ProgressEngine::with_library(library)?,
         };
-        let owner = Owner::new(self.service, engine, self.settings)?;
+        let owner = Owner::new(self.service, engine, self.settings, mask)?;
         let (api, worker, settings) = (library.api(), owner.object(), &owner.settings);
         let set = |code, what| owner.set(code, what);
         // SAFETY: the worker is live and idle.
@@ -183,7 +183,6 @@ impl WorkerBuilder {
         set(code, "the number of tasks in flight (a power of two)")?;
         // SAFETY: as above.
         set(unsafe { (api.doca_urom_worker_set_plugins)(worker, mask) }, "the plugins")?;
-        owner.plugins.set(mask);
         if let Some(cpus) = settings.cpus {
             // SAFETY: as above.
             let code = unsafe { (api.doca_urom_worker_set_cpuset)(worker, cpus) };

@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(super) env: Vec<(String, String)>,
     pub(super) cpus: Option<CpuSet>,
     pub(crate) max_inflight: u32,
+    /// For tasks that say nothing else.
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -40,10 +41,8 @@ pub(crate) struct Worker {
     pub(crate) slots: Slots<Context>,
     pub(crate) settings: Settings,
     /// The plugins it was started with, as a mask.
-    pub(crate) plugins: Cell<u64>,
+    pub(crate) plugins: u64,
     pub(crate) id: Cell<u64>,
-    /// For tasks that say nothing else.
-    pub(crate) deadline: Option<Duration>,
     /// Whether the engine knows it as one that has deadlines.
     pub(crate) timed: Cell<bool>,
     /// How many answers came to tasks that had passed their deadline or were cancelled.
@@ -123,11 +122,7 @@ impl Kind for Worker {
     const KIND: &'static str = "a worker";
 
     fn functions(api: &Api) -> Functions<RawWorker> {
-        Functions {
-            create: api.doca_urom_worker_create,
-            as_ctx: api.doca_urom_worker_as_ctx,
-            destroy: api.doca_urom_worker_destroy,
-        }
+        (api.doca_urom_worker_create, api.doca_urom_worker_as_ctx, api.doca_urom_worker_destroy)
     }
 
     fn name(&self) -> String {
@@ -162,14 +157,14 @@ impl Owner {
         service: Arc<ServiceCore>,
         engine: ProgressEngine,
         settings: Settings,
+        plugins: u64,
     ) -> Result<Owner> {
         let kind = Worker {
             serial: service.serial,
             service,
             slots: Slots::new(),
-            plugins: Cell::new(0),
+            plugins,
             id: Cell::new(settings.id),
-            deadline: settings.deadline,
             settings,
             timed: Cell::new(false),
             late_answers: Cell::new(0),

@@ -8,7 +8,7 @@ use urom_abi::protocol::HostSide;
 use urom_abi::wire::DecodeError;
 use urom_host::{Completion, DocaError, Error, Host, State, Worker};
 
-use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
+use crate::bring::{Bring, Brought, LEN, split};
 use crate::fake::{self, live, script};
 use crate::{Client, connected, fails, send, start, world};
 use counting_allocator::allocations_of;
@@ -17,11 +17,9 @@ fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<
     Host::submit(graph.plugin(), worker, &command, None).unwrap()
 }
 
+/// A payload that is not split.
 fn whole(graph: &Client, worker: &Worker, data: &[u8]) -> Payload {
-    let command = BringWhole(Bring { data, ..Bring::default() });
-    let Whole(payload) =
-        Host::submit(graph.plugin(), worker, &command, None).unwrap().wait().unwrap();
-    payload
+    bring(graph, worker, Bring { script: 0, first: data, rest: &[] }).wait().unwrap().first
 }
 
 #[test]
@@ -29,7 +27,7 @@ fn a_completion_outlives_what_was_sent_and_brings_it_back() {
     let (_clean, _service, graph, worker) = world(0);
     let flight = {
         let data = vec![1, 2, 3];
-        bring(&graph, &worker, Bring { data: &data, ..Bring::default() })
+        bring(&graph, &worker, split(&data))
     };
     let brought = flight.wait().unwrap();
     assert_eq!((&brought.first[..], &brought.rest[..]), (&[1][..], &[2, 3][..]));
@@ -62,7 +60,7 @@ fn payloads_count_as_tasks_until_they_are_dropped() {
 fn a_reply_without_bytes_behind_it_releases_its_task_at_once() {
     let (_clean, _service, graph, worker) = world(0);
     let replies: Vec<Brought> =
-        (0..8).map(|_| bring(&graph, &worker, Bring::default()).wait().unwrap()).collect();
+        (0..8).map(|_| bring(&graph, &worker, split(&[])).wait().unwrap()).collect();
     assert!(replies.iter().all(|reply| reply.first.is_empty() && reply.rest.is_empty()));
     worker.stop().wait().unwrap();
 }
@@ -73,8 +71,7 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
     let before = live();
     let (graph, worker) = start(&service, 7);
     let first = whole(&graph, &worker, b"first");
-    let second =
-        bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
+    let second = bring(&graph, &worker, split(b"second")).wait().unwrap();
     fails(worker.stop().wait(), DocaError::IN_USE, &["stopping worker 7", "keep 2 tasks"]);
     assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
     drop(first);
@@ -118,7 +115,7 @@ fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
         drop(reply);
         theirs.borrow_mut().push(submit());
     };
-    let command = Bring { data: b"mine", ..Bring::default() };
+    let command = split(b"mine");
     Host::submit_with(graph.plugin(), &worker, &command, None, callback).unwrap();
     while service.progress() {}
     assert_eq!(*codes.borrow(), [Err(DocaError::NO_MEMORY), Ok(())]);
@@ -130,7 +127,7 @@ fn a_callback_may_keep_the_payload_for_longer_than_itself() {
     let (_clean, service, graph, worker) = world(0);
     let kept = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&kept);
-    let command = Bring { data: b"kept", ..Bring::default() };
+    let command = split(b"kept");
     let keep = move |reply: Result<Brought, Error>| *theirs.borrow_mut() = reply.ok();
     Host::submit_with(graph.plugin(), &worker, &command, None, keep).unwrap();
     while service.progress() {}
@@ -154,19 +151,16 @@ fn the_last_payload_of_a_worker_dropped_inside_a_callback_stops_it_after_the_cal
 #[test]
 fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_task() {
     let (_clean, _service, graph, worker) = world(0);
-    for (command, field) in [
-        (Bring { data: b"abc", lie: 1, ..Bring::default() }, "rest"),
-        (Bring { lie: 1, ..Bring::default() }, "first"),
-        (Bring { data: b"abc", lie: u64::MAX - 3, ..Bring::default() }, "rest"),
-        (Bring { data: b"abc", lie: u64::MAX, ..Bring::default() }, "length"),
-        (Bring { data: b"abc", script: script::SHORT_REPLY, ..Bring::default() }, "length"),
-    ] {
+    let (short, cut) = (script::SHORT_REPLY, script::CUT_REPLY);
+    for (script, data, field) in
+        [(cut, &b"abc"[..], "rest"), (cut, b"a", "first"), (short, b"abc", "length")]
+    {
+        let command = Bring { script, ..split(data) };
         let error = bring(&graph, &worker, command).wait().unwrap_err();
         assert_eq!(error.code(), DocaError::INVALID_VALUE);
         let cause = error.cause().and_then(|cause| cause.downcast_ref::<DecodeError>());
         assert_eq!(cause.unwrap().field, field, "{error}");
-        let short = command.script == script::SHORT_REPLY;
-        let bytes = if short { 3 } else { LEN + command.data.len() };
+        let bytes = if script == short { 3 } else { LEN + data.len() - 1 };
         assert_eq!(error.reply().map(<[u8]>::len), Some(bytes));
     }
     worker.stop().wait().unwrap();
@@ -175,7 +169,7 @@ fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_t
 #[test]
 fn an_error_status_comes_with_the_bytes_and_keeps_no_task() {
     let (_clean, _service, graph, worker) = world(0);
-    let command = Bring { data: b"abc", script: script::STATUS_WITH_REPLY | 16, lie: 0 };
+    let command = Bring { script: script::STATUS_WITH_REPLY | 16, ..split(b"abc") };
     let error = bring(&graph, &worker, command).wait().unwrap_err();
     assert_eq!(
         (error.code(), error.reply().map(<[u8]>::len)),
@@ -189,7 +183,7 @@ fn a_payload_taken_after_the_stop_began_is_a_copy() {
     let (_clean, service) = connected();
     let before = live();
     let (graph, worker) = start(&service, 0);
-    let flight = bring(&graph, &worker, Bring { data: b"copied", ..Bring::default() });
+    let flight = bring(&graph, &worker, split(b"copied"));
     while service.progress() {}
     let stopping = worker.stop();
     let brought = flight.wait().unwrap();
@@ -201,7 +195,7 @@ fn a_payload_taken_after_the_stop_began_is_a_copy() {
 #[test]
 fn a_worker_that_died_becomes_idle_although_replies_are_taken_only_then() {
     let (_clean, service, graph, worker) = world(0);
-    let flight = bring(&graph, &worker, Bring { data: b"late", ..Bring::default() });
+    let flight = bring(&graph, &worker, split(b"late"));
     let killer = send(&graph, &worker, script::DIE | 11);
     killer.wait().unwrap_err();
     let brought = flight.wait().unwrap();
@@ -226,10 +220,10 @@ fn payloads_of_a_worker_that_died_stay_readable_and_hold_it_until_they_are_dropp
 #[test]
 fn a_payload_is_taken_and_given_back_without_an_allocation() {
     let (_clean, service, graph, worker) = world(0);
-    let command = BringWhole(Bring { data: b"payload", ..Bring::default() });
-    let flight = Host::submit(graph.plugin(), &worker, &command, None).unwrap();
+    let command = Bring { script: 0, first: b"payload", rest: &[] };
+    let flight = bring(&graph, &worker, command);
     // The fake allocates a task's response when it completes.
     while service.progress() {}
-    let taken = allocations_of(|| assert_eq!(*flight.wait().unwrap().0, *b"payload"));
+    let taken = allocations_of(|| assert_eq!(*flight.wait().unwrap().first, *b"payload"));
     assert_eq!(taken, 0);
 }

@@ -1,5 +1,4 @@
-//! The fake's domains: one exchange of lengths, one of the blocks themselves, then everyone's
-//! blocks are on record.
+//! The fake's domains: after one exchange everyone's blocks are on record.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -34,7 +33,7 @@ pub mod habit {
     pub const REFUSES_START: u32 = 3;
     /// The first exchange begins inside of the start.
     pub const EXCHANGES_AT_ONCE: u32 = 4;
-    /// Before the exchanges come some that cannot be.
+    /// As it is given the all-gather, it asks for exchanges that cannot be.
     pub const ASKS_NONSENSE: u32 = 5;
     /// A stop is not over at once.
     pub const STOPS_LATER: u32 = 6;
@@ -62,19 +61,13 @@ pub struct Shared {
     told: Told,
     workers: Vec<*mut Context>,
     room: usize,
-    phase: Phase,
     request: *mut c_void,
     block: Vec<u8>,
     blocks: Vec<u8>,
 }
 
-#[derive(Default, Clone, Copy, PartialEq)]
-enum Phase {
-    #[default]
-    Before,
-    Lengths,
-    Blocks,
-}
+/// How many bytes a block has.
+const BLOCK: usize = 1024;
 
 /// # Safety
 /// `domain` is a live domain, and this borrow ends before there is another one.
@@ -84,25 +77,15 @@ unsafe fn shared<'a>(domain: impl Object<Is = Context>) -> &'a mut Shared {
 }
 
 impl Shared {
-    fn begin(&mut self, block: Vec<u8>) -> DocaError {
+    fn begin(&mut self) -> DocaError {
         let oob = self.oob.unwrap();
-        self.block = block;
-        self.blocks = vec![0xaa; self.block.len() * oob.n_oob_indexes as usize];
+        self.block = format!("{:?}", self.told).into_bytes();
+        self.block.resize(BLOCK, 0);
+        self.blocks = vec![0xaa; BLOCK * oob.n_oob_indexes as usize];
+        let (block, blocks) = (self.block.as_mut_ptr(), self.blocks.as_mut_ptr());
+        let begin = oob.allgather.unwrap();
         // SAFETY: both buffers stay where they are until the request is freed.
-        unsafe {
-            oob.allgather.unwrap()(
-                self.block.as_mut_ptr().cast(),
-                self.blocks.as_mut_ptr().cast(),
-                self.block.len(),
-                oob.coll_info,
-                &mut self.request,
-            )
-        }
-    }
-
-    fn test(&self) -> DocaError {
-        // SAFETY: a request that was given out.
-        unsafe { self.oob.unwrap().req_test.unwrap()(self.request) }
+        unsafe { begin(block.cast(), blocks.cast(), BLOCK, oob.coll_info, &mut self.request) }
     }
 
     /// Frees the request that is under way, if there is one.
@@ -115,70 +98,54 @@ impl Shared {
         }
     }
 
-    /// Exchanges that no library should ask for.
-    fn nonsense(&mut self) {
-        let oob = self.oob.unwrap();
-        let (mut bytes, mut request) = ([0u8; 8], ptr::null_mut());
-        let (buffer, none): (*mut c_void, _) = ((&raw mut bytes).cast(), ptr::null_mut());
-        let place = &raw mut request;
-        let answer = |code| ANSWERS.lock().unwrap().push(code);
-        let gather = |from, to, length, info, place| {
-            // SAFETY: refused before anything is read or written, or empty.
-            answer(unsafe { oob.allgather.unwrap()(from, to, length, info, place) });
-        };
-        // SAFETY: a live request, or refused before anything is read.
-        let test = |request| answer(unsafe { oob.req_test.unwrap()(request) });
-        // SAFETY: as above.
-        let free = |request| answer(unsafe { oob.req_free.unwrap()(request) });
-        gather(none, buffer, 1, oob.coll_info, place);
-        gather(buffer, none, 1, oob.coll_info, place);
-        gather(buffer, buffer, usize::MAX, oob.coll_info, place);
-        gather(buffer, buffer, 1, none, place);
-        gather(buffer, buffer, 1, oob.coll_info, ptr::null_mut());
-        test(none);
-        free(none);
-        // An empty exchange has no buffers, and there is no second one beside it.
-        gather(none, none, 0, oob.coll_info, place);
-        gather(buffer, buffer, 1, oob.coll_info, place);
-        // SAFETY: written by the empty exchange.
-        let request = unsafe { place.read() };
-        test(request);
-        test(request);
-        free(request);
-        test(oob.coll_info);
-    }
-
     fn step(&mut self) -> Result<bool, DocaError> {
-        if self.phase == Phase::Before {
-            if has(habit::ASKS_NONSENSE) {
-                self.nonsense();
-            }
-            let length = format!("{:?}", self.told).len() as u64;
-            self.begin(length.to_le_bytes().to_vec()).check()?;
-            self.phase = Phase::Lengths;
+        if self.request.is_null() {
+            self.begin().check()?;
             return Ok(false);
         }
-        let code = self.test();
+        // SAFETY: a request that was given out.
+        let code = unsafe { self.oob.unwrap().req_test.unwrap()(self.request) };
         if code == DocaError::IN_PROGRESS {
             return Ok(false);
         }
         self.free();
         code.check()?;
-        if self.phase == Phase::Blocks {
-            let length = self.block.len();
-            let told = |block| String::from_utf8_lossy(block).trim_end_matches('\0').to_owned();
-            let table = self.blocks.chunks(length).map(told).collect();
-            TABLES.lock().unwrap().push(table);
-            return Ok(true);
-        }
-        let lengths =
-            self.blocks.chunks(8).map(|length| u64::from_le_bytes(length.try_into().unwrap()));
-        let mut block = format!("{:?}", self.told).into_bytes();
-        block.resize(lengths.max().unwrap() as usize, 0);
-        self.begin(block).check()?;
-        self.phase = Phase::Blocks;
-        Ok(false)
+        let told = |block| String::from_utf8_lossy(block).trim_end_matches('\0').to_owned();
+        TABLES.lock().unwrap().push(self.blocks.chunks(BLOCK).map(told).collect());
+        Ok(true)
     }
+}
+
+/// Exchanges that no library should ask for.
+fn nonsense(oob: &OobColl) {
+    let (mut bytes, mut request) = ([0u8; 8], ptr::null_mut());
+    let (buffer, none): (*mut c_void, _) = ((&raw mut bytes).cast(), ptr::null_mut());
+    let place = &raw mut request;
+    let answer = |code| ANSWERS.lock().unwrap().push(code);
+    let gather = |from, to, length, info, place| {
+        // SAFETY: refused before anything is read or written, or empty.
+        answer(unsafe { oob.allgather.unwrap()(from, to, length, info, place) });
+    };
+    // SAFETY: a live request, or refused before anything is read.
+    let test = |request| answer(unsafe { oob.req_test.unwrap()(request) });
+    // SAFETY: as above.
+    let free = |request| answer(unsafe { oob.req_free.unwrap()(request) });
+    gather(none, buffer, 1, oob.coll_info, place);
+    gather(buffer, none, 1, oob.coll_info, place);
+    gather(buffer, buffer, usize::MAX, oob.coll_info, place);
+    gather(buffer, buffer, 1, none, place);
+    gather(buffer, buffer, 1, oob.coll_info, ptr::null_mut());
+    test(none);
+    free(none);
+    // An empty exchange has no buffers, and there is no second one beside it.
+    gather(none, none, 0, oob.coll_info, place);
+    gather(buffer, buffer, 1, oob.coll_info, place);
+    // SAFETY: written by the empty exchange.
+    let request = unsafe { place.read() };
+    test(request);
+    test(request);
+    free(request);
+    test(oob.coll_info);
 }
 
 /// Goes on with a domain's start; whether its state changed.
@@ -262,7 +229,11 @@ functions! {
 
     fn set_oob(domain: *mut Domain, oob: *mut OobColl) {
         // SAFETY: the host passes a live structure.
-        domain.domain.as_mut().unwrap().oob = Some(unsafe { *oob });
+        let oob = unsafe { *oob };
+        if has(habit::ASKS_NONSENSE) {
+            nonsense(&oob);
+        }
+        domain.domain.as_mut().unwrap().oob = Some(oob);
         OK
     }
 

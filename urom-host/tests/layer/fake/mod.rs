@@ -68,9 +68,7 @@ macro_rules! objects {
 objects! {
     objects::Context: *const Service, *const Ctx, *const Worker, *const Domain, *const objects::Context;
     core::Engine: *const Pe, *const core::Engine;
-    task::Command: *const CmdTask, *const task::Command;
-    task::Query: *const GidTask, *const task::Query;
-    task::Head: *const Task;
+    task::Work: *const CmdTask, *const GidTask, *const Task, *const task::Work;
     task::Buffer: *const Buf;
 }
 
@@ -122,8 +120,10 @@ pub mod script {
     pub const STATUS_WITH_REPLY: u64 = 1 << 56;
     /// The task completes with the code, without a response.
     pub const STATUS_ALONE: u64 = 2 << 56;
-    /// The task completes with a response that is too short.
+    /// The task completes with a response of three bytes.
     pub const SHORT_REPLY: u64 = 3 << 56;
+    /// The task completes with a response that lacks its last byte.
+    pub const CUT_REPLY: u64 = 7 << 56;
     /// The task is refused at submit, with the code.
     pub const REFUSE: u64 = 4 << 56;
     /// The task stays in flight until its worker stops.
@@ -291,7 +291,7 @@ pub const API: Api = Api {
     doca_urom_worker_cmd_task_get_payload: task::cmd_get_payload,
     doca_urom_worker_cmd_task_get_response: task::cmd_get_response,
     doca_urom_worker_cmd_task_get_user_data: cast,
-    doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
+    doca_urom_worker_cmd_task_as_task: task::as_task,
     doca_urom_domain_create: domain::create,
     doca_urom_domain_destroy: objects::destroy,
     doca_urom_domain_set_buffers_count: domain::set_buffers_count,

@@ -12,7 +12,7 @@ use urom_abi::plugin::PluginInfo;
 
 use super::core::Engine;
 use super::domain::Shared;
-use super::task::{Command, Query};
+use super::task::Work;
 use super::{FAILURE, OK, Object, array, id, locked, ok_if, put, string};
 
 /// How many objects there are.
@@ -46,8 +46,8 @@ pub struct Context {
     pub next: Option<CtxState>,
     /// How many tasks exist; the context cannot become idle before they are released.
     pub allocated: usize,
-    pub in_flight: VecDeque<*mut Command>,
-    pub queries: VecDeque<*mut Query>,
+    pub in_flight: VecDeque<*mut Work>,
+    pub queries: VecDeque<*mut Work>,
     pub is_service: bool,
     /// What only a domain has.
     pub domain: Option<Box<Shared>>,

@@ -14,16 +14,6 @@ use super::core::{change, ring};
 use super::objects::{Context, created, destroyed};
 use super::{CAPACITY, OK, Object, group, put, script};
 
-/// The start of both kinds of task.
-#[repr(C)]
-pub struct Head {
-    context: *mut Context,
-    data: Data,
-    status: DocaError,
-    in_flight: bool,
-    is_query: bool,
-}
-
 /// Where the response of the task lies that completed last.
 pub static LAST_RESPONSE: AtomicUsize = AtomicUsize::new(0);
 
@@ -39,24 +29,53 @@ impl Buffer {
     }
 }
 
-#[repr(C)]
-pub struct Command {
-    head: Head,
+/// A task: a command, or a query for the workers of a group.
+pub struct Work {
+    context: *mut Context,
+    data: Data,
+    status: DocaError,
+    in_flight: bool,
     callback: Option<CmdTaskCallback>,
     payload: Buffer,
     response: Option<Buffer>,
     end: CmdTaskEnd,
-}
-
-#[repr(C)]
-pub struct Query {
-    head: Head,
-    callback: Option<GidTaskCallback>,
-    group: u32,
+    /// Of a query.
+    group: Option<u32>,
+    answer: Option<GidTaskCallback>,
     ids: Vec<u64>,
 }
 
-impl Command {
+impl Work {
+    fn create<T>(context: *mut Context, group: Option<u32>, place: *mut *mut T) -> DocaError {
+        created();
+        let (data, status) = (Data { u64: 0 }, DocaError::BAD_STATE);
+        let new = Work {
+            context,
+            data,
+            status,
+            in_flight: false,
+            callback: None,
+            payload: Buffer::new(CAPACITY),
+            response: None,
+            end: CmdTaskEnd { status, response: ptr::null_mut(), length: 0 },
+            group,
+            answer: None,
+            ids: Vec::new(),
+        };
+        put(place, Box::into_raw(Box::new(new)).cast())
+    }
+
+    fn release(work: *mut Work) -> DocaError {
+        // SAFETY: it came from a box.
+        if unsafe { work.get() }.in_flight {
+            return DocaError::NOT_PERMITTED;
+        }
+        destroyed();
+        // SAFETY: as above, and the host gives it up.
+        drop(unsafe { Box::from_raw(work) });
+        OK
+    }
+
     fn loopback(&self) -> u64 {
         if self.payload.length >= 16 { self.payload.bytes[1] } else { 0 }
     }
@@ -79,28 +98,30 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     let Some(task) = this.in_flight.remove(at) else { return false };
     // SAFETY: tasks in flight are live.
     let it = unsafe { task.get() };
-    it.head.in_flight = false;
+    it.in_flight = false;
     let code = DocaError(it.loopback() as u32);
     let length = it.payload.length;
-    it.head.status = OK;
+    it.status = OK;
     it.response = Some(Buffer { bytes: it.payload.bytes.clone(), length, room: length });
     if flush {
-        it.head.status = DocaError::CONNECTION_RESET;
+        it.status = DocaError::CONNECTION_RESET;
         it.response = None;
     } else if it.is(script::STATUS_WITH_REPLY) {
-        it.head.status = code;
+        it.status = code;
     } else if it.is(script::STATUS_ALONE) {
-        it.head.status = code;
+        it.status = code;
         it.response = None;
     } else if it.is(script::SHORT_REPLY) {
         it.response = Some(Buffer::new(3));
+    } else if let (true, Some(response)) = (it.is(script::CUT_REPLY), &mut it.response) {
+        response.length -= 1;
     } else if it.is(script::DIE) {
-        it.head.status = code;
+        it.status = code;
         it.response = None;
         this.failed = Some(DocaError::NOT_FOUND);
         change(ctx, CtxState::STOPPING);
     }
-    it.end = CmdTaskEnd { status: it.head.status, response: ptr::null_mut(), length: 0 };
+    it.end = CmdTaskEnd { status: it.status, response: ptr::null_mut(), length: 0 };
     if let Some(response) = &mut it.response {
         it.end.response = response.bytes.as_mut_ptr().cast();
         it.end.length = response.length;
@@ -110,15 +131,15 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         // SAFETY: a live context.
         let data = unsafe { ctx.get() }.user_data;
         // SAFETY: what the host registered, with its data.
-        unsafe { callback(task.cast(), it.head.data, data) };
+        unsafe { callback(task.cast(), it.data, data) };
     }
     true
 }
 
 /// Takes the oldest query that is to be answered.
-pub fn due_query(service: &mut Context) -> Option<*mut Query> {
+pub fn due_query(service: &mut Context) -> Option<*mut Work> {
     // SAFETY: queries in flight are live.
-    let of = |task: &*mut Query| unsafe { task.get() }.group;
+    let of = |task: &*mut Work| unsafe { task.get() }.group.unwrap();
     let all = service.state != CtxState::RUNNING
         || service.queries.iter().any(|task| matches!(of(task), group::RELEASES | group::KILLS));
     let waits = |task| matches!(of(task), group::WAITS | group::WAITS_REFUSED);
@@ -129,26 +150,23 @@ pub fn due_query(service: &mut Context) -> Option<*mut Query> {
     service.queries.remove(at)
 }
 
-pub fn complete_query(task: *mut Query) {
+pub fn complete_query(task: *mut Work) {
     // SAFETY: queries in flight are live.
     let it = unsafe { task.get() };
-    it.head.in_flight = false;
+    it.in_flight = false;
     // SAFETY: contexts outlive their tasks.
-    let is_lost = unsafe { it.head.context.get() }.state != CtxState::RUNNING;
-    match it.group {
-        _ if is_lost => it.head.status = DocaError::CONNECTION_RESET,
-        9 => it.head.status = DocaError::CONNECTION_RESET,
-        group::WAITS_REFUSED => it.head.status = DocaError::NOT_FOUND,
+    let is_lost = unsafe { it.context.get() }.state != CtxState::RUNNING;
+    it.status = OK;
+    match it.group.unwrap() {
+        _ if is_lost => it.status = DocaError::CONNECTION_RESET,
+        9 => it.status = DocaError::CONNECTION_RESET,
+        group::WAITS_REFUSED => it.status = DocaError::NOT_FOUND,
         group => it.ids = (0..u64::from(group)).rev().collect(),
     }
-    if let Some(callback) = it.callback {
+    if let Some(callback) = it.answer {
         // SAFETY: what the host registered, with its data.
-        unsafe { callback(task.cast(), it.head.data, Data { u64: 0 }) };
+        unsafe { callback(task.cast(), it.data, Data { u64: 0 }) };
     }
-}
-
-fn new_head(context: *mut Context, is_query: bool) -> Head {
-    Head { context, data: Data { u64: 0 }, status: OK, in_flight: false, is_query }
 }
 
 functions! {
@@ -161,28 +179,18 @@ functions! {
             return DocaError::NO_MEMORY;
         }
         worker.allocated += 1;
-        created();
-        let new = Command {
-            head: new_head(worker, false),
-            callback: None,
-            payload: Buffer::new(CAPACITY),
-            response: None,
-            end: CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 },
-        };
-        put(task, Box::into_raw(Box::new(new)).cast())
+        Work::create(worker, None, task)
     }
 
     #[called]
     fn cmd_release(task: *mut CmdTask) {
-        if task.head.in_flight {
-            return DocaError::NOT_PERMITTED;
+        let context = task.context;
+        let code = Work::release(task);
+        if code == OK {
+            // SAFETY: contexts outlive their tasks.
+            unsafe { context.get() }.allocated -= 1;
         }
-        // SAFETY: contexts outlive their tasks.
-        unsafe { task.head.context.get() }.allocated -= 1;
-        destroyed();
-        // SAFETY: it came from a box, and the host gives it up.
-        drop(unsafe { Box::from_raw(task) });
-        OK
+        code
     }
 
     #[called]
@@ -206,7 +214,7 @@ functions! {
     }
 
     #[called]
-    fn cmd_as_task(task: *mut CmdTask) -> *mut Task {
+    fn as_task(task: *mut CmdTask) -> *mut Task {
         ptr::from_mut(task).cast()
     }
 
@@ -219,16 +227,16 @@ functions! {
         if group == 8 {
             return DocaError::NO_MEMORY;
         }
-        created();
-        let new = Query { head: new_head(service, true), callback, group, ids: Vec::new() };
-        put(task, Box::into_raw(Box::new(new)).cast())
+        Work::create(service, Some(group), task);
+        // SAFETY: the place that was just written.
+        let new = unsafe { task.read() };
+        // SAFETY: it was just created.
+        unsafe { new.get() }.answer = callback;
+        OK
     }
 
     fn gid_release(task: *mut GidTask) {
-        destroyed();
-        // SAFETY: it came from a box, and the host gives it up.
-        drop(unsafe { Box::from_raw(task) });
-        OK
+        Work::release(task)
     }
 
     fn gid_count(task: *mut GidTask) -> usize {
@@ -243,24 +251,16 @@ functions! {
     fn submit(task: *mut Task) {
         // SAFETY: contexts outlive their tasks.
         let context = unsafe { task.context.get() };
-        let this: *mut Head = task;
-        if task.is_query {
-            // SAFETY: it is a live query.
-            if unsafe { this.cast::<Query>().get() }.group == 7 {
-                return DocaError::AGAIN;
+        match task.group {
+            Some(7) => return DocaError::AGAIN,
+            Some(_) => context.queries.push_back(task),
+            None if task.is(script::REFUSE) => return DocaError(task.loopback() as u32),
+            None => {
+                task.response = None;
+                context.in_flight.push_back(task);
             }
-            context.queries.push_back(this.cast());
-        } else {
-            // SAFETY: it is a live command.
-            let command = unsafe { this.cast::<Command>().get() };
-            if command.is(script::REFUSE) {
-                return DocaError(command.loopback() as u32);
-            }
-            command.response = None;
-            context.in_flight.push_back(this.cast());
         }
-        // SAFETY: it is a live task.
-        unsafe { this.cast::<Task>().get() }.in_flight = true;
+        task.in_flight = true;
         // SAFETY: a context with tasks is on its engine.
         unsafe { ring(context.engine) };
         OK
