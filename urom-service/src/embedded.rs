@@ -22,7 +22,7 @@ use urom_wire::patience::Patience;
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
 use crate::daemon::discovery::entries;
-use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
+use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;
 use crate::threads::{Alive, wait_for_all};
@@ -89,7 +89,7 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             // It has no effect on threads of the host's own process.
-            worker_env_allow: vec![AllowedVariables::all()],
+            worker_env_allow: vec!["*".to_owned()],
             ..DaemonArgs::default()
         };
         let listener = std::net::TcpListener::bind(args.listen)?;

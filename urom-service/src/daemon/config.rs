@@ -6,14 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Parser;
-use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::RangedU64ValueParser;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use super::environment::{AllowedVariables, WorkerVariable};
+use super::environment::{allowed, given};
 use crate::log::LogLevel;
 
 /// The smallest message limit in bytes.
@@ -75,13 +75,13 @@ pub struct DaemonArgs {
     /// A variable of this program's environment that workers find in theirs, or one with a value;
     /// may be given several times. They have PATH, LD_LIBRARY_PATH, RUST_BACKTRACE and UCX_* in any
     /// case, a GLIBC_TUNABLES unless given here, and what their host asks for.
-    #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
-    pub(crate) worker_env: Vec<WorkerVariable>,
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = given)]
+    pub(crate) worker_env: Vec<String>,
     /// What hosts may set in the environment of their workers: a name, or all names that begin so;
     /// may be given several times. They may in any case set UCX_TLS, UCX_LOG_LEVEL, what
     /// --worker-env gives, and names that begin with UROM_, but for the kit's own.
-    #[arg(long, value_name = "NAME|PREFIX*", value_parser = OsStringValueParser::new().try_map(AllowedVariables::try_from))]
-    pub(crate) worker_env_allow: Vec<AllowedVariables>,
+    #[arg(long, value_name = "NAME|PREFIX*", value_parser = allowed)]
+    pub(crate) worker_env_allow: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
