@@ -24,22 +24,22 @@ fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
         "plugin worker_sandbox",
         "version 1",
         "commands: 72 bytes each without payloads, tag u64 at 0",
-        "TagSend = 1 -> TagSent",
-        "8 8 context u64 repeated by the answer. Any value; the answer repeats it.",
-        "16 48 map_params MapParams Which memory.",
-        "24 8 data_addr u64 address word of data",
-        "32 8 data_len u64 length of data",
-        "48 8 memh_id u64 0, or the registered memory of data. Which registered memory; 0 for data that travels with the command.",
-        "payload 1: exported_memh, exported_memh_len bytes, optional. The exported handle of the host's memory; empty for memory that the plugin allocates.",
-        "payload 1: data, data_len bytes, or in registered memory, optional. Travels with the command, or lies in registered memory; nothing unless set.",
-        "48 8 memh_id u64 optional. Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
-        "MemMapped = 0, also 1",
-        "16 1 status i8 How the send ended.",
-        "MapParams: 48 bytes, aligned to 8",
-        "24 flags: u32 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.",
+        "context: kind echo, offset 8, optional, size 8, type u64. Any value; the answer repeats it.",
+        "map_params: offset 16, size 48, type MapParams. Which memory.",
+        "flags: offset 24, type u32. 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.",
+        "data_addr: kind address, offset 24, payload data, size 8, type u64",
+        "data_len: kind length, offset 32, payload data, size 8, type u64",
+        "memh_id: kind selector, offset 48, payload data, size 8, type u64. Which registered memory; 0 for data that travels with the command.",
+        "exported_memh: address map_params.exported_memh_buffer, count exported_memh_len, element u8, optional. The exported handle of the host's memory; empty for memory that the plugin allocates.",
+        "data: address data_addr, count data_len, element u8, optional, registered. Travels with the command, or lies in registered memory; nothing unless set.",
+        "memh_id: offset 48, optional, size 8, type u64. Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
+        "status: offset 16, size 1, type i8. How the send ended.",
     ] {
         let words: Vec<_> = line.split_whitespace().collect();
         ensure!(lines.contains(&words), "no line {line:?} in\n{table}");
+    }
+    for part in ["\n  TagSend: reply TagSent, tag 1. ", "\n  MemMapped: also 1, tag 0"] {
+        ensure!(table.contains(part), "no {part:?} in\n{table}");
     }
     let fingerprint = sandbox_protocol::Protocol::DESCRIPTION.fingerprint();
     ensure!(table.contains(&format!("{fingerprint:#018x}")), "{table}");

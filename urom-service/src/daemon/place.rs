@@ -242,7 +242,7 @@ impl Known {
     pub(super) fn shown(&mut self) -> Option<Arc<[u8]>> {
         if self.shown.is_none() {
             let Description { protocol, build } = self.looked.as_ref().ok()?.described()?;
-            self.shown = Some(section::without_docs(protocol, &build).into());
+            self.shown = Some(section::bytes(protocol, &build, false).into());
         }
         self.shown.clone()
     }

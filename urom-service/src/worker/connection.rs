@@ -280,7 +280,7 @@ impl Connection {
         for (request, _) in self.sending {
             request.detach();
         }
-        drop(self.endpoint.close(CloseMode::Force));
+        self.endpoint.close(CloseMode::Force);
         last.map(|(request, _)| request)
     }
 }

@@ -67,11 +67,6 @@ fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
     for wrong in [
         "",
         "x.so loopback data",
-        "x.so loopback data=1 --repeat 0",
-        "x.so loopback data=1 --in-flight 2",
-        "x.so loopback data=1 + loopback data=2 --repeat 2",
-        "x.so - --repeat 2",
-        "x.so @file --repeat 2",
         "x.so loopback data=1 +",
         "x.so one:loopback data=1",
         "x.so loopback data=1 --workers 0",

@@ -4,7 +4,6 @@ mod answers;
 mod lines;
 mod mistakes;
 mod plugins;
-mod repeat;
 
 use std::fs;
 
