@@ -4,10 +4,9 @@ use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 use urom_wire::frame::AM_COMMANDS;
 
-use crate::support::client::{Client, Connection, Note, any, attached, op, served, served_with};
+use crate::support::client::{Connection, Note, any, attached, op, served, served_with, serving};
 use crate::support::is_reached_over_tcp;
 use crate::support::plugins::Plugins;
-use crate::support::uromd::Uromd;
 
 fn ok(slot: u16, payload: &[u8]) -> Note {
     Note { slot, status: DocaError::SUCCESS, payload: Some(payload.to_vec()) }
@@ -366,8 +365,7 @@ fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
     let plugins = Plugins::new();
     plugins.add_obedient("busy", &[]);
     plugins.add_obedient("resting", &[]);
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     let bit_of = |name: &str| {
         let plugin = client.plugins.iter().find(|plugin| plugin.name == name).unwrap();
         plugin.id.trailing_zeros() as u8
