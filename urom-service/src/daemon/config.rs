@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
@@ -84,15 +85,15 @@ pub struct DaemonArgs {
     pub(crate) worker_env_allow: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Words(pub(crate) Vec<OsString>);
+/// A program and its arguments. clap would take a plain list for an argument's several values.
+type Words = Arc<[OsString]>;
 
 fn words(text: &str) -> Result<Words, String> {
     let words = shell_words::split(text).map_err(|_| "a quotation mark has no end".to_owned())?;
     if words.first().is_none_or(String::is_empty) {
         return Err("expected a program and its arguments".to_owned());
     }
-    Ok(Words(words.into_iter().map(OsString::from).collect()))
+    Ok(words.into_iter().map(OsString::from).collect())
 }
 
 fn count() -> RangedU64ValueParser<usize> {
@@ -176,7 +177,7 @@ impl DaemonConfig {
 
     /// What starts each worker, with its first arguments; empty when workers are started directly.
     pub(crate) fn worker_launcher(&self) -> &[OsString] {
-        self.args.worker_launcher.as_ref().map_or(&[], |words| &words.0)
+        self.args.worker_launcher.as_deref().unwrap_or_default()
     }
 }
 

@@ -159,13 +159,9 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        if name.as_bytes().ends_with(b".so") {
-            names.push(name);
-        }
-    }
+    let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name()));
+    let mut names = names.collect::<io::Result<Vec<_>>>()?;
+    names.retain(|name| name.as_bytes().ends_with(b".so"));
     names.sort();
     Ok(names)
 }
