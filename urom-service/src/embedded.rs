@@ -52,8 +52,8 @@ pub struct EmbeddedOptions {
 /// A plugin of this kit is listed by the description in its file. Any other must be loaded for
 /// that, on a thread. If loading hangs, it keeps the loader's lock: the process can then load
 /// nothing else, start no worker and not end. A warning names the plugin after two seconds; under
-/// `uromd` it does no harm. A file that was replaced after this process had loaded it is loaded only
-/// once the program is started again.
+/// `uromd` it does no harm. A file that was replaced after this process had loaded it is loaded
+/// only once the program is started again.
 ///
 /// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a
 /// `tracing` subscriber gets them as events instead, those of plugins under the target
