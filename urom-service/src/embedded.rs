@@ -22,7 +22,7 @@ use urom_wire::patience::Patience;
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
 use crate::daemon::discovery::entries;
-use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
+use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;
 use crate::threads::{Alive, wait_for_all};
@@ -52,7 +52,8 @@ pub struct EmbeddedOptions {
 /// A plugin of this kit is listed by the description in its file. Any other must be loaded for
 /// that, on a thread. If loading hangs, it keeps the loader's lock: the process can then load
 /// nothing else, start no worker and not end. A warning names the plugin after two seconds; under
-/// `uromd` it does no harm.
+/// `uromd` it does no harm. A file that was replaced after this process had loaded it is loaded
+/// only once the program is started again.
 ///
 /// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a
 /// `tracing` subscriber gets them as events instead, those of plugins under the target
@@ -89,7 +90,7 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             // It has no effect on threads of the host's own process.
-            worker_env_allow: vec![AllowedVariables::all()],
+            worker_env_allow: vec!["*".to_owned()],
             ..DaemonArgs::default()
         };
         let listener = std::net::TcpListener::bind(args.listen)?;

@@ -7,13 +7,11 @@
 mod sources;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 pub use self::sources::list_of_copy;
@@ -51,28 +49,11 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
 }
 
-/// When cargo began to build the library that is as old as `built`: an edit during the build is not
-/// in it. `None` where cargo left no trace of that in the place that is known here.
-fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
-    /// By library, for the age that it had: cargo's directory is large, and this is asked for every
-    /// host that connects.
-    static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, Option<SystemTime>)>> =
-        Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    match known.get(library) {
-        Some((of, begin)) if *of == built => *begin,
-        _ => {
-            let begin = look_for_begin(library, built);
-            known.insert(library.to_owned(), (built, begin));
-            begin
-        }
-    }
-}
-
 /// The latest of the times at which cargo began to build a library of this name, that of `built` or
-/// before it: one library has several directories, by features and profile, and a build that failed
-/// leaves a later time.
-fn look_for_begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
+/// before it: an edit during the build is not in it. One library has several directories, by
+/// features and profile, and a build that failed leaves a later time. `None` where cargo left no
+/// trace of that in the place that is known here.
+fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
     let directory = library.parent()?;
     let profile = if directory.ends_with(COPIES) { directory.parent()? } else { directory };
     let stem = library.file_stem()?.as_bytes();

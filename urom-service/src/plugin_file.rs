@@ -26,7 +26,7 @@ use crate::plugin_log::worker_log;
 #[non_exhaustive]
 pub enum PluginFileError {
     /// The loader's own words.
-    #[error("cannot be loaded: {0}{hint}", hint = lookup_hint(.0))]
+    #[error("cannot be loaded: {0}{hint}", hint = missing_of_doca(.0).map_or("", |_| LIBRARIES_HINT))]
     Load(String),
     /// A symbol is missing.
     #[error("is not a plugin: it does not export `{0}`")]
@@ -49,13 +49,7 @@ pub enum PluginFileError {
     Method(Cow<'static, str>),
 }
 
-fn lookup_hint(text: &str) -> &'static str {
-    if missing_of_doca(text).is_some() {
-        ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"
-    } else {
-        ""
-    }
-}
+const LIBRARIES_HINT: &str = ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it";
 
 /// The library of DOCA's that was not found, if this is what the loader says. It is a path where
 /// the plugin was linked with one.

@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Parser;
-use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::RangedU64ValueParser;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use super::environment::{AllowedVariables, WorkerVariable};
+use super::environment::{allowed, given};
 use crate::log::LogLevel;
 
 /// The smallest message limit in bytes.
@@ -75,24 +76,24 @@ pub struct DaemonArgs {
     /// A variable of this program's environment that workers find in theirs, or one with a value;
     /// may be given several times. They have PATH, LD_LIBRARY_PATH, RUST_BACKTRACE and UCX_* in any
     /// case, a GLIBC_TUNABLES unless given here, and what their host asks for.
-    #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
-    pub(crate) worker_env: Vec<WorkerVariable>,
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = given)]
+    pub(crate) worker_env: Vec<String>,
     /// What hosts may set in the environment of their workers: a name, or all names that begin so;
     /// may be given several times. They may in any case set UCX_TLS, UCX_LOG_LEVEL, what
     /// --worker-env gives, and names that begin with UROM_, but for the kit's own.
-    #[arg(long, value_name = "NAME|PREFIX*", value_parser = OsStringValueParser::new().try_map(AllowedVariables::try_from))]
-    pub(crate) worker_env_allow: Vec<AllowedVariables>,
+    #[arg(long, value_name = "NAME|PREFIX*", value_parser = allowed)]
+    pub(crate) worker_env_allow: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Words(pub(crate) Vec<OsString>);
+/// A program and its arguments. clap would take a plain list for an argument's several values.
+type Words = Arc<[OsString]>;
 
 fn words(text: &str) -> Result<Words, String> {
     let words = shell_words::split(text).map_err(|_| "a quotation mark has no end".to_owned())?;
     if words.first().is_none_or(String::is_empty) {
         return Err("expected a program and its arguments".to_owned());
     }
-    Ok(Words(words.into_iter().map(OsString::from).collect()))
+    Ok(words.into_iter().map(OsString::from).collect())
 }
 
 fn count() -> RangedU64ValueParser<usize> {
@@ -176,7 +177,7 @@ impl DaemonConfig {
 
     /// What starts each worker, with its first arguments; empty when workers are started directly.
     pub(crate) fn worker_launcher(&self) -> &[OsString] {
-        self.args.worker_launcher.as_ref().map_or(&[], |words| &words.0)
+        self.args.worker_launcher.as_deref().unwrap_or_default()
     }
 }
 

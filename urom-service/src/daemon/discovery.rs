@@ -2,7 +2,8 @@
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
 //! long as the daemon runs. A file that lacks a plugin's symbols, or is for another machine, is
-//! never loaded; any other is loaded once by [`ask`](super::examiner::ask), as long as it stays the same.
+//! never loaded. Any other is examined once ([`ask`](super::examiner::ask)), as long as it stays
+//! the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -135,7 +136,7 @@ fn take_in(
     };
     let build = PluginBuild { version, fingerprint: known.fingerprint() };
     let entry = PluginEntry { id: 1 << bit, build, name };
-    Ok(Found { entry, file: file.to_owned(), description: known.shown() })
+    Ok(Found { entry, file: file.to_owned(), description: known.shown.clone() })
 }
 
 #[cfg(test)]

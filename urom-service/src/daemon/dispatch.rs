@@ -10,31 +10,54 @@ use urom_wire::stream::LONGEST_DESCRIPTION;
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
 
-/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile.
-pub(super) fn of_host(
-    roster: &mut Roster,
-    key: HostKey,
-    plugins: Option<&[Found]>,
-    message: HostToDaemon,
-) -> Vec<Action> {
-    match message {
-        HostToDaemon::Ping => Vec::new(),
-        HostToDaemon::Start { request, worker } => {
-            let Some(plugins) = plugins else { return Vec::new() };
-            let known = plugins.iter().fold(0, |mask, found| mask | found.entry.id);
-            roster.start(key, request, worker, known)
+impl Roster {
+    /// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile.
+    pub(super) fn host_says(
+        &mut self,
+        key: HostKey,
+        plugins: Option<&[Found]>,
+        message: HostToDaemon,
+    ) -> Vec<Action> {
+        match message {
+            HostToDaemon::Ping => Vec::new(),
+            HostToDaemon::Start { request, worker } => {
+                let Some(plugins) = plugins else { return Vec::new() };
+                let known = plugins.iter().fold(0, |mask, found| mask | found.entry.id);
+                self.start(key, request, worker, known)
+            }
+            HostToDaemon::Group { request, gid } => {
+                let ids = self.group(gid);
+                vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
+            }
+            HostToDaemon::Describe { request, plugin } => {
+                let answer = match describe(plugins.unwrap_or_default(), plugin) {
+                    Ok(description) => DaemonToHost::Description { request, description },
+                    Err(failure) => DaemonToHost::Failed { request, failure },
+                };
+                vec![Action::ToHost(key, answer)]
+            }
         }
-        HostToDaemon::Group { request, gid } => {
-            let ids = roster.group(gid);
-            vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
+    }
+
+    /// A worker's word. `listen` is where workers are reached.
+    pub(super) fn worker_says(
+        &mut self,
+        serial: Serial,
+        listen: IpAddr,
+        message: WorkerToDaemon,
+    ) -> Vec<Action> {
+        match message {
+            WorkerToDaemon::Ping => {}
+            WorkerToDaemon::Ready { port } => {
+                return self.ready(serial, SocketAddr::new(listen, port));
+            }
+            WorkerToDaemon::Failed(failure) => return self.failed(serial, &failure),
+            WorkerToDaemon::Expected { ticket } => return self.expected(serial, ticket),
+            WorkerToDaemon::Arrived { ticket } => self.arrived(serial, ticket),
+            WorkerToDaemon::Departed { ticket } => self.departed(serial, ticket),
+            WorkerToDaemon::Empty => return self.empty(serial),
         }
-        HostToDaemon::Describe { request, plugin } => {
-            let answer = match describe(plugins.unwrap_or_default(), plugin) {
-                Ok(description) => DaemonToHost::Description { request, description },
-                Err(failure) => DaemonToHost::Failed { request, failure },
-            };
-            vec![Action::ToHost(key, answer)]
-        }
+        Vec::new()
     }
 }
 
@@ -53,28 +76,4 @@ fn describe(plugins: &[Found], plugin: u64) -> Result<Arc<[u8]>, Failure> {
         return Err(Failure::new(DocaError::TOO_BIG, text));
     }
     Ok(bytes)
-}
-
-/// A worker's word. `listen` is where workers are reached.
-pub(super) fn of_worker(
-    roster: &mut Roster,
-    serial: Serial,
-    listen: IpAddr,
-    message: WorkerToDaemon,
-) -> Vec<Action> {
-    match message {
-        WorkerToDaemon::Ping => Vec::new(),
-        WorkerToDaemon::Ready { port } => roster.ready(serial, SocketAddr::new(listen, port)),
-        WorkerToDaemon::Failed(failure) => roster.failed(serial, &failure),
-        WorkerToDaemon::Expected { ticket } => roster.expected(serial, ticket),
-        WorkerToDaemon::Arrived { ticket } => {
-            roster.arrived(serial, ticket);
-            Vec::new()
-        }
-        WorkerToDaemon::Departed { ticket } => {
-            roster.departed(serial, ticket);
-            Vec::new()
-        }
-        WorkerToDaemon::Empty => roster.empty(serial),
-    }
 }

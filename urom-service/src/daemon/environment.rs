@@ -26,7 +26,7 @@ const DEVICES: &str = "UCX_NET_DEVICES";
 /// much it logs.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 
-const FOR_PLUGINS: &[u8] = b"UROM_";
+const FOR_PLUGINS: &str = "UROM_";
 
 /// The kit's own names among these: by some of them it finds keys, services and libraries.
 const OWN: [&str; 10] = [
@@ -42,69 +42,30 @@ const OWN: [&str; 10] = [
     "UROM_UCX_DIR",
 ];
 
-/// Variables that hosts may set for their workers: one of this name, or all whose names begin so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedVariables {
-    name: OsString,
-    is_prefix: bool,
-}
-
-impl AllowedVariables {
-    /// All variables.
-    pub fn all() -> AllowedVariables {
-        AllowedVariables { name: OsString::new(), is_prefix: true }
-    }
-
-    fn includes(&self, name: &OsStr) -> bool {
-        match self.is_prefix {
-            true => name.as_bytes().starts_with(self.name.as_bytes()),
-            false => name == self.name,
+/// What hosts may set for their workers, as a daemon's owner says it.
+///
+/// # Errors
+/// It is neither `NAME` nor `PREFIX*`.
+pub(crate) fn allowed(text: &str) -> Result<String, &'static str> {
+    let name = text.strip_suffix('*').unwrap_or(text);
+    match name.is_empty() || name.contains(['=', '*', '\0']) {
+        true => {
+            Err("what hosts may set is given as NAME, or as PREFIX* for all names that begin so")
         }
+        false => Ok(text.to_owned()),
     }
 }
 
-const NO_VARIABLES: &str =
-    "what hosts may set is given as NAME, or as PREFIX* for all names that begin so";
-
-impl TryFrom<OsString> for AllowedVariables {
-    type Error = &'static str;
-
-    fn try_from(text: OsString) -> Result<AllowedVariables, &'static str> {
-        let bytes = text.as_bytes();
-        let (name, is_prefix) = match bytes.strip_suffix(b"*") {
-            Some(prefix) => (prefix, true),
-            None => (bytes, false),
-        };
-        if name.is_empty() || name.iter().any(|byte| matches!(byte, b'=' | b'*' | 0)) {
-            return Err(NO_VARIABLES);
-        }
-        Ok(AllowedVariables { name: OsStr::from_bytes(name).to_owned(), is_prefix })
-    }
-}
-
-/// A variable that the daemon's owner gives to all workers: the daemon's own, or one with a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerVariable {
-    name: OsString,
-    value: Option<OsString>,
-}
-
-const NO_VARIABLE: &str =
-    "a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE";
-
-impl TryFrom<OsString> for WorkerVariable {
-    type Error = &'static str;
-
-    fn try_from(text: OsString) -> Result<WorkerVariable, &'static str> {
-        let bytes = text.as_bytes();
-        let (name, value) = match bytes.iter().position(|byte| *byte == b'=') {
-            Some(at) => (&bytes[..at], Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
-            None => (bytes, None),
-        };
-        if name.is_empty() {
-            return Err(NO_VARIABLE);
-        }
-        Ok(WorkerVariable { name: OsStr::from_bytes(name).to_owned(), value })
+/// A variable that all workers have, as a daemon's owner says it.
+///
+/// # Errors
+/// It is neither `NAME`, which is the daemon's own, nor `NAME=VALUE`.
+pub(crate) fn given(text: &str) -> Result<String, &'static str> {
+    match text.is_empty() || text.starts_with('=') {
+        true => Err(
+            "a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE",
+        ),
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -114,42 +75,43 @@ impl TryFrom<OsString> for WorkerVariable {
 /// otherwise.
 pub(crate) fn inherited(
     own: impl Iterator<Item = (OsString, OsString)>,
-    given: &[WorkerVariable],
+    given: &[String],
     listen: IpAddr,
 ) -> Vec<(OsString, OsString)> {
-    let asked = |name: &OsStr| {
-        given.iter().any(|variable| variable.value.is_none() && variable.name == name)
+    let is_kept = |name: &OsStr| {
+        name.as_bytes().starts_with(KEPT_PREFIX)
+            || KEPT.iter().any(|kept| name == *kept)
+            || given.iter().any(|given| name == &given[..])
     };
     // Of two with a name the later one counts.
     let mut kept = vec![(HEAP.0.into(), HEAP.1.into())];
-    kept.extend(own.filter(|(name, _)| is_kept(name) || asked(name)));
+    kept.extend(own.filter(|(name, _)| is_kept(name)));
     if is_loopback(listen) && !kept.iter().any(|(name, _)| name == DEVICES) {
         kept.push((DEVICES.into(), LOOPBACK_DEVICE.into()));
     }
-    let valued = |variable: &WorkerVariable| Some((variable.name.clone(), variable.value.clone()?));
-    kept.extend(given.iter().filter_map(valued));
+    let valued = given.iter().filter_map(|given| given.split_once('='));
+    kept.extend(valued.map(|(name, value)| (name.into(), value.into())));
     kept
-}
-
-fn is_kept(name: &OsStr) -> bool {
-    KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(KEPT_PREFIX)
 }
 
 /// Whether a host may give a variable this value. To ask for the value that it has anyway, by the
 /// variables that all workers have, is always possible.
 pub(crate) fn is_granted(
-    (given, allowed): (&[WorkerVariable], &[AllowedVariables]),
+    (given, allowed): (&[String], &[String]),
     inherited: &[(OsString, OsString)],
-    name: &OsStr,
-    value: &OsStr,
+    name: &str,
+    value: &str,
 ) -> bool {
-    let is_for_plugins =
-        name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
+    let is_given = |given: &String| given.split('=').next() == Some(name);
+    let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == allowed,
+    };
     let has = inherited.iter().rev().find(|(inherited, _)| inherited == name);
-    is_for_plugins
-        || FOR_HOSTS.iter().any(|free| name == *free)
-        || given.iter().any(|variable| variable.name == name)
-        || allowed.iter().any(|allowed| allowed.includes(name))
+    name.starts_with(FOR_PLUGINS) && !OWN.contains(&name)
+        || FOR_HOSTS.contains(&name)
+        || given.iter().any(is_given)
+        || allowed.iter().any(is_allowed)
         || has.is_some_and(|(_, has)| has == value)
 }
 
@@ -160,13 +122,9 @@ mod tests {
     const LOCAL: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const ANYWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
 
-    fn variable(text: &str) -> WorkerVariable {
-        WorkerVariable::try_from(OsString::from(text)).unwrap()
-    }
-
     fn names(own: &[&str], given: &[&str], listen: IpAddr) -> Vec<String> {
         let own = own.iter().map(|name| (OsString::from(name), OsString::from("own")));
-        let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
+        let given: Vec<_> = given.iter().map(|text| super::given(text).unwrap()).collect();
         let text =
             |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
         let mut all = inherited(own, &given, listen).into_iter().map(text);
@@ -213,11 +171,7 @@ mod tests {
     #[test]
     fn what_is_no_variable_is_refused() {
         for text in ["", "=", "=value"] {
-            assert_eq!(
-                WorkerVariable::try_from(OsString::from(text)),
-                Err(NO_VARIABLE),
-                "{text:?}"
-            );
+            assert!(given(text).is_err(), "{text:?}");
         }
     }
 
@@ -227,14 +181,10 @@ mod tests {
         given: &[&str],
         allowed: &[&str],
     ) -> bool {
-        let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
-        let allowed: Vec<_> = allowed.iter().map(|text| allowed_by(text).unwrap()).collect();
+        let given: Vec<_> = given.iter().map(|text| super::given(text).unwrap()).collect();
+        let allowed: Vec<_> = allowed.iter().map(|text| super::allowed(text).unwrap()).collect();
         let (name, value) = text.split_once('=').unwrap();
-        is_granted((&given, &allowed), inherited, OsStr::new(name), OsStr::new(value))
-    }
-
-    fn allowed_by(text: &str) -> Result<AllowedVariables, &'static str> {
-        AllowedVariables::try_from(OsString::from(text))
+        is_granted((&given, &allowed), inherited, name, value)
     }
 
     #[test]
@@ -271,7 +221,7 @@ mod tests {
         assert!(granted("OTHER=2", &[], &[], &["OTHER", "MY_*"]));
         assert!(!granted("OTHERS=2", &[], &[], &["OTHER", "MY_*"]));
         assert!(granted("UROM_KEY_FILE=x", &[], &[], &["UROM_KEY_FILE"]), "it was said so");
-        assert!(AllowedVariables::all().includes(OsStr::new("LD_PRELOAD")));
+        assert!(is_granted((&[], &["*".to_owned()]), &[], "LD_PRELOAD", "x"), "all");
     }
 
     #[test]
@@ -286,7 +236,7 @@ mod tests {
     #[test]
     fn what_names_no_variables_is_refused() {
         for text in ["", "*", "A=b", "A*B", "**", "A=*"] {
-            assert_eq!(allowed_by(text), Err(NO_VARIABLES), "{text:?}");
+            assert!(allowed(text).is_err(), "{text:?}");
         }
     }
 }

@@ -12,7 +12,6 @@ use urom_wire::fuzzing::program::Program;
 
 use super::config::{DaemonArgs, DaemonConfig, Limits};
 use super::discovery::Found;
-use super::dispatch;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use urom_abi::cpu::CpuSet;
@@ -118,7 +117,7 @@ impl Daemon {
             }
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
-        let actions = dispatch::of_host(&mut self.roster, host, Some(&self.plugins), message);
+        let actions = self.roster.host_says(host, Some(&self.plugins), message);
         self.act(actions);
         assert_eq!(self.asked, None, "a group is answered at once");
     }
@@ -130,7 +129,7 @@ impl Daemon {
         {
             process.ready = true;
         }
-        let actions = dispatch::of_worker(&mut self.roster, serial, LISTEN, message);
+        let actions = self.roster.worker_says(serial, LISTEN, message);
         self.act(actions);
     }
 

@@ -19,10 +19,6 @@ const READY: &str = "READY=1";
 /// The manager's socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-const WATCHDOG: &str = "WATCHDOG_USEC";
-
-const WATCHED: &str = "WATCHDOG_PID";
-
 /// The time between two signs of life. A shorter one would take a processor, a longer one is no
 /// time that can be computed with.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
@@ -52,7 +48,8 @@ impl Manager {
             }
         };
         let number = |name| std::env::var(name).ok()?.parse().ok();
-        let signs_of_life = signs_of_life(number(WATCHDOG), number(WATCHED)).map(every);
+        let signs_of_life =
+            signs_of_life(number("WATCHDOG_USEC"), number("WATCHDOG_PID")).map(every);
         Manager { socket: Some(socket), signs_of_life, again: None }
     }
 

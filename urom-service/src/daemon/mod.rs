@@ -35,7 +35,6 @@ use tracing::info;
 pub use config::DaemonArgs;
 use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
-pub use environment::{AllowedVariables, WorkerVariable};
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
 pub use place::PLUGIN_PATH_VARIABLE;

@@ -55,8 +55,8 @@ pub(super) struct Known {
     identity: Identity,
     /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
-    /// Its description, as hosts get it, once that was made.
-    shown: Option<Arc<[u8]>>,
+    /// Its description, as hosts get it.
+    pub(super) shown: Option<Arc<[u8]>>,
     /// The plugin's version, once it was asked.
     answer: Option<Background<Result<u64, Refusal>>>,
 }
@@ -99,7 +99,7 @@ impl Place {
         &mut self,
         file: &Path,
         left: &mut Duration,
-    ) -> Result<(u64, &mut Known), String> {
+    ) -> Result<(u64, &Known), String> {
         let known = match &mut self.state {
             State::Idle(files) => files.get_mut(file),
             State::Looking(_) => None,
@@ -159,13 +159,9 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        if name.as_bytes().ends_with(b".so") {
-            names.push(name);
-        }
-    }
+    let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name()));
+    let mut names = names.collect::<io::Result<Vec<_>>>()?;
+    names.retain(|name| name.as_bytes().ends_with(b".so"));
     names.sort();
     Ok(names)
 }
@@ -190,7 +186,10 @@ impl Known {
             Err(error @ LookError::Io(_)) => return Err(error.to_string()),
             looked => looked.map_err(|error| error.to_string()),
         };
-        Ok(Known { identity, looked, shown: None, answer: None })
+        let described = looked.as_ref().ok().and_then(PluginElf::described);
+        let shown = described
+            .map(|Description { protocol, build }| section::bytes(protocol, &build, false).into());
+        Ok(Known { identity, looked, shown, answer: None })
     }
 
     /// The name of the plugin that the file may be, which is examined then unless that was done
@@ -236,15 +235,6 @@ impl Known {
 
     pub(super) fn fingerprint(&self) -> Option<u64> {
         self.looked.as_ref().ok().and_then(PluginElf::fingerprint)
-    }
-
-    /// The description for hosts. It is made once: the daemon's loop hands it out.
-    pub(super) fn shown(&mut self) -> Option<Arc<[u8]>> {
-        if self.shown.is_none() {
-            let Description { protocol, build } = self.looked.as_ref().ok()?.described()?;
-            self.shown = Some(section::bytes(protocol, &build, false).into());
-        }
-        self.shown.clone()
     }
 }
 

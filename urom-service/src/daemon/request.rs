@@ -1,6 +1,6 @@
 //! A host's wish for a worker, checked and turned into the worker's configuration.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::net::IpAddr;
 
 use urom_abi::cpu::CpuSet;
@@ -92,7 +92,7 @@ fn variable(
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
     let granted = (&args.worker_env[..], &args.worker_env_allow[..]);
-    if !is_granted(granted, inherited, OsStr::new(name), OsStr::new(value)) {
+    if !is_granted(granted, inherited, name, value) {
         let text = format!(
             "`{0}` is not for a host to set: by names like it a worker loads code, writes files or listens elsewhere; start \
              the service with `uromd --worker-env-allow {0}`, or name variables of plugins `UROM_...`",

@@ -29,8 +29,8 @@ use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
 use super::supervisor::{self, GRACE};
+use super::tickets;
 use super::turns::{self, measured};
-use super::{dispatch, tickets};
 use crate::entrance::Entrance;
 
 const TICKET_LIFE: Duration = Duration::from_secs(10);
@@ -149,7 +149,7 @@ impl Server {
             }
             Event::Host { key, message } => {
                 let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-                dispatch::of_host(&mut self.roster, key, plugins, message)
+                self.roster.host_says(key, plugins, message)
             }
             Event::HostGone { key } => {
                 self.hosts.remove(&key);
@@ -180,7 +180,7 @@ impl Server {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message)
+        self.roster.worker_says(serial, self.address.ip(), message)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {

@@ -397,16 +397,4 @@ mod tests {
         assert!(writer.lock().bytes.is_empty());
         assert_eq!(writer.dropped.load(Ordering::Relaxed), 10);
     }
-
-    #[test]
-    fn a_file_takes_lines_at_once_or_by_the_thread() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let writer = Lines::to(file.as_file());
-        for number in 0..100 {
-            writer.write(format!("{number}\n"));
-        }
-        writer.flush();
-        let text = std::fs::read_to_string(file.path()).unwrap();
-        assert_eq!(text.lines().count(), 100);
-    }
 }

@@ -72,25 +72,6 @@ pub struct PluginItem {
 }
 
 impl WorkerConfig {
-    /// A worker without plugins and limits.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn plain() -> WorkerConfig {
-        WorkerConfig {
-            id: WorkerId(1),
-            gid: 0,
-            max_message: 4096,
-            max_unread: usize::MAX >> 8,
-            max_hosts: usize::MAX,
-            patience: Patience::OFF,
-            plugin_timeout: None,
-            listen: [127, 0, 0, 1].into(),
-            cpus: None,
-            log_level: LogLevel::WARNING,
-            sdk_log_level: LogLevel::WARNING,
-            plugins: Vec::new(),
-        }
-    }
-
     /// The arguments that say this.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args = Vec::new();

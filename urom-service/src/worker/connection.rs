@@ -7,7 +7,6 @@ use urom_abi::DocaError;
 use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
-use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, Token};
@@ -160,14 +159,14 @@ impl Connection {
     /// Adds a notification that a plugin packs; `len` is how long its payload should be. When UCX
     /// makes no room for it, the connection is of no more use.
     #[inline(always)]
-    pub(crate) fn notify(
+    pub(crate) fn notify<E>(
         &mut self,
         pool: &mut Pool,
         slot: u16,
         status: DocaError,
         len: usize,
-        pack: impl FnOnce(&mut [u8]) -> Result<usize, PackError>,
-    ) -> Result<Result<(), PackError>, Status> {
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Result<(), E>, Status> {
         let (channel, limit) = (self.peer_channel, self.limit);
         let packed = self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack);
         self.unsent += usize::from(packed.is_ok());

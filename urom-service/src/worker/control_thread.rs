@@ -29,7 +29,7 @@ use crate::unproven::Unproven;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
-    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
 use urom_wire::key::Secret;
 use urom_wire::mailbox::Mailbox;
@@ -205,8 +205,7 @@ impl Control {
     }
 
     fn send_all_away(&mut self, failure: &Failure) {
-        let links: Vec<LinkKey> = self.links.keys().copied().collect();
-        for link in links {
+        for link in self.links.keys().copied().collect::<Vec<_>>() {
             self.send_away(link, failure.clone());
         }
     }
@@ -248,28 +247,19 @@ impl Control {
             HostToWorker::Attach(_) => {
                 self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
             }
-            HostToWorker::Domain { domain, word } => self.domain(key, domain, word, turn),
-        }
-    }
-
-    fn domain(
-        &mut self,
-        key: LinkKey,
-        domain: u64,
-        word: DomainWord,
-        turn: Option<OwnedSemaphorePermit>,
-    ) {
-        let Some(link) = self.links.get_mut(&key) else { return };
-        let heard = match &mut link.intake {
-            Some(intake) => {
-                intake.hear(domain, word, Answer { outbox: link.outbox.downgrade(), turn })
+            HostToWorker::Domain { domain, word } => {
+                let answer = Answer { outbox: link.outbox.downgrade(), turn };
+                let heard = match &mut link.intake {
+                    Some(intake) => intake.hear(domain, word, answer),
+                    None => Err(Failure::new(
+                        DocaError::BAD_STATE,
+                        "a host attaches before it starts a domain",
+                    )),
+                };
+                if let Err(failure) = heard {
+                    self.throw_out(key, failure);
+                }
             }
-            None => {
-                Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain"))
-            }
-        };
-        if let Err(failure) = heard {
-            self.throw_out(key, failure);
         }
     }
 

@@ -18,7 +18,7 @@ use self::unread::{Allowance, give_memory_back};
 use super::connection::Connection;
 use super::connections::Connections;
 use super::control_thread::ControlHandle;
-use super::instance::{Instance, PackError};
+use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
@@ -168,7 +168,7 @@ impl Hosts {
         let pack = |place: &mut [u8]| plugin.pack(notification, place);
         match connection.notify(&mut self.pool, token.slot, status, len, pack) {
             Ok(Ok(())) => join(&mut self.dirty, token.channel, connection),
-            Ok(Err(error)) => self.unpacked(plugin, token, error),
+            Ok(Err(error)) => self.unpacked(plugin, token, &error),
             Err(status) => self.lose(token.channel, unsendable(status)),
         }
     }
@@ -185,8 +185,8 @@ impl Hosts {
     }
 
     #[cold]
-    fn unpacked(&mut self, plugin: &Instance, token: Token, error: PackError) {
-        let why = format!("plugin `{}` could not pack its answer: {error}", plugin.name);
+    fn unpacked(&mut self, plugin: &Instance, token: Token, error: &Failure) {
+        let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
         self.refuse(token.channel, token.slot, error.code(), &why);
     }
 

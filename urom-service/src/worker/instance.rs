@@ -24,28 +24,6 @@ use urom_log::LineBudget;
 /// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PackError {
-    #[error("notif_pack failed: {0}")]
-    Failed(DocaError),
-    #[error(
-        "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {header} for the header and at \
-         most {len} more, {room} in all",
-        header = NOTIFICATION_HEADER
-    )]
-    Length { packed: usize, len: u64, room: usize },
-}
-
-impl PackError {
-    /// What the host is told.
-    pub(crate) fn code(self) -> DocaError {
-        match self {
-            PackError::Failed(code) => code,
-            PackError::Length { .. } => DocaError::UNEXPECTED,
-        }
-    }
-}
-
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -291,7 +269,7 @@ impl Instance {
         &mut self,
         notification: NotificationDesc,
         place: &mut [u8],
-    ) -> Result<usize, PackError> {
+    ) -> Result<usize, Failure> {
         let mut packed = place.len();
         self.calls.begin(Method::NotifPack);
         let block = notification.into_raw();
@@ -322,12 +300,15 @@ impl Instance {
 }
 
 #[cold]
-fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> PackError {
-    if code == DocaError::SUCCESS {
-        PackError::Length { packed, len, room }
-    } else {
-        PackError::Failed(code)
+fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> Failure {
+    if code != DocaError::SUCCESS {
+        return Failure::new(code, format!("notif_pack failed: {code}"));
     }
+    let text = format!(
+        "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {NOTIFICATION_HEADER} for \
+         the header and at most {len} more, {room} in all"
+    );
+    Failure::new(DocaError::UNEXPECTED, text)
 }
 
 impl Drop for Instance {

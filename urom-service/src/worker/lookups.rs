@@ -46,17 +46,18 @@ impl PluginCtx {
     }
 }
 
-/// Runs `look` for the plugin that asks; NULL is bad input.
+/// Writes what `look` finds for the plugin that asks to its place; NULL is bad input.
 ///
 /// # Safety
 ///
-/// `ctx` is NULL or the address that the plugin got in `open`, before the end of its `close`.
-unsafe fn answer(
+/// `ctx` is NULL or the address that the plugin got in `open`, before the end of its `close`, and
+/// `place` is NULL or one that the plugin may write to.
+unsafe fn answer<T>(
     ctx: *mut WorkerCtx,
-    places_are_there: bool,
-    look: impl FnOnce(&Domains, &str) -> Option<()>,
+    place: *mut T,
+    look: impl FnOnce(&Domains, &str) -> Option<T>,
 ) -> DocaError {
-    if ctx.is_null() || !places_are_there {
+    if ctx.is_null() || place.is_null() {
         return DocaError::INVALID_VALUE;
     }
     let whole = ctx.cast::<PluginCtx>();
@@ -70,63 +71,45 @@ unsafe fn answer(
     let domains = unsafe { &*domains };
     // SAFETY: as for `domains`.
     let plugin = unsafe { &*plugin };
-    match look(domains, plugin) {
-        Some(()) => DocaError::SUCCESS,
-        None => DocaError::NOT_FOUND,
-    }
+    let Some(found) = look(domains, plugin) else { return DocaError::NOT_FOUND };
+    // SAFETY: the caller's promise.
+    unsafe { place.write(found) };
+    DocaError::SUCCESS
 }
 
-unsafe extern "C" fn addr(
-    ctx: *mut WorkerCtx,
-    domain_id: u64,
-    addr: *mut *mut c_void,
-) -> DocaError {
-    let look = |domains: &Domains, plugin: &str| {
-        let found = domains.address(domain_id, plugin)?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
-        unsafe { addr.write(found.cast_mut().cast()) };
-        Some(())
-    };
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) -> DocaError {
+    let look =
+        |domains: &Domains, plugin: &str| Some(domains.address(id, plugin)?.cast_mut().cast());
     // SAFETY: the plugin's promise.
-    unsafe { answer(ctx, !addr.is_null(), look) }
+    unsafe { answer(ctx, addr, look) }
 }
 
-unsafe extern "C" fn seg(
-    ctx: *mut WorkerCtx,
-    domain_id: u64,
-    va: u64,
-    seg: *mut c_int,
-) -> DocaError {
-    let look = |domains: &Domains, _: &str| {
-        let found = c_int::try_from(domains.segment(domain_id, va)?).ok()?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
-        unsafe { seg.write(found) };
-        Some(())
-    };
+unsafe extern "C" fn seg(ctx: *mut WorkerCtx, id: u64, va: u64, seg: *mut c_int) -> DocaError {
+    let look = |domains: &Domains, _: &str| c_int::try_from(domains.segment(id, va)?).ok();
     // SAFETY: the plugin's promise.
-    unsafe { answer(ctx, !seg.is_null(), look) }
+    unsafe { answer(ctx, seg, look) }
 }
 
 unsafe extern "C" fn memh(
     ctx: *mut WorkerCtx,
-    domain_id: u64,
+    id: u64,
     seg: c_int,
     len: *mut usize,
     memh: *mut *mut c_void,
 ) -> DocaError {
     // SAFETY: the plugin's promise.
-    unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(domain_id, seg)) }
+    unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(id, seg)) }
 }
 
 unsafe extern "C" fn mkey(
     ctx: *mut WorkerCtx,
-    domain_id: u64,
+    id: u64,
     seg: c_int,
     len: *mut usize,
     rkey: *mut *mut c_void,
 ) -> DocaError {
     // SAFETY: the plugin's promise.
-    unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(domain_id, seg)) }
+    unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(id, seg)) }
 }
 
 unsafe fn handle(
@@ -137,14 +120,15 @@ unsafe fn handle(
     find: impl FnOnce(&Domains, usize) -> Option<*const [u8]>,
 ) -> DocaError {
     let Ok(seg) = usize::try_from(seg) else { return DocaError::INVALID_VALUE };
+    if len.is_null() {
+        return DocaError::INVALID_VALUE;
+    }
     let look = |domains: &Domains, _: &str| {
         let found = find(domains, seg)?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        // SAFETY: the plugin's place.
         unsafe { len.write(found.len()) };
-        // SAFETY: as above.
-        unsafe { handle.write(found.cast_mut().cast()) };
-        Some(())
+        Some(found.cast_mut().cast())
     };
     // SAFETY: the caller's promise.
-    unsafe { answer(ctx, !len.is_null() && !handle.is_null(), look) }
+    unsafe { answer(ctx, handle, look) }
 }

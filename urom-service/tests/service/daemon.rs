@@ -12,7 +12,7 @@ use urom_wire::hello::{Hello, HelloError, Role};
 use urom_wire::proof::OPENING_LEN;
 use urom_wire::stream::StreamError;
 
-use crate::support::client::{Client, any, op};
+use crate::support::client::{Client, any, op, served, serving};
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command, full_pipe, wait, wait_gone};
@@ -54,8 +54,7 @@ fn a_start_that_fails_ends_though_nobody_reads_why() {
 
 #[test]
 fn it_stops_its_workers_and_answers_what_is_in_flight() {
-    let mut uromd = Uromd::obedient(&[]);
-    let mut client = Client::connect(uromd.address);
+    let (mut uromd, mut client) = served();
     let host = client.attach(any(), 4);
     let pid = host.pid();
     host.ask(0, op::HOLD, 0);
@@ -76,8 +75,7 @@ fn it_stops_its_workers_and_answers_what_is_in_flight() {
 
 #[test]
 fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
-    let mut uromd = Uromd::obedient(&[]);
-    let mut client = Client::connect(uromd.address);
+    let (mut uromd, mut client) = served();
     let host = client.attach(any(), 2);
     let pid = host.pid();
     host.ask(0, op::HANG, 0);
@@ -90,8 +88,7 @@ fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
 fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs_as_it_is_loaded() {
     let plugins = Plugins::obedient();
     plugins.add_obedient("slow", &["-DLOADING_HANGS"]);
-    let mut uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (mut uromd, mut client) = serving(&plugins);
     let host = client.attach(any(), 2);
     let pid = host.pid();
     host.ask(0, op::HOLD, 0);
@@ -115,8 +112,7 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
 
 #[test]
 fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
-    let mut uromd = Uromd::obedient(&[]);
-    let mut client = Client::connect(uromd.address);
+    let (mut uromd, mut client) = served();
     let host = client.attach(any(), 1);
     let pid = host.pid();
     let worker = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();

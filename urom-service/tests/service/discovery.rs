@@ -9,7 +9,7 @@ use urom_abi::describe::section::{self, Build, Panic, SECTION};
 use urom_abi::describe::{Messages, Protocol, Type};
 use urom_service::plugin_elf;
 
-use crate::support::client::{Client, any};
+use crate::support::client::{Client, any, serving};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -111,8 +111,7 @@ fn the_63rd_plugin_is_not_served() {
     for number in 1..64 {
         fs::copy(&first, plugins.path().join(format!("p{number:02}.so"))).unwrap();
     }
-    let uromd = Uromd::start(&plugins);
-    let client = Client::connect(uromd.address);
+    let (uromd, client) = serving(&plugins);
     assert_eq!(client.plugins.len(), 62);
     assert_eq!(client.plugins[61].id, 1 << 61);
     for name in ["p62.so", "p63.so"] {
@@ -177,12 +176,8 @@ fn what_is_no_plugin_is_never_loaded_and_a_library_beside_plugins_is_no_cause_fo
     plugins.add_source("libhalf", &format!("{half}{CRASH}"));
     let path = plugins.path();
     fs::write(path.join("libforeign.so"), foreign(&path.join("obedient.so"))).unwrap();
-    let uromd = Uromd::start(&plugins);
-    let client = Client::connect(uromd.address);
-    assert_eq!(
-        client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
-        ["obedient"]
-    );
+    let (uromd, client) = serving(&plugins);
+    assert_eq!(client.names(), ["obedient"]);
     uromd.logged(&["[WRN]", "/crash.so is not served", "does not export"]);
     uromd.logged(&[
         "[WRN]",
@@ -210,12 +205,8 @@ fn a_file_that_was_cut_or_damaged_does_no_harm() {
         let looked = plugin_elf::look(&damaged);
         assert!(at >= 4 || looked.is_err(), "byte {at}: {looked:?}");
     }
-    let uromd = Uromd::start(&plugins);
-    let client = Client::connect(uromd.address);
-    assert_eq!(
-        client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
-        ["obedient"]
-    );
+    let (_uromd, client) = serving(&plugins);
+    assert_eq!(client.names(), ["obedient"]);
 }
 
 #[test]
@@ -258,7 +249,7 @@ fn entries_of_the_path_may_be_files() {
     let entries = [three, one, plugins.path().join("one.old")];
     let uromd = Uromd::start_with(&entries.each_ref().map(|entry| entry.to_str().unwrap()), &[]);
     let client = Client::connect(uromd.address);
-    let names = client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>();
+    let names = client.names();
     assert_eq!(names, ["three", "one"]);
     uromd.logged(&["one.old is not served", "does not end in `.so`"]);
 }
@@ -273,9 +264,8 @@ fn a_file_as_cargo_names_it_is_the_plugin_that_it_states_and_no_other() {
     with("libother", "something_else");
     with("renamed", "original");
     plugins.add_source("libplain", &text);
-    let uromd = Uromd::start(&plugins);
-    let client = Client::connect(uromd.address);
-    let names = client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>();
+    let (_uromd, client) = serving(&plugins);
+    let names = client.names();
     assert_eq!(names, ["as-stated", "libother", "libplain", "renamed"]);
 }
 
@@ -284,8 +274,7 @@ fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
     let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
     plugins.add_source("described", &format!("{text}{}", described("described")));
     plugins.add_source("in_c", &text);
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     let of = |name: &str| client.plugins.iter().find(|entry| entry.name == name).unwrap().clone();
     let [with, in_c] = ["described", "in_c"].map(of);
     let bytes = client.describe(with.id).unwrap();

@@ -10,7 +10,7 @@ use urom_abi::DocaError;
 
 use crate::discovery::source;
 use crate::support::PATIENCE;
-use crate::support::client::{Client, any, op};
+use crate::support::client::{Client, any, op, serving};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
@@ -153,8 +153,7 @@ fn a_plugin_that_others_came_to_write_to_is_not_loaded_for_a_host_that_was_told_
     let plugins = Plugins::obedient();
     let file = plugins.path().join("obedient.so");
     let set = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     set(0o666);
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");

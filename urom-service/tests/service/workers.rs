@@ -1,6 +1,5 @@
 //! Workers from their start to their end.
 
-use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,9 @@ use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::stream::StreamError;
 
-use crate::support::client::{Client, Connection, Started, any, attached, op, served, served_with};
+use crate::support::client::{
+    Client, Connection, Started, any, attached, op, served, served_with, serving,
+};
 use crate::support::is_reached_over_tcp;
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
@@ -86,8 +87,7 @@ fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
 
 #[test]
 fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
-    let uromd = Uromd::obedient(&[]);
-    let mut first = Client::connect(uromd.address);
+    let (uromd, mut first) = served();
     let mut second = Client::connect(uromd.address);
     let worker = || StartWorker { id: 7, ..any() };
     let one = first.attach(worker(), 1);
@@ -101,19 +101,6 @@ fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
     // The id is free, and a new worker takes it.
     let three = second.attach(worker(), 1);
     assert_ne!(three.pid(), gone);
-}
-
-#[test]
-fn many_hosts_that_ask_at_once_get_one_worker() {
-    let uromd = Uromd::obedient(&[]);
-    let mut clients: Vec<_> = (0..8).map(|_| Client::connect(uromd.address)).collect();
-    for client in &mut clients {
-        client.ask(StartWorker { id: 3, ..any() });
-    }
-    let started: Vec<_> = clients.iter().map(|client| client.answer().1.unwrap()).collect();
-    let hosts: Vec<_> =
-        started.into_iter().map(|started| Connection::attach(started, 1).unwrap()).collect();
-    assert_eq!(hosts.iter().map(Connection::pid).collect::<HashSet<_>>().len(), 1);
 }
 
 #[test]
@@ -165,8 +152,7 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
     plugins.add_obedient("b_fails", &["-DOPEN_FAILS=21"]);
     plugins.add_obedient("c_is_not_reached", &[]);
     let trace = plugins.path().join("trace");
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     let env = Some(vec![format!("UROM_TRACE_FILE={}", trace.display())]);
     let failure = client.start(StartWorker { plugins: 0b111, env, ..any() }).unwrap_err();
     assert_eq!(failure.code(), DocaError::DRIVER);
@@ -179,8 +165,7 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
 #[test]
 fn a_plugin_that_vanished_fails_with_the_loaders_words() {
     let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     fs::remove_file(plugins.path().join("obedient.so")).unwrap();
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::NOT_FOUND);
@@ -191,8 +176,7 @@ fn a_plugin_that_vanished_fails_with_the_loaders_words() {
 fn a_worker_that_dies_while_it_starts_is_reported_with_the_cause() {
     let plugins = Plugins::new();
     plugins.add_obedient("crashes", &["-DOPEN_FAILS=(abort(),0)"]);
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::CONNECTION_RESET);
     assert!(failure.text.contains("SIGABRT"), "{failure}");
@@ -202,8 +186,7 @@ fn a_worker_that_dies_while_it_starts_is_reported_with_the_cause() {
 fn a_plugin_that_never_opens_is_given_up() {
     let plugins = Plugins::new();
     plugins.add_obedient("hangs", &["-DOPEN_HANGS"]);
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = serving(&plugins);
     let failure = client.start(any()).unwrap_err();
     assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
     uromd.logged(&["plugin `hangs` has not returned from `open` for 5 s"]);
@@ -213,8 +196,7 @@ fn a_plugin_that_never_opens_is_given_up() {
 fn a_plugin_that_never_closes_is_named_and_its_worker_ends_all_the_same() {
     let plugins = Plugins::new();
     plugins.add_obedient("hangs", &["-DCLOSE_HANGS"]);
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = serving(&plugins);
     let host = client.attach(any(), 1);
     let pid = host.pid();
     drop(host);
@@ -228,8 +210,7 @@ fn plugins_are_closed_when_the_worker_leaves() {
     plugins.add_obedient("one", &[]);
     plugins.add_obedient("two", &[]);
     let trace = plugins.path().join("trace");
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = serving(&plugins);
     let env = Some(vec![format!("UROM_TRACE_FILE={}", trace.display())]);
     let host = client.attach(StartWorker { plugins: 0b11, env, ..any() }, 4);
     host.ask(1, op::HOLD, 0);
@@ -299,8 +280,7 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
 
 #[test]
 fn workers_end_with_a_daemon_that_is_killed() {
-    let mut uromd = Uromd::obedient(&[]);
-    let mut client = Client::connect(uromd.address);
+    let (mut uromd, mut client) = served();
     let host = client.attach(any(), 1);
     let pid = host.pid();
     uromd.signal(Signal::KILL);

@@ -1,7 +1,7 @@
 //! Who comes in, who is pushed out, and who lingers.
 
 use tokio::net::{TcpListener, TcpStream};
-use urom_wire::control::Method;
+use urom_wire::control::{DomainWord, Method};
 use urom_wire::domain::{Member, Participant};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;

@@ -21,6 +21,7 @@ use urom_wire::ucx_context::context;
 
 use super::PATIENCE;
 use super::link::Link;
+use super::plugins::Plugins;
 use super::uromd::Uromd;
 pub(crate) use crate::compile::op;
 
@@ -59,7 +60,14 @@ pub(crate) fn served_with(args: &[&str]) -> (Uromd, Client) {
     (uromd, client)
 }
 
-/// The same, and the host at a worker.
+/// A daemon with these plugins, and a host of it.
+pub(crate) fn serving(plugins: &Plugins) -> (Uromd, Client) {
+    let uromd = Uromd::start(plugins);
+    let client = Client::connect(uromd.address);
+    (uromd, client)
+}
+
+/// A daemon with the obedient plugin, and a host at a worker of it.
 pub(crate) fn attached(max_inflight: u32) -> (Uromd, Client, Connection) {
     let (uromd, mut client) = served();
     let host = client.attach(any(), max_inflight);
@@ -88,6 +96,10 @@ impl Client {
             other => panic!("a Welcome, not {other:?}"),
         }
         Ok(client)
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.plugins.iter().map(|entry| entry.name.as_str()).collect()
     }
 
     fn receive(&self) -> DaemonToHost {
