@@ -36,8 +36,8 @@ const FUNCTIONS: [&str; 14] = [
     "request_query",
 ];
 
-/// They share one file: their bindings are the same. Each with the place of its C library's headers,
-/// when that is not the compiler's default.
+/// They share one file: their bindings are the same. Each has the place of its C library's headers
+/// with it, when that is not the compiler's default.
 const TARGETS: [(&str, Option<&str>); 2] = [
     ("x86_64-unknown-linux-gnu", None),
     ("aarch64-unknown-linux-gnu", Some("/usr/aarch64-linux-gnu/include")),
