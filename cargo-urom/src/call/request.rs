@@ -1,9 +1,9 @@
 //! What is sent, and what its answer means.
 
-use anyhow::bail;
 use urom_abi::Count;
 use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
+use urom_abi::wire::EncodeError;
 use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
 use crate::message::{self, Assignment, Decoded, Encoded};
@@ -48,22 +48,19 @@ impl Request {
     }
 
     pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
-        let task = worker.task(plugin)?;
-        let (need, room) = (self.bytes.len(), task.capacity());
-        if need > room {
+        worker.task(plugin, &self.bytes).submit().map_err(|error| {
+            let cause = error.cause().and_then(|cause| cause.downcast_ref());
+            let Some(EncodeError::TooBig { need, room, .. }) = cause else {
+                // The worker's reason is plainer than the library's: it names no function.
+                return worker.failure().map_or_else(|| error.into(), anyhow::Error::msg);
+            };
             let message = need + size_of::<WorkerCmd>();
-            bail!(
+            anyhow::anyhow!(
                 "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
                  less, or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
                  that it calls",
-                Count(need, "byte"),
-            );
-        }
-        task.submit(&self.bytes).map_err(|rejected| {
-            // The worker's reason is plainer than the library's: it names no function.
-            worker
-                .failure()
-                .map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
+                Count(*need, "byte"),
+            )
         })
     }
 
