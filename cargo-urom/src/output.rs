@@ -50,14 +50,11 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     // JSON allows some control characters in its strings, and only there; escaped they mean the
     // same.
-    let mut escaped = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
-        match c != '\n' && acts(c) {
-            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => escaped.push(c),
-        }
-    }
-    result(&(escaped + "\n"))
+    let escape = |c: char| match acts(c) && c != '\n' {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    result(&(text.chars().map(escape).collect::<String>() + "\n"))
 }
 
 /// Why the verb failed, with all causes. The text may have several lines.
@@ -84,14 +81,8 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
 
 /// A foreign text as one line, with control characters escaped.
 pub(crate) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match acts(c) {
-            true => plain.extend(c.escape_default()),
-            false => plain.push(c),
-        }
-    }
-    plain
+    let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
 }
 
 pub(crate) fn quoted(names: impl IntoIterator<Item: Display>) -> String {

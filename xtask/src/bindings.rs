@@ -36,16 +36,11 @@ const FUNCTIONS: [&str; 14] = [
     "request_query",
 ];
 
-/// They share one file: their bindings are the same.
-struct Target {
-    triple: &'static str,
-    /// Where the target's C library has its headers, when that is not the compiler's default.
-    sysroot: Option<&'static str>,
-}
-
-const TARGETS: [Target; 2] = [
-    Target { triple: "x86_64-unknown-linux-gnu", sysroot: None },
-    Target { triple: "aarch64-unknown-linux-gnu", sysroot: Some("/usr/aarch64-linux-gnu/include") },
+/// They share one file: their bindings are the same. Each has the place of its C library's headers
+/// with it, when that is not the compiler's default.
+const TARGETS: [(&str, Option<&str>); 2] = [
+    ("x86_64-unknown-linux-gnu", None),
+    ("aarch64-unknown-linux-gnu", Some("/usr/aarch64-linux-gnu/include")),
 ];
 
 /// Writes `ucx-sys/src/bindings/mod.rs`; with `check`, compares instead and fails where it differs.
@@ -54,16 +49,15 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     let headers = headers(target_dir)?;
     let rustfmt = root.join("rustfmt.toml");
-    let [fresh, others @ ..] =
-        TARGETS.each_ref().map(|target| generate(target, &headers, &rustfmt));
+    let [fresh, others @ ..] = TARGETS.map(|target| generate(target, &headers, &rustfmt));
     let fresh = fresh?;
     for (target, other) in TARGETS[1..].iter().zip(others) {
         if let Some(line) = first_difference(&fresh, &other?) {
             bail!(
                 "ucx-sys has one file for all targets, and the bindings for {} differ from those \
                  for {} from line {line} on",
-                target.triple,
-                TARGETS[0].triple
+                target.0,
+                TARGETS[0].0
             );
         }
     }
@@ -86,12 +80,16 @@ fn headers(target_dir: &Path) -> Result<PathBuf> {
     Ok(include)
 }
 
-fn generate(target: &Target, include: &Path, rustfmt: &Path) -> Result<String> {
+fn generate(
+    (triple, sysroot): (&str, Option<&str>),
+    include: &Path,
+    rustfmt: &Path,
+) -> Result<String> {
     let mut builder = bindgen::Builder::default()
         .header_contents("ucx.h", "#include <ucp/api/ucp.h>\n")
-        .clang_arg(format!("--target={}", target.triple))
+        .clang_arg(format!("--target={triple}"))
         .clang_arg(format!("-I{}", include.display()));
-    if let Some(sysroot) = target.sysroot {
+    if let Some(sysroot) = sysroot {
         ensure!(
             Path::new(sysroot).is_dir(),
             "{sysroot} is missing: install Debian's libc6-dev-arm64-cross"
@@ -121,13 +119,8 @@ fn generate(target: &Target, include: &Path, rustfmt: &Path) -> Result<String> {
         .rustfmt_configuration_file(Some(rustfmt.to_owned()));
     // bindgen panics, rather than fails, when it cannot load libclang.
     match catch_unwind(AssertUnwindSafe(|| builder.generate())) {
-        Ok(bindings) => {
-            Ok(bindings.with_context(|| format!("bindgen for {}", target.triple))?.to_string())
-        }
-        Err(_) => bail!(
-            "bindgen gave up for {}: is libclang there? Debian: libclang-14-dev",
-            target.triple
-        ),
+        Ok(bindings) => Ok(bindings.with_context(|| format!("bindgen for {triple}"))?.to_string()),
+        Err(_) => bail!("bindgen gave up for {triple}: is libclang there? Debian: libclang-14-dev"),
     }
 }
 

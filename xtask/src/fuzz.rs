@@ -75,8 +75,8 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
                 false => "-p robustness",
             };
             format!(
-                "{target} failed. Copy the input that it names into {} and run `cargo test {test}`, \
-                 which says what does not hold",
+                "{target} failed. Copy the input that it names into {} and run \
+                 `cargo test {test}`, which says what does not hold",
                 committed.display()
             )
         })?;

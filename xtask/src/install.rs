@@ -3,7 +3,6 @@
 //! The tests compile C against the same layout of the build in hand, [`for_tests`].
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
@@ -23,7 +22,9 @@ pub(crate) const PACKAGES: [&str; 4] =
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    shell::run(&mut build(target)?)?;
+    let mut build = target::cargo(target, "build")?;
+    build.arg("--release").args(PACKAGES.iter().flat_map(|package| ["-p", package]));
+    shell::run(&mut build)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
     let built = workspace.profile_dir(target, Profile::Release);
@@ -37,12 +38,6 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
         );
     }
     Ok(())
-}
-
-fn build(target: Option<Target>) -> Result<Command> {
-    let mut command = target::cargo(target, "build")?;
-    command.arg("--release").args(PACKAGES.iter().flat_map(|package| ["-p", package]));
-    Ok(command)
 }
 
 /// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing
@@ -199,18 +194,24 @@ mod tests {
 
     const BUILT: [&str; 4] = ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
 
+    /// Lays out files with this content.
+    fn install(directory: &Path, content: &str) -> Result<Placer> {
+        let built = directory.join("built");
+        make_directory(&built)?;
+        for file in BUILT.iter().filter(|_| !content.is_empty()) {
+            fs::write(built.join(file), format!("{content} {file}"))?;
+        }
+        let mut placer = Placer::new(&directory.join("prefix"), Transfer::Copy);
+        lay_out(&Workspace::load()?, &built, &LinkedUcx::system(), &mut placer)?;
+        Ok(placer)
+    }
+
     #[test]
     fn an_installation_is_complete_and_replaces_an_older_one() {
-        let workspace = Workspace::load().expect("cargo knows this workspace");
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
-        make_directory(&built).expect("a directory");
+        let prefix = directory.path().join("prefix");
         for content in ["old", "new"] {
-            for file in BUILT {
-                fs::write(built.join(file), format!("{content} {file}")).expect("a file");
-            }
-            let mut placer = Placer::new(&prefix, Transfer::Copy);
-            lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer).expect("all is there");
+            let placer = install(directory.path(), content).expect("all is there");
             for file in [
                 "bin/uromd",
                 "lib/libdoca_common.so.2",
@@ -234,14 +235,10 @@ mod tests {
                 format!("\nExecStart={} $SERVICE_ARGS\n", prefix.join("bin/uromd").display());
             assert!(unit.contains(&start) && !unit.contains("@UROMD@ "), "{unit}");
         }
-        fs::remove_file(built.join("uromd")).expect("it is there");
-        let mut placer = Placer::new(&prefix, Transfer::Copy);
-        let error = lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer)
-            .expect_err("uromd is missing");
-        assert!(
-            format!("{error:#}").contains(&built.join("uromd").display().to_string()),
-            "{error:#}"
-        );
+        let uromd = directory.path().join("built/uromd");
+        fs::remove_file(&uromd).expect("it is there");
+        let error = install(directory.path(), "").err().expect("uromd is missing");
+        assert!(format!("{error:#}").contains(&uromd.display().to_string()), "{error:#}");
         assert_eq!(
             fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"),
             "new uromd"
@@ -261,43 +258,16 @@ mod tests {
 
     #[test]
     fn a_prefix_that_has_a_lib64_of_its_own_keeps_it() {
-        let workspace = Workspace::load().expect("cargo knows this workspace");
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let (built, prefix) = (directory.path().join("built"), directory.path().join("prefix"));
-        make_directory(&built).expect("a directory");
+        let prefix = directory.path().join("prefix");
         make_directory(&prefix.join("lib64")).expect("a directory");
         fs::write(prefix.join("lib64/libz.so"), "somebody's").expect("a file");
-        for file in BUILT {
-            fs::write(built.join(file), file).expect("a file");
-        }
-        let mut placer = Placer::new(&prefix, Transfer::Copy);
-        lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer)
-            .expect("it is not in the way");
+        install(directory.path(), "new").expect("it is not in the way");
         assert_eq!(
             fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"),
             "somebody's"
         );
         assert!(prefix.join("lib/libdoca_urom.so.2").is_file());
-    }
-
-    #[test]
-    fn another_machine_is_built_for_with_its_linker() {
-        let words = |target| {
-            let command = build(target).expect("this machine can be built on");
-            let words = command
-                .get_args()
-                .chain(command.get_envs().flat_map(|(name, value)| [Some(name), value]).flatten());
-            words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
-        };
-        assert!(!words(None).contains(&"--target".to_owned()));
-        let foreign = words(Some(Target::Aarch64));
-        assert!(
-            foreign.windows(2).any(|pair| pair == ["--target", "aarch64-unknown-linux-gnu"]),
-            "{foreign:?}"
-        );
-        if Target::host().expect("one of them") == Target::X86_64 {
-            assert!(foreign.iter().any(|word| word.ends_with("_LINKER")), "{foreign:?}");
-        }
     }
 
     #[test]

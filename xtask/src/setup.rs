@@ -2,7 +2,7 @@
 //! there.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -61,13 +61,9 @@ fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
 
 fn add_rust_target(target: Target) -> Result<()> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--print", "sysroot"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("could not start rustc")?;
-    let sysroot = String::from_utf8(output.stdout).context("rustc's sysroot is not UTF-8")?;
-    if Path::new(sysroot.trim()).join("lib/rustlib").join(target.triple()).join("lib").is_dir() {
+    let mut rustc = Command::new(rustc);
+    rustc.args(["--print", "target-libdir", "--target", target.triple()]);
+    if Path::new(shell::read(&mut rustc)?.trim()).is_dir() {
         return Ok(());
     }
     shell::step(

@@ -111,22 +111,13 @@ const PIP_ENVIRONMENT: [(&str, &str); 3] = [
 ];
 
 fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
-    let platform = format!("manylinux_2_28_{}", target.arch());
-    let package = format!("libucx-cu12=={version}");
-    let mut arguments: Vec<OsString> = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-compile",
-        "--only-binary=:all:",
-        "--platform",
-    ]
-    .map(OsString::from)
-    .into();
-    arguments.extend([platform.into(), "--target".into(), directory.into(), package.into()]);
-    arguments
+    let words = format!(
+        "-m pip install --quiet --no-deps --no-compile --only-binary=:all: \
+         --platform manylinux_2_28_{} libucx-cu12=={version} --target",
+        target.arch()
+    );
+    let words = shell::words(&words).map(OsString::from);
+    words.chain([directory.as_os_str().to_owned()]).collect()
 }
 
 const PARTIAL: &str = "partial-";
@@ -157,9 +148,10 @@ mod tests {
     fn the_version_is_pinned_for_both_targets() {
         for target in [Target::X86_64, Target::Aarch64] {
             let arguments = pip_arguments(VERSION, target, Path::new("/d"));
-            assert_eq!(arguments.last(), Some(&OsString::from("libucx-cu12==1.22.0")));
-            let platform = OsString::from(format!("manylinux_2_28_{}", target.arch()));
-            assert!(arguments.contains(&platform), "{arguments:?}");
+            let platform = format!("manylinux_2_28_{}", target.arch());
+            for word in [&*platform, "libucx-cu12==1.22.0"] {
+                assert!(arguments.iter().any(|argument| argument == word), "{arguments:?}");
+            }
         }
     }
 

@@ -220,12 +220,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn packages_are_found_by_name() {
-        let workspace = sample();
-        assert!(workspace.has_package("urom-abi") && !workspace.has_package("no-such-package"));
-    }
-
-    #[test]
     fn other_output_than_metadata_is_an_error() {
         assert!(Workspace::parse("{}").is_err());
         assert!(Workspace::parse("warning: something").is_err());

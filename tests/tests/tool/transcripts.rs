@@ -60,7 +60,7 @@ macro_rules! transcripts {
     )*};
 }
 
-transcripts! { answers check inspect lines mistakes new plugins repeat run }
+transcripts! { answers check inspect lines mistakes new plugins run }
 
 /// What follows a `|` or a `>` is left out.
 #[test]
@@ -70,7 +70,7 @@ fn the_examples_of_the_help_work() -> Result<()> {
     fs::create_dir_all(target.join("release/urom"))?;
     symlink(profile_directory()?, target.join("debug"))?;
     fs::copy(built("libworker_graph.so")?, target.join("release/urom/worker_graph.so"))?;
-    for (verb, count) in [("call", 9), ("check", 3), ("inspect", 3)] {
+    for (verb, count) in [("call", 8), ("check", 3), ("inspect", 3)] {
         let help = tool_says([verb, "--help"])?.good()?;
         let (_, examples) = help.split_once("Examples:\n").context("no examples")?;
         let examples: Vec<_> = examples.lines().map_while(|line| line.strip_prefix("  ")).collect();

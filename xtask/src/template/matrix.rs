@@ -199,9 +199,7 @@ impl<'a> Place<'a> {
         let start = Instant::now();
         self.answers(&self.generate(answers)?)?;
         let (seconds, limit) = (start.elapsed().as_secs_f64(), TIME_LIMIT.as_secs_f64());
-        println!(
-            "template: {seconds:.1} s from cargo generate to the first answer, dependencies compiled"
-        );
+        println!("template: {seconds:.1} s to the first answer, dependencies compiled");
         ensure!(seconds <= limit, "that is more than {limit} s");
         Ok(())
     }
