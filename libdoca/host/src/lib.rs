@@ -26,7 +26,6 @@ mod failure;
 pub mod fuzzing;
 mod handle;
 mod health;
-mod list;
 mod memory;
 mod outbox;
 mod pe;

@@ -6,12 +6,12 @@
 
 pub(crate) mod ctx;
 mod lost;
-pub(crate) mod ready;
 pub(crate) mod run;
 mod sleep;
 pub(crate) mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -26,7 +26,7 @@ use crate::bell::Bell;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::pe::ctx::Context;
-use crate::pe::ready::{Ready, ReadyQueue};
+use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
 use crate::pe::ucx::Transport;
@@ -42,6 +42,13 @@ const MOST_AT_ONCE: u32 = 64;
 /// How often such a call progresses UCX while nothing comes. A host that waits pays for one call
 /// instead of so many.
 const LOOKS: u32 = 16;
+
+/// An event that a host will see.
+pub(crate) enum Ready {
+    Command(&'static CmdTask),
+    Group(Rc<GidTask>),
+    State(Rc<Context>, CtxState),
+}
 
 enum Delivery {
     /// The host saw something that counts.
@@ -63,13 +70,13 @@ pub(super) struct Pe {
     probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
-    ready: ReadyQueue,
+    /// The oldest is the first.
+    ready: RefCell<VecDeque<Ready>>,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Whether one of these two may have an entry, or something other than a command may be ready.
-    /// If not, progress handles commands only.
+    /// Whether one of these two may have an entry. If not, progress handles commands only.
     chores: Cell<bool>,
     /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,
@@ -106,7 +113,7 @@ impl Pe {
             epoll,
             transport: OnceCell::new(),
             probe: RefCell::default(),
-            ready: ReadyQueue::new(),
+            ready: RefCell::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
@@ -157,7 +164,7 @@ impl Pe {
     pub(super) fn push(&self, ready: Ready) {
         self.bell.ring();
         self.chores.set(true);
-        self.ready.push(ready);
+        self.ready.borrow_mut().push_back(ready);
     }
 
     /// Puts a change of a context's state behind what is ready.
@@ -170,7 +177,7 @@ impl Pe {
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
         self.bell.ring();
-        self.ready.push_command(task);
+        self.ready.borrow_mut().push_back(Ready::Command(task));
     }
 
     /// Has progress make the steps of a domain's exchange.
@@ -182,7 +189,7 @@ impl Pe {
 
     pub(super) fn forget(&self, ctx: &Context) {
         let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if ptr::eq(&**of, ctx));
-        self.ready.retain(|ready| !is_its(ready));
+        self.ready.borrow_mut().retain(|ready| !is_its(ready));
         self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
@@ -205,10 +212,10 @@ impl Pe {
     /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
-        if let Some(task) = self.ready.pop_command() {
+        if let Some(task) = self.pop_command() {
             return self.complete_command(task);
         }
-        if self.chores.get() {
+        if self.chores.get() || !self.ready.borrow().is_empty() {
             return self.progress_all(false);
         }
         // The code below is there twice, so that the processor predicts the branches of each case
@@ -219,10 +226,19 @@ impl Pe {
         if self.is_called() {
             return self.progress_rest();
         }
-        match self.ready.pop_command() {
+        match self.pop_command() {
             Some(task) => self.complete_command(task),
             None => 0,
         }
+    }
+
+    /// The oldest event, if it is a command.
+    #[inline(always)]
+    fn pop_command(&self) -> Option<&'static CmdTask> {
+        let mut ready = self.ready.borrow_mut();
+        let Some(&Ready::Command(task)) = ready.front() else { return None };
+        ready.pop_front();
+        Some(task)
     }
 
     #[inline(always)]
@@ -246,7 +262,7 @@ impl Pe {
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE
-            && let Some(task) = self.ready.pop_command()
+            && let Some(task) = self.pop_command()
         {
             count += u32::from(self.complete_command(task));
         }
@@ -258,15 +274,12 @@ impl Pe {
     #[inline(never)]
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
-            if let Some(task) = self.ready.pop_command() {
-                return self.complete_command(task);
-            }
-            if let Some(ready) = self.ready.pop_other() {
-                match self.deliver(ready) {
-                    Delivery::Seen => return 1,
-                    Delivery::Told => return 0,
-                    Delivery::Nothing => continue,
-                }
+            let ready = self.ready.borrow_mut().pop_front();
+            match ready.map_or(Delivery::Nothing, |ready| self.deliver(ready)) {
+                Delivery::Seen => return 1,
+                Delivery::Told => return 0,
+                Delivery::Nothing if !self.ready.borrow().is_empty() => continue,
+                Delivery::Nothing => {}
             }
             if advanced {
                 return 0;
@@ -305,7 +318,7 @@ impl Pe {
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
         let probing = self.is_probing();
-        self.chores.set(!to_tend.is_empty() || exchanging || probing || self.ready.has_others());
+        self.chores.set(!to_tend.is_empty() || exchanging || probing);
     }
 
     #[cold]
@@ -362,9 +375,12 @@ impl Pe {
         }
     }
 
-    #[cold]
     fn deliver(&self, ready: Ready) -> Delivery {
         match ready {
+            Ready::Command(task) => {
+                self.complete_command(task);
+                Delivery::Seen
+            }
             Ready::Group(task) => {
                 task.complete(self);
                 Delivery::Seen
@@ -404,5 +420,27 @@ impl Pe {
             run.check_over(self);
         }
         1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pe::ctx::Kind;
+    use crate::pe::ctx::domain::Domain;
+
+    #[test]
+    fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
+        let pe = Pe::new().unwrap();
+        let contexts = [(); 2].map(|()| Context::new(Kind::Domain(Domain::default())));
+        for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
+            pe.announce(ctx, CtxState::IDLE);
+            pe.push_command(CmdTask::new(slot, 8).unwrap());
+        }
+        pe.forget(&contexts[0]);
+        let slot = || pe.pop_command().map(CmdTask::slot);
+        assert_eq!((slot(), slot()), (Some(1), None));
+        assert!(matches!(pe.ready.borrow_mut().pop_front(), Some(Ready::State(..))));
+        assert_eq!((slot(), slot(), slot()), (Some(2), Some(3), None));
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod sender;
 pub(crate) mod task;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -19,7 +20,6 @@ use urom_wire::pass::Pass;
 use crate::event::Attached;
 use crate::failure::failure;
 use crate::health::Health;
-use crate::list::Queue;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::flight::Flight;
@@ -52,7 +52,7 @@ pub(crate) struct Run {
     flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
-    parked: Queue,
+    parked: RefCell<VecDeque<&'static CmdTask>>,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
@@ -86,7 +86,7 @@ impl Run {
             stream_over: Cell::new(false),
             flight: Flight::new(worker.max_inflight.get() as usize),
             sender: Sender::default(),
-            parked: Queue::default(),
+            parked: RefCell::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -238,9 +238,7 @@ impl Run {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully);
-        while let Some(task) = self.parked.pop() {
-            pe.push_command(task);
-        }
+        self.parked.take().into_iter().for_each(|task| pe.push_command(task));
         for task in self.flight.flush(flushed) {
             pe.push_command(task);
         }
@@ -384,8 +382,8 @@ impl Run {
         let Some(task) = self.flight.answer(notification, limit) else {
             return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
         };
-        if task.sending.get() || !self.parked.is_empty() {
-            self.parked.push(task);
+        if task.sending.get() || !self.parked.borrow().is_empty() {
+            self.parked.borrow_mut().push_back(task);
         } else {
             pe.push_command(task);
         }
@@ -397,10 +395,10 @@ impl Run {
 
     /// Completes the parked tasks that UCX is done with, in the order of their responses.
     fn unpark(&self, pe: &Pe) {
-        while self.parked.first().is_some_and(|task| !task.sending.get()) {
-            if let Some(task) = self.parked.pop() {
-                pe.push_command(task);
-            }
+        let mut parked = self.parked.borrow_mut();
+        while let Some(task) = parked.front().filter(|task| !task.sending.get()) {
+            pe.push_command(task);
+            parked.pop_front();
         }
     }
 

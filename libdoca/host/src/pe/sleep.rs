@@ -30,7 +30,7 @@ impl Pe {
         self.flush();
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
-        let nothing = self.ready.is_empty()
+        let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
             && !self.is_probing()
             && !self.to_tend.borrow().iter().any(|run| run.is_broken())

@@ -99,7 +99,6 @@ pub(crate) struct CmdTask {
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    pub(crate) next: Cell<Option<&'static CmdTask>>,
     pub(crate) serial: Cell<u64>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
     end: Cell<CmdTaskEnd>,
@@ -121,7 +120,6 @@ impl CmdTask {
             start: Cell::new(None),
             callback: Cell::new(None),
             run: Cell::new(ptr::null()),
-            next: Cell::new(None),
             serial: Cell::new(0),
             end: Cell::new(NO_END),
             payload: Buffer::new(ROOM, capacity)?,
