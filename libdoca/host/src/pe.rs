@@ -50,15 +50,6 @@ pub(crate) enum Ready {
     State(Rc<Context>, CtxState),
 }
 
-enum Delivery {
-    /// The host saw something that counts.
-    Seen,
-    /// A callback ran that does not count.
-    Told,
-    /// It no longer applied, or the host has no use for it.
-    Nothing,
-}
-
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
     me: Weak<Pe>,
@@ -275,11 +266,11 @@ impl Pe {
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
             let ready = self.ready.borrow_mut().pop_front();
-            match ready.map_or(Delivery::Nothing, |ready| self.deliver(ready)) {
-                Delivery::Seen => return 1,
-                Delivery::Told => return 0,
-                Delivery::Nothing if !self.ready.borrow().is_empty() => continue,
-                Delivery::Nothing => {}
+            if let Some(seen) = ready.and_then(|ready| self.deliver(ready)) {
+                return seen;
+            }
+            if !self.ready.borrow().is_empty() {
+                continue;
             }
             if advanced {
                 return 0;
@@ -375,25 +366,24 @@ impl Pe {
         }
     }
 
-    fn deliver(&self, ready: Ready) -> Delivery {
+    /// Whether the host saw something that counts (1), or a callback ran that does not (0). `None`
+    /// for an event that no longer applies, or for which the host has no use.
+    fn deliver(&self, ready: Ready) -> Option<u8> {
         match ready {
-            Ready::Command(task) => {
-                self.complete_command(task);
-                Delivery::Seen
-            }
+            Ready::Command(task) => Some(self.complete_command(task)),
             Ready::Group(task) => {
                 task.complete(self);
-                Delivery::Seen
+                Some(1)
             }
             Ready::State(ctx, next) => {
-                let told = ctx.is_watched();
+                let told = ctx.state_changed.get().is_some();
                 // A host with tasks in flight takes the next event that counts for the end of one
                 // of them. The loss of something else must not count.
-                let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
+                let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
                 match ctx.arrive(self, next) {
-                    true if !aside => Delivery::Seen,
-                    true if told => Delivery::Told,
-                    _ => Delivery::Nothing,
+                    true if !aside => Some(1),
+                    true if told => Some(0),
+                    _ => None,
                 }
             }
         }
@@ -404,8 +394,8 @@ impl Pe {
         let user_data = task.head.user_data.get();
         let mut ctx_data = user_data;
         if let Some(run) = task.run() {
-            run.completed();
-            ctx_data = run.context().user_data.get();
+            run.flight.completed();
+            ctx_data = run.ctx.user_data.get();
         }
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {

@@ -34,7 +34,7 @@ pub(crate) struct Context {
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
-    lost: Cell<bool>,
+    pub(crate) lost: Cell<bool>,
     kind: Kind,
 }
 
@@ -134,10 +134,6 @@ impl Context {
     #[inline]
     pub(crate) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
-    }
-
-    pub(crate) fn is_watched(&self) -> bool {
-        self.state_changed.get().is_some()
     }
 
     /// Begins a run, to which events of the control thread belong. Returns its number.
@@ -265,11 +261,6 @@ impl Context {
             Kind::Worker(worker) => worker.begins(),
             Kind::Domain(domain) => domain.begins(),
         }
-    }
-
-    /// Whether it goes to idle without having been stopped by the host.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lost.get()
     }
 
     pub(crate) fn in_flight(&self) -> usize {

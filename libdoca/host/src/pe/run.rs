@@ -32,7 +32,7 @@ use crate::worker_link::Order;
 pub(crate) struct Run {
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
-    ctx: Rc<Context>,
+    pub(crate) ctx: Rc<Context>,
     pe: Rc<Pe>,
     pub(crate) channel: u16,
     plugins: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
-    flight: Flight,
+    pub(crate) flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
     parked: RefCell<VecDeque<&'static CmdTask>>,
@@ -105,10 +105,6 @@ impl Run {
     pub(crate) fn order(&self, order: Order) {
         // An order that nobody takes is dropped, too.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
-    }
-
-    pub(crate) fn in_flight(&self) -> usize {
-        self.flight.count()
     }
 
     #[inline]
@@ -304,11 +300,6 @@ impl Run {
     }
 
     #[inline]
-    pub(crate) fn context(&self) -> &Context {
-        &self.ctx
-    }
-
-    #[inline]
     pub(crate) fn allocate(
         &self,
         plugin: Option<PluginBit>,
@@ -400,10 +391,5 @@ impl Run {
             pe.push_command(task);
             parked.pop_front();
         }
-    }
-
-    #[inline]
-    pub(crate) fn completed(&self) {
-        self.flight.completed();
     }
 }

@@ -122,7 +122,7 @@ functions! {
 
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
         match task {
-            AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
+            AnyTask::Command(task) => task.run().map(|run| run.ctx.as_ctx()),
             AnyTask::Query(task) => Some(task.ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())

@@ -70,7 +70,7 @@ impl Worker {
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.in_flight())
+        self.run.borrow().as_ref().map_or(0, |run| run.flight.count())
     }
 
     pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
