@@ -22,13 +22,13 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 pub(super) use self::lost::Lost;
-use crate::bell::Bell;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::sleep::Bell;
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
