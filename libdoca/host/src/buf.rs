@@ -16,7 +16,8 @@ const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there bef
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
 pub(super) struct Buffer {
-    mark: Mark,
+    /// Whether the host has it.
+    pub(super) mark: Mark,
     data: Cell<*mut u8>,
     len: Cell<usize>,
     /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
@@ -49,12 +50,6 @@ impl Buffer {
             memory: RefCell::new(Memory::none()),
         };
         buffer.renew(capacity).then_some(buffer)
-    }
-
-    /// Whether the host has it.
-    #[inline]
-    pub(super) fn mark(&self) -> &Mark {
-        &self.mark
     }
 
     pub(super) fn retire(&self) {

@@ -26,7 +26,6 @@ pub mod fuzzing;
 mod handle;
 mod health;
 mod memory;
-mod outbox;
 mod pe;
 mod running;
 mod service_file;

@@ -96,7 +96,7 @@ impl Pe {
             epoll::EventData::new_u64(0),
             epoll::EventFlags::IN,
         )?;
-        epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, bell.wake.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         Ok(Rc::new_cyclic(|me| Pe {
             me: Weak::clone(me),
             mailbox,

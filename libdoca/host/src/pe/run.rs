@@ -45,7 +45,7 @@ pub(crate) struct Run {
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
     /// What submit says, unless it is `SUCCESS`.
-    refusal: Cell<DocaError>,
+    pub(crate) refusal: Cell<DocaError>,
     /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
@@ -53,7 +53,7 @@ pub(crate) struct Run {
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
     parked: RefCell<VecDeque<&'static CmdTask>>,
-    broken: Cell<Option<Status>>,
+    pub(crate) broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
 
@@ -166,11 +166,6 @@ impl Run {
         pe.announce(&self.ctx, CtxState::RUNNING);
     }
 
-    /// The host is about to see the context run.
-    pub(crate) fn running(&self) {
-        self.refusal.set(DocaError::SUCCESS);
-    }
-
     pub(crate) fn on_overdue(&self, pe: &Pe) {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
@@ -186,10 +181,6 @@ impl Run {
                 ),
             );
         }
-    }
-
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.get().is_some()
     }
 
     #[cold]
@@ -294,7 +285,7 @@ impl Run {
             self.broken.set(Some(status));
         }
         self.unpark(pe);
-        if self.is_broken() || self.sender.is_busy() {
+        if self.broken.get().is_some() || self.sender.is_busy() {
             self.tend_later(pe);
         }
     }
@@ -343,7 +334,7 @@ impl Run {
     pub(crate) fn submit(&self, task: &'static CmdTask) -> Result<(), DocaError> {
         self.refusal.get().check()?;
         task.payload.check()?;
-        let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
+        let header = task.start.get().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
         let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
         if let Err(status) = self.sender.submit(task, header, alone, tasks) {

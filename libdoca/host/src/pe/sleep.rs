@@ -1,7 +1,7 @@
 //! The engine's descriptor, and its bell: what wakes a host that sleeps.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
@@ -18,7 +18,7 @@ const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 /// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
 /// shows.
 pub(crate) struct Bell {
-    wake: Wake,
+    pub(crate) wake: Wake,
     /// The host may go to sleep, and the bell has not rung since.
     armed: Cell<bool>,
     rung: Cell<bool>,
@@ -63,12 +63,6 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
-    }
-}
-
 impl Pe {
     /// The descriptor that [`request_notification`](Pe::request_notification) arms.
     pub(crate) fn notification_fd(&self) -> i32 {
@@ -89,7 +83,7 @@ impl Pe {
         let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
             && !self.is_probing()
-            && !self.to_tend.borrow().iter().any(|run| run.is_broken())
+            && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())
             && self.arm()?;
         let is_starting = !self.exchanging.borrow().is_empty();
         if nothing && is_starting {
@@ -138,11 +132,10 @@ impl Pe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     fn is_readable(bell: &Bell) -> bool {
         let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&none)).unwrap() == 1
+        poll(&mut [PollFd::new(&bell.wake, PollFlags::IN)], Some(&none)).unwrap() == 1
     }
 
     #[test]

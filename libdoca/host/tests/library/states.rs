@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
@@ -13,9 +13,7 @@ use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd, embedded};
-use crate::support::{
-    At, Engine, OK, TestService, TestWorker, failed_start, failure, has, new_service, state,
-};
+use crate::support::{At, Engine, OK, TestWorker, failed_start, failure, has, new_service, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
@@ -59,16 +57,6 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     assert_eq!(cpus.to_string(), "0-7");
     assert_eq!(c!(doca_ctx_start(worker.ctx)), INVALID);
     has(&failure(worker.ctx), &["7-8", "0-7"]);
-}
-
-#[test]
-fn a_service_without_plugins_says_so() {
-    let empty = tempfile::tempdir().unwrap();
-    let engine = Engine::new();
-    let service = TestService::start(&At::Embedded(empty.path()), &engine);
-    let (mut list, mut count) = (null(), 7);
-    let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
-    assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
 }
 
 /// Starts a service that must fail with `code`, where it was told to look, and this reason.

@@ -167,7 +167,7 @@ impl Worker {
     pub(crate) fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
-                run.running();
+                run.refusal.set(DocaError::SUCCESS);
                 true
             }
             _ => false,
