@@ -24,7 +24,6 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handle;
-mod health;
 mod memory;
 mod pe;
 mod running;

@@ -53,12 +53,12 @@ pub(crate) enum Ready {
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
     me: Weak<Pe>,
-    mailbox: Arc<Mailbox>,
+    pub(super) mailbox: Arc<Mailbox>,
     bell: Bell,
     epoll: OwnedFd,
     /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
     /// before the queue.
-    probe: RefCell<QueueProbe>,
+    pub(super) probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
     /// The oldest is the first.
@@ -131,10 +131,6 @@ impl Pe {
     pub(super) fn may_go(&self) -> Result<(), DocaError> {
         let is_idle = self.contexts.borrow().is_empty() && !self.busy.get();
         is_idle.then_some(()).ok_or(DocaError::IN_USE)
-    }
-
-    pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
-        &self.mailbox
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -308,7 +304,7 @@ impl Pe {
         let mut to_tend = self.to_tend.borrow_mut();
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
-        let probing = self.is_probing();
+        let probing = self.probe.borrow().is_running();
         self.chores.set(!to_tend.is_empty() || exchanging || probing);
     }
 

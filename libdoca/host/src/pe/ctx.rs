@@ -25,9 +25,10 @@ use crate::pe::ctx::worker::Worker;
 pub(crate) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
-    pointer: Cell<*mut Ctx>,
-    state: Cell<CtxState>,
-    /// The number of its run, from a start to the next idle; no two runs of a process have the same.
+    pub(crate) pointer: Cell<*mut Ctx>,
+    pub(crate) state: Cell<CtxState>,
+    /// The number of its run, from a start to the next idle. No two runs of a process have the
+    /// same.
     run: Cell<u64>,
     pub(crate) user_data: Cell<Data>,
     pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
@@ -80,10 +81,6 @@ impl Context {
         })
     }
 
-    pub(crate) fn known_as(&self, pointer: *mut Ctx) {
-        self.pointer.set(pointer);
-    }
-
     /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(crate) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
@@ -114,10 +111,6 @@ impl Context {
         service: Service;
         worker: Worker;
         domain: Domain;
-    }
-
-    pub(crate) fn state(&self) -> CtxState {
-        self.state.get()
     }
 
     #[inline]

@@ -19,15 +19,13 @@ use urom_wire::pass::Pass;
 
 use crate::event::Attached;
 use crate::failure::failure;
-use crate::health::Health;
 use crate::pe::ctx::Context;
-use crate::pe::ctx::worker::Worker;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::pe::run::task::{CmdTask, Stage, pool};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
-use crate::worker_link::Order;
+use crate::worker_link::{Health, Order};
 
 pub(crate) struct Run {
     me: Weak<Run>,
@@ -63,7 +61,8 @@ pub(crate) struct PluginBit(u8);
 
 impl Run {
     pub(crate) fn new(
-        worker: &Worker,
+        plugins: u64,
+        max_inflight: usize,
         ctx: Rc<Context>,
         pe: Rc<Pe>,
         channel: u16,
@@ -75,7 +74,7 @@ impl Run {
             ctx,
             pe,
             channel,
-            plugins: worker.plugins.get(),
+            plugins,
             place: RefCell::new(Some(place)),
             orders: RefCell::new(Some(orders)),
             health: Arc::default(),
@@ -84,7 +83,7 @@ impl Run {
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            flight: Flight::new(worker.max_inflight.get() as usize),
+            flight: Flight::new(max_inflight),
             sender: Sender::default(),
             parked: RefCell::default(),
             broken: Cell::new(None),
@@ -149,7 +148,7 @@ impl Run {
         });
         let endpoint =
             endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
-        pe.met(&endpoint);
+        pe.probe.borrow_mut().met(&endpoint);
         self.sender.open(endpoint, attached.channel, attached.pass);
         // A worker lets a host in once.
         let _ = self.attached.set(attached);

@@ -82,7 +82,7 @@ impl Pe {
         self.bell.arm();
         let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
-            && !self.is_probing()
+            && !self.probe.borrow().is_running()
             && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())
             && self.arm()?;
         let is_starting = !self.exchanging.borrow().is_empty();

@@ -15,7 +15,9 @@ functions! {
 
     fn doca_ctx_stop[ctx = context: *mut Ctx]() { ctx.stop().check() }
 
-    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state { ctx.state() }
+    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state {
+        ctx.state.get()
+    }
 
     fn doca_ctx_set_user_data[ctx = context: *mut Ctx](data: Data) {
         ctx.user_data.set(data);

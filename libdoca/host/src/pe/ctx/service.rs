@@ -105,7 +105,7 @@ impl Service {
             let call = "call doca_urom_service_set_dev";
             return Err(failure!(INVALID_VALUE, "the service has no device: {call}"));
         }
-        let running = self.connect(ctx.begin(), pe.mailbox())?;
+        let running = self.connect(ctx.begin(), &pe.mailbox)?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
             log!(

@@ -98,9 +98,11 @@ impl Worker {
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
+        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
+        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
         let run = pe
             .open_channel(|channel| {
-                Run::new(self, Rc::clone(ctx), Rc::clone(pe), channel, place, orders)
+                Run::new(plugins, max_inflight, theirs, engine, channel, place, orders)
             })
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         self.run.replace(Some(Rc::clone(&run)));
@@ -126,7 +128,7 @@ impl Worker {
             daemon: running.welcome.daemon,
             plugins: running.welcome.plugins.clone(),
         };
-        let (requests, mailbox) = (running.requests.clone(), Arc::clone(pe.mailbox()));
+        let (requests, mailbox) = (running.requests.clone(), Arc::clone(&pe.mailbox));
         running.control.spawn(worker_link::serve(visit, requests, ctx.begin(), mailbox, given));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)

@@ -129,7 +129,7 @@ impl CmdTask {
         })))
     }
 
-    /// Makes a [retired](CmdTask::retire) task into another slot. False when there is no memory
+    /// Makes a task that [rested](pool::rest) into another slot. False when there is no memory
     /// left.
     #[must_use]
     pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
@@ -175,11 +175,6 @@ impl CmdTask {
         if self.orphan.get() {
             pool::rest_at_last(self);
         }
-    }
-
-    pub(crate) fn retire(&self) {
-        self.payload.retire();
-        self.response.retire();
     }
 
     /// Hands the task to a caller, as new.

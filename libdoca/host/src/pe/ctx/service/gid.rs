@@ -91,7 +91,7 @@ impl GidTask {
         let service = self.ctx.service()?;
         let (running, queries) = (service.running(&self.ctx)?, &service.queries);
         let query = queries.last.get() + 1;
-        let (mailbox, run) = (Arc::clone(self.ctx.pe()?.mailbox()), self.ctx.run());
+        let (mailbox, run) = (Arc::clone(&self.ctx.pe()?.mailbox), self.ctx.run());
         let gid = self.gid.get();
         let ask = move |request| HostToDaemon::Group { request, gid };
         let hear = move |said| {
