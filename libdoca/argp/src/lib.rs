@@ -17,7 +17,7 @@ use std::io::Write;
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use model::{Action, Callback, Flag, ParamType, Refusal, refusal};
+use model::{Action, Callback, ParamType, Refusal, refusal};
 use state::Param;
 
 /// What a message begins with when nobody named the program.
@@ -90,14 +90,13 @@ unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError
 /// The calls that set one thing of a parameter. They end with nothing, so what they do not like is
 /// only told.
 macro_rules! setters {
-    ($($(#[$doc:meta])* fn $name:ident($value:ident: $ty:ty) $set:expr;)*) => {
+    ($($(#[$doc:meta])* fn $name:ident($($value:ident: $ty:ty)?) |$flag:ident| $set:expr;)*) => {
         $(
             $(#[$doc])*
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(param: *mut Param, $value: $ty) {
-                let set: fn(&mut Flag, $ty) = $set;
+            unsafe extern "C" fn $name(param: *mut Param, $($value: $ty)?) {
                 guard_or((), || {
-                    if let Err(refusal) = state::change(param, stringify!($name), |flag| set(flag, $value)) {
+                    if let Err(refusal) = state::change(param, stringify!($name), |$flag| $set) {
                         tell(None, refusal);
                     }
                 });
@@ -108,44 +107,37 @@ macro_rules! setters {
 
 setters! {
     /// The name behind one dash. Copied; NULL is none.
-    fn doca_argp_param_set_short_name(name: *const c_char) |flag, name| {
+    fn doca_argp_param_set_short_name(name: *const c_char) |flag| {
         // SAFETY: the caller's C string.
         flag.short = unsafe { text(name) };
     };
     /// The name behind two dashes, and in JSON files. Copied; NULL is none.
-    fn doca_argp_param_set_long_name(name: *const c_char) |flag, name| {
+    fn doca_argp_param_set_long_name(name: *const c_char) |flag| {
         // SAFETY: the caller's C string.
         flag.long = unsafe { text(name) };
     };
     /// What the usage text calls the value. Copied; NULL is nothing.
-    fn doca_argp_param_set_arguments(arguments: *const c_char) |flag, arguments| {
+    fn doca_argp_param_set_arguments(arguments: *const c_char) |flag| {
         // SAFETY: the caller's C string.
         flag.arguments = unsafe { text(arguments) };
     };
     /// What the usage text says of the flag. Copied; NULL is none.
-    fn doca_argp_param_set_description(description: *const c_char) |flag, description| {
+    fn doca_argp_param_set_description(description: *const c_char) |flag| {
         // SAFETY: the caller's C string.
         flag.description = unsafe { text(description) };
     };
     /// What gets the value.
-    fn doca_argp_param_set_callback(callback: Option<Callback>) |flag, callback| {
+    fn doca_argp_param_set_callback(callback: Option<Callback>) |flag| {
         flag.action = callback.map(Action::Call);
     };
     /// What the value is: `enum doca_argp_type`.
-    fn doca_argp_param_set_type(kind: ParamType) |flag, kind| {
+    fn doca_argp_param_set_type(kind: ParamType) |flag| {
         flag.kind = kind;
     };
-}
-
-/// Makes the flag one that must be given, on the command line or in a file.
-#[unsafe(no_mangle)]
-extern "C" fn doca_argp_param_set_mandatory(param: *mut Param) {
-    guard_or((), || {
-        let call = "doca_argp_param_set_mandatory";
-        if let Err(refusal) = state::change(param, call, |flag| flag.is_mandatory = true) {
-            tell(None, refusal);
-        }
-    });
+    /// Makes the flag one that must be given, on the command line or in a file.
+    fn doca_argp_param_set_mandatory() |flag| {
+        flag.is_mandatory = true;
+    };
 }
 
 /// Adds a parameter, which is the library's from here on, whatever the code. `INITIALIZATION` when

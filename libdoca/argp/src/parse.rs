@@ -17,10 +17,9 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusa
         if arg == b"--" {
             break;
         }
-        let pieces = split(flags, arg)?;
-        for piece in pieces {
-            let flag = &flags[piece.flag];
-            let value = match (flag.kind, piece.value) {
+        for (at, given) in split(flags, arg)? {
+            let flag = &flags[at];
+            let value = match (flag.kind, given) {
                 (BOOLEAN, None) => Value::Bool(true),
                 (BOOLEAN, Some(text)) => {
                     return Err(refusal!(
@@ -32,7 +31,7 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusa
                 (_, Some(text)) => value(flag, text)?,
                 (_, None) => value(flag, value_behind(flags, flag, rest.next())?)?,
             };
-            found.push(Found { flag: piece.flag, value });
+            found.push(Found { flag: at, value });
             if matches!(flag.action, Some(Action::Help | Action::Version)) {
                 return Ok(found);
             }
@@ -41,11 +40,8 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusa
     Ok(found)
 }
 
-/// A flag within an argument, and the value that is in the same argument.
-struct Piece<'a> {
-    flag: usize,
-    value: Option<&'a [u8]>,
-}
+/// A flag's place, and the value that is in the same argument.
+type Piece<'a> = (usize, Option<&'a [u8]>);
 
 fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
     let unknown = |name: &[u8]| {
@@ -53,8 +49,9 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
     };
     if let Some(text) = arg.strip_prefix(b"--") {
         let (name, value) = at_equals_sign(text);
-        let flag = long(flags, name).ok_or_else(|| unknown(&arg[..2 + name.len()]))?;
-        return Ok(vec![Piece { flag, value }]);
+        let flag =
+            find(flags, name, |flag| &flag.long).ok_or_else(|| unknown(&arg[..2 + name.len()]))?;
+        return Ok(vec![(flag, value)]);
     }
     let Some(text) = arg.strip_prefix(b"-").filter(|text| !text.is_empty()) else {
         return Err(refusal!(
@@ -64,14 +61,14 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
         ));
     };
     let (name, value) = at_equals_sign(text);
-    if let Some(flag) = short(flags, name) {
-        return Ok(vec![Piece { flag, value }]);
+    if let Some(flag) = find(flags, name, |flag| &flag.short) {
+        return Ok(vec![(flag, value)]);
     }
     let mut pieces = Vec::new();
     let mut rest = text;
     while let [letter, behind @ ..] = rest {
         let letter = std::slice::from_ref(letter);
-        let flag = short(flags, letter).ok_or_else(|| unknown(arg))?;
+        let flag = find(flags, letter, |flag| &flag.short).ok_or_else(|| unknown(arg))?;
         rest = behind;
         let value = if flags[flag].kind == BOOLEAN {
             // What follows `=` is meant as a value: to be refused as one.
@@ -82,7 +79,7 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
         if value.is_some() {
             rest = &[];
         }
-        pieces.push(Piece { flag, value });
+        pieces.push((flag, value));
     }
     Ok(pieces)
 }
@@ -94,12 +91,8 @@ fn at_equals_sign(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn long(flags: &[Flag], name: &[u8]) -> Option<usize> {
-    flags.iter().position(|flag| flag.long.as_ref().is_some_and(|long| long.as_bytes() == name))
-}
-
-fn short(flags: &[Flag], name: &[u8]) -> Option<usize> {
-    flags.iter().position(|flag| flag.short.as_ref().is_some_and(|short| short.as_bytes() == name))
+fn find(flags: &[Flag], name: &[u8], of: impl Fn(&Flag) -> &Option<String>) -> Option<usize> {
+    flags.iter().position(|flag| of(flag).as_ref().is_some_and(|known| known.as_bytes() == name))
 }
 
 fn value_behind<'a>(

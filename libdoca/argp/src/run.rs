@@ -110,22 +110,25 @@ fn check_mandatory(flags: &[Flag], found: &[Found]) -> Result<(), Refusal> {
 /// # Safety
 /// The callback is the program's.
 unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
-    match value {
-        Value::Text(text) => {
+    let (mut text, mut number, mut is_set);
+    let place: *mut c_void = match value {
+        Value::Text(given) => {
             // A program may write to its characters.
-            let mut text = text.into_bytes_with_nul();
-            // SAFETY: a C string that lives on until the program has copied it.
-            unsafe { callback(text.as_mut_ptr().cast::<c_void>(), config.0) }
+            text = given.into_bytes_with_nul();
+            text.as_mut_ptr().cast()
         }
-        Value::Int(mut number) => {
-            // SAFETY: an int of the type DOCA promises.
-            unsafe { callback((&raw mut number).cast(), config.0) }
+        Value::Int(given) => {
+            number = given;
+            (&raw mut number).cast()
         }
-        Value::Bool(mut is_set) => {
-            // SAFETY: a bool of the type DOCA promises.
-            unsafe { callback((&raw mut is_set).cast(), config.0) }
+        Value::Bool(given) => {
+            is_set = given;
+            (&raw mut is_set).cast()
         }
-    }
+    };
+    // SAFETY: a C string, an int or a bool, as DOCA promises for the flag's type; it lives on until
+    // the program has copied it.
+    unsafe { callback(place, config.0) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! DOCA's core functions: each goes to the same function of `libdoca_urom`.
+//! DOCA's core functions: each goes to the same function of `libdoca_urom`, which documents and
+//! guards it. Without a `libdoca_urom` in the process there is no object that anybody could mean.
 //!
-//! They are documented in [`urom_abi::host`], and guarded where they are defined. Without a
-//! `libdoca_urom` in the process there is no object that anybody could mean.
+//! Behind them are what only C programs do with tasks, the texts of errors, and the release.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -9,6 +9,7 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::host::join::OfUrom;
 use urom_abi::host::{Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task};
+use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
 
 use crate::join::{self, joined};
@@ -103,4 +104,54 @@ pub(crate) unsafe extern "C" fn doca_devinfo_get_iface_name(
     let Some(urom) = joined() else { return DocaError::REFUSAL };
     // SAFETY: the caller's promises are the same.
     unsafe { (urom.get_iface_name)(info, name, size) }
+}
+
+/// As `doca_task_submit`, which leaves no check out.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
+    let Some(urom) = joined() else { return DocaError::INVALID_VALUE };
+    // SAFETY: the caller's promises are the same.
+    unsafe { (urom.api.doca_task_submit)(task) }
+}
+
+/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
+/// line says so.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
+    let mut code = DocaError::INVALID_VALUE;
+    if let Some(urom) = joined() {
+        // SAFETY: the caller's task, or NULL; a task of another kind is `INVALID_VALUE` and stays
+        // as it is.
+        code = unsafe { (urom.api.doca_urom_worker_cmd_task_release)(task.cast()) };
+        if code == DocaError::INVALID_VALUE {
+            // SAFETY: as above; it is not released yet.
+            code = unsafe {
+                (urom.api.doca_urom_service_get_workers_by_gid_task_release)(task.cast())
+            };
+        }
+    }
+    if let Err(code) = code.check() {
+        guard_or((), || {
+            tracing::error!(target: "urom_library", "doca_task_free: the task at {task:p} is not freed: {code}");
+        });
+    }
+}
+
+/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA
+/// does not list. Static memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn doca_error_get_name(error: DocaError) -> *const c_char {
+    error.c_name().as_ptr()
+}
+
+/// What a code means; `unrecognized error code` for one that DOCA does not list. Static memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn doca_error_get_descr(error: DocaError) -> *const c_char {
+    error.c_description().as_ptr()
+}
+
+/// The release of this library. Static memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn doca_version_runtime() -> *const c_char {
+    C_RELEASE.as_ptr()
 }

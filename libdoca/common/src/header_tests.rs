@@ -3,11 +3,8 @@
 use c_interface::{assert_functions, c_types, functions};
 
 use crate::core::*;
-use crate::error::*;
 use crate::log::*;
-use crate::task::*;
 use crate::unsupported::*;
-use crate::version::*;
 
 c_types! {
     DevRep = "struct doca_dev_rep",

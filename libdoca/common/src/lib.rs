@@ -6,12 +6,9 @@
 //! could panic is guarded. No other library of a process exports these names.
 
 mod core;
-mod error;
 mod join;
 mod log;
-mod task;
 mod unsupported;
-mod version;
 
 #[cfg(test)]
 mod header_tests;

@@ -98,25 +98,22 @@ impl Address {
                 "no UROM daemon answers {at}: {why}: start uromd there or correct {remedy}"
             )
         };
+        let code = stream_code(error);
         match error {
             // Without the words of a stream that broke: there never was one.
             StreamError::Io(error) => absent(error),
             StreamError::Hello(HelloError::NotUrom) => absent(error),
             // A service answers, and the keys differ.
-            StreamError::Key(_) => {
-                failure!(
-                    code = stream_code(error),
-                    "this program and the UROM daemon {at} do not let each other in: {error}"
-                )
-            }
+            StreamError::Key(_) => failure!(
+                code = code,
+                "this program and the UROM daemon {at} do not let each other in: {error}"
+            ),
             // Something else answers.
-            StreamError::Hello(_) => {
-                failure!(
-                    code = stream_code(error),
-                    "this program and the UROM daemon {at} do not go together: {error}"
-                )
-            }
-            _ => failure!(code = stream_code(error), "no UROM daemon answers {at}: {error}"),
+            StreamError::Hello(_) => failure!(
+                code = code,
+                "this program and the UROM daemon {at} do not go together: {error}"
+            ),
+            _ => failure!(code = code, "no UROM daemon answers {at}: {error}"),
         }
     }
 

@@ -124,7 +124,9 @@ async fn connect(
                     welcomed => return welcomed,
                 },
                 Err(error) => {
-                    again |= is_refusal(&error);
+                    // The port is closed, perhaps only for now.
+                    again |= matches!(&error, StreamError::Io(error)
+                        if error.kind() == io::ErrorKind::ConnectionRefused);
                     last = Some(address.refused(candidate, &error));
                 }
             }
@@ -139,11 +141,6 @@ async fn connect(
         waited += pause;
         pause *= 2;
     }
-}
-
-/// Whether the port is closed, perhaps only for now.
-fn is_refusal(error: &StreamError) -> bool {
-    matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 pub(super) async fn welcome(

@@ -63,9 +63,8 @@ struct Gather {
     send: Memory,
     receive: Memory,
     block: usize,
-    /// Whether the host's functions are done with the memory and the request.
+    /// Whether the host's functions are done with the memory, and the request is freed.
     done: bool,
-    freed: bool,
 }
 
 /// Gathers blocks of `block` bytes. This participant's block is `own`, followed by zeros.
@@ -75,77 +74,56 @@ async fn gather(
     own: &[u8],
     block: usize,
 ) -> Result<Gather, Failure> {
-    let mut gather = Gather::start(oob, round, own, block)?;
+    let no_memory =
+        || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
+    let send = Memory::new(block).ok_or_else(no_memory)?;
+    let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
+    // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
+    unsafe { send.start().copy_from_nonoverlapping(own.as_ptr(), own.len().min(block)) };
+    let mut request = std::ptr::null_mut();
+    let (from, to) = (send.start().cast(), receive.start().cast());
+    // SAFETY: the host's function, with memory as it asks for, and what the host gave for it.
+    let code = unsafe { (oob.allgather)(from, to, block, oob.info, &mut request) };
+    code.check().map_err(|code| refused("allgather", round, code))?;
+    let mut gather = Gather { oob, request, round, send, receive, block, done: false };
     loop {
         yield_now().await;
-        if gather.test()? {
-            return Ok(gather);
+        // SAFETY: the host's function, with the request it made, which is not freed.
+        match unsafe { (oob.test)(request) } {
+            DocaError::IN_PROGRESS => {}
+            DocaError::SUCCESS => break,
+            code => return Err(refused("req_test", round, code)),
         }
     }
+    gather.done = true;
+    // SAFETY: the host's function, with the request it made; `done` sees to it that this is once.
+    let code = unsafe { (oob.free)(request) };
+    code.check().map_err(|code| refused("req_free", round, code))?;
+    Ok(gather)
 }
 
 impl Gather {
-    fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
-        let no_memory =
-            || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
-        let send = Memory::new(block).ok_or_else(no_memory)?;
-        let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
-        // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
-        unsafe { send.start().copy_from_nonoverlapping(own.as_ptr(), own.len().min(block)) };
-        let mut request = std::ptr::null_mut();
-        let (from, to) = (send.start().cast(), receive.start().cast());
-        // SAFETY: the host's function, with memory as it asks for, and what the host gave for it.
-        let code = unsafe { (oob.allgather)(from, to, block, oob.info, &mut request) };
-        if code != DocaError::SUCCESS {
-            return Err(refused("allgather", round, code));
-        }
-        Ok(Gather { oob, request, round, send, receive, block, done: false, freed: false })
-    }
-
-    fn test(&mut self) -> Result<bool, Failure> {
-        // SAFETY: the host's function, with the request it made, which is not freed.
-        let code = unsafe { (self.oob.test)(self.request) };
-        match code {
-            DocaError::IN_PROGRESS => Ok(false),
-            DocaError::SUCCESS => {
-                self.done = true;
-                match self.free() {
-                    DocaError::SUCCESS => Ok(true),
-                    code => Err(refused("req_free", self.round, code)),
-                }
-            }
-            code => Err(refused("req_test", self.round, code)),
-        }
-    }
-
-    fn free(&mut self) -> DocaError {
-        self.freed = true;
-        // SAFETY: the host's function, with the request it made; `freed` sees to it that this is
-        // once.
-        unsafe { (self.oob.free)(self.request) }
-    }
-
-    /// The block of each participant. None before the gather is done.
+    /// The block of each participant.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
-        let len = if self.done { self.block * self.oob.count } else { 0 };
         let start = self.receive.start().cast_const();
         // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done
-        // with it.
-        unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
+        // with it: `gather` gives it away only then.
+        let blocks = unsafe { std::slice::from_raw_parts(start, self.block * self.oob.count) };
+        blocks.chunks_exact(self.block.max(1))
     }
 }
 
 impl Drop for Gather {
     fn drop(&mut self) {
-        if !self.freed {
-            let code = self.free();
-            log!(debug, "an all-gather of {} was given up: {code}", self.round);
+        if self.done {
+            return;
         }
-        if !self.done {
-            // It never ended, so the transport may still write to the memory, which is never freed.
-            for memory in [&mut self.send, &mut self.receive] {
-                mem::replace(memory, Memory::none()).keep();
-            }
+        // SAFETY: the host's function, with the request it made, which is not freed.
+        let code = unsafe { (self.oob.free)(self.request) };
+        log!(debug, "an all-gather of {} was given up: {code}", self.round);
+        // The transport may still write to the memory, which is never freed.
+        for memory in [&mut self.send, &mut self.receive] {
+            mem::replace(memory, Memory::none()).keep();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Converts between C's pointers and this library's objects.
 //!
-//! Each call checks the [mark](crate::shell) behind its pointer: it notices an object that is
-//! destroyed or of another kind, and trusts that the pointer is NULL or once came from this library.
+//! Each call checks the [mark](crate::shell) behind its pointer. It notices an object that is
+//! destroyed or of another kind. It trusts that the pointer is NULL or once came from this library.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -54,7 +54,7 @@ pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
 pub(super) fn publish_context<C>(own: ctx::Kind) -> *mut C {
     let ctx = Context::new(own);
     let pointer: *mut host::Ctx = publish(Rc::clone(&ctx));
-    ctx.known_as(pointer);
+    ctx.pointer.set(pointer);
     pointer.cast()
 }
 

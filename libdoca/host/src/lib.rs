@@ -12,7 +12,6 @@ macro_rules! log {
 }
 
 mod address;
-mod bell;
 mod buf;
 mod channels;
 mod control_thread;
@@ -25,10 +24,7 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handle;
-mod health;
-mod list;
 mod memory;
-mod outbox;
 mod pe;
 mod running;
 mod service_file;

@@ -6,12 +6,12 @@
 
 pub(crate) mod ctx;
 mod lost;
-pub(crate) mod ready;
 pub(crate) mod run;
 mod sleep;
 pub(crate) mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -22,13 +22,13 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 pub(super) use self::lost::Lost;
-use crate::bell::Bell;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::pe::ctx::Context;
-use crate::pe::ready::{Ready, ReadyQueue};
+use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::sleep::Bell;
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
@@ -43,33 +43,31 @@ const MOST_AT_ONCE: u32 = 64;
 /// instead of so many.
 const LOOKS: u32 = 16;
 
-enum Delivery {
-    /// The host saw something that counts.
-    Seen,
-    /// A callback ran that does not count.
-    Told,
-    /// It no longer applied, or the host has no use for it.
-    Nothing,
+/// An event that a host will see.
+pub(crate) enum Ready {
+    Command(&'static CmdTask),
+    Group(Rc<GidTask>),
+    State(Rc<Context>, CtxState),
 }
 
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
     me: Weak<Pe>,
-    mailbox: Arc<Mailbox>,
+    pub(super) mailbox: Arc<Mailbox>,
     bell: Bell,
     epoll: OwnedFd,
     /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
     /// before the queue.
-    probe: RefCell<QueueProbe>,
+    pub(super) probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
-    ready: ReadyQueue,
+    /// The oldest is the first.
+    ready: RefCell<VecDeque<Ready>>,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Whether one of these two may have an entry, or something other than a command may be ready.
-    /// If not, progress handles commands only.
+    /// Whether one of these two may have an entry. If not, progress handles commands only.
     chores: Cell<bool>,
     /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,
@@ -98,7 +96,7 @@ impl Pe {
             epoll::EventData::new_u64(0),
             epoll::EventFlags::IN,
         )?;
-        epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, bell.wake.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         Ok(Rc::new_cyclic(|me| Pe {
             me: Weak::clone(me),
             mailbox,
@@ -106,7 +104,7 @@ impl Pe {
             epoll,
             transport: OnceCell::new(),
             probe: RefCell::default(),
-            ready: ReadyQueue::new(),
+            ready: RefCell::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
@@ -135,10 +133,6 @@ impl Pe {
         is_idle.then_some(()).ok_or(DocaError::IN_USE)
     }
 
-    pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
-        &self.mailbox
-    }
-
     pub(super) fn in_flight(&self) -> usize {
         let contexts = self.contexts.borrow();
         contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
@@ -157,7 +151,7 @@ impl Pe {
     pub(super) fn push(&self, ready: Ready) {
         self.bell.ring();
         self.chores.set(true);
-        self.ready.push(ready);
+        self.ready.borrow_mut().push_back(ready);
     }
 
     /// Puts a change of a context's state behind what is ready.
@@ -170,7 +164,7 @@ impl Pe {
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
         self.bell.ring();
-        self.ready.push_command(task);
+        self.ready.borrow_mut().push_back(Ready::Command(task));
     }
 
     /// Has progress make the steps of a domain's exchange.
@@ -182,7 +176,7 @@ impl Pe {
 
     pub(super) fn forget(&self, ctx: &Context) {
         let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if ptr::eq(&**of, ctx));
-        self.ready.retain(|ready| !is_its(ready));
+        self.ready.borrow_mut().retain(|ready| !is_its(ready));
         self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
@@ -205,10 +199,10 @@ impl Pe {
     /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
-        if let Some(task) = self.ready.pop_command() {
+        if let Some(task) = self.pop_command() {
             return self.complete_command(task);
         }
-        if self.chores.get() {
+        if self.chores.get() || !self.ready.borrow().is_empty() {
             return self.progress_all(false);
         }
         // The code below is there twice, so that the processor predicts the branches of each case
@@ -219,10 +213,19 @@ impl Pe {
         if self.is_called() {
             return self.progress_rest();
         }
-        match self.ready.pop_command() {
+        match self.pop_command() {
             Some(task) => self.complete_command(task),
             None => 0,
         }
+    }
+
+    /// The oldest event, if it is a command.
+    #[inline(always)]
+    fn pop_command(&self) -> Option<&'static CmdTask> {
+        let mut ready = self.ready.borrow_mut();
+        let Some(&Ready::Command(task)) = ready.front() else { return None };
+        ready.pop_front();
+        Some(task)
     }
 
     #[inline(always)]
@@ -246,7 +249,7 @@ impl Pe {
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE
-            && let Some(task) = self.ready.pop_command()
+            && let Some(task) = self.pop_command()
         {
             count += u32::from(self.complete_command(task));
         }
@@ -258,15 +261,12 @@ impl Pe {
     #[inline(never)]
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
-            if let Some(task) = self.ready.pop_command() {
-                return self.complete_command(task);
+            let ready = self.ready.borrow_mut().pop_front();
+            if let Some(seen) = ready.and_then(|ready| self.deliver(ready)) {
+                return seen;
             }
-            if let Some(ready) = self.ready.pop_other() {
-                match self.deliver(ready) {
-                    Delivery::Seen => return 1,
-                    Delivery::Told => return 0,
-                    Delivery::Nothing => continue,
-                }
+            if !self.ready.borrow().is_empty() {
+                continue;
             }
             if advanced {
                 return 0;
@@ -304,8 +304,8 @@ impl Pe {
         let mut to_tend = self.to_tend.borrow_mut();
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
-        let probing = self.is_probing();
-        self.chores.set(!to_tend.is_empty() || exchanging || probing || self.ready.has_others());
+        let probing = self.probe.borrow().is_running();
+        self.chores.set(!to_tend.is_empty() || exchanging || probing);
     }
 
     #[cold]
@@ -362,22 +362,24 @@ impl Pe {
         }
     }
 
-    #[cold]
-    fn deliver(&self, ready: Ready) -> Delivery {
+    /// Whether the host saw something that counts (1), or a callback ran that does not (0). `None`
+    /// for an event that no longer applies, or for which the host has no use.
+    fn deliver(&self, ready: Ready) -> Option<u8> {
         match ready {
+            Ready::Command(task) => Some(self.complete_command(task)),
             Ready::Group(task) => {
                 task.complete(self);
-                Delivery::Seen
+                Some(1)
             }
             Ready::State(ctx, next) => {
-                let told = ctx.is_watched();
+                let told = ctx.state_changed.get().is_some();
                 // A host with tasks in flight takes the next event that counts for the end of one
                 // of them. The loss of something else must not count.
-                let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
+                let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
                 match ctx.arrive(self, next) {
-                    true if !aside => Delivery::Seen,
-                    true if told => Delivery::Told,
-                    _ => Delivery::Nothing,
+                    true if !aside => Some(1),
+                    true if told => Some(0),
+                    _ => None,
                 }
             }
         }
@@ -388,8 +390,8 @@ impl Pe {
         let user_data = task.head.user_data.get();
         let mut ctx_data = user_data;
         if let Some(run) = task.run() {
-            run.completed();
-            ctx_data = run.context().user_data.get();
+            run.flight.completed();
+            ctx_data = run.ctx.user_data.get();
         }
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {
@@ -404,5 +406,27 @@ impl Pe {
             run.check_over(self);
         }
         1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pe::ctx::Kind;
+    use crate::pe::ctx::domain::Domain;
+
+    #[test]
+    fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
+        let pe = Pe::new().unwrap();
+        let contexts = [(); 2].map(|()| Context::new(Kind::Domain(Domain::default())));
+        for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
+            pe.announce(ctx, CtxState::IDLE);
+            pe.push_command(CmdTask::new(slot, 8).unwrap());
+        }
+        pe.forget(&contexts[0]);
+        let slot = || pe.pop_command().map(CmdTask::slot);
+        assert_eq!((slot(), slot()), (Some(1), None));
+        assert!(matches!(pe.ready.borrow_mut().pop_front(), Some(Ready::State(..))));
+        assert_eq!((slot(), slot(), slot()), (Some(2), Some(3), None));
     }
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, mpsc as std_mpsc};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{
     Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, Failure, HostToDaemon, HostToWorker,
-    LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
+    LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, Stuck, WorkerToHost,
 };
 use urom_wire::domain::PIECE;
 use urom_wire::hello::Role;
@@ -24,7 +24,6 @@ use urom_wire::stream::StreamError;
 use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{failure, stream_code};
-use crate::health::Health;
 use crate::stream::WorkerStream;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
@@ -247,8 +246,8 @@ pub(super) async fn watch(
     Some(lost)
 }
 
-/// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be another
-/// domain's table: the worker must not wait for the rest of one that is over.
+/// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be
+/// another domain's table: the worker must not wait for the rest of one that is over.
 async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
     let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
     say(DomainWord::Start { len: table.len() as u64 }).await;
@@ -274,4 +273,24 @@ pub(super) enum Order {
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
+}
+
+/// The health of a worker's plugins: the last report and its time. The task of the stream writes
+/// it, and the program reads it. A worker that has reported nothing is well.
+#[derive(Debug, Default)]
+pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
+
+impl Health {
+    pub(super) fn hear(&self, stuck: Option<Stuck>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            stuck.map(|stuck| (stuck, Instant::now()));
+    }
+
+    /// The call that does not return, with its duration until now.
+    pub(super) fn stuck(&self) -> Option<Stuck> {
+        let (mut stuck, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let since = u32::try_from(heard.elapsed().as_secs()).unwrap_or(u32::MAX);
+        stuck.seconds = stuck.seconds.saturating_add(since);
+        Some(stuck)
+    }
 }

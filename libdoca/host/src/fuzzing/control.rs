@@ -5,14 +5,13 @@ use std::sync::{Arc, mpsc as std_mpsc};
 use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::HostToDaemon;
 use urom_wire::fuzzing::memory::within;
-use urom_wire::fuzzing::{now, recent};
+use urom_wire::fuzzing::now;
 use urom_wire::patience::Patience;
 
 use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
 use crate::event::Mailbox;
-use crate::health::Health;
-use crate::worker_link::{self, Order};
+use crate::worker_link::{self, Health, Order};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.
@@ -27,7 +26,6 @@ const RUN: u64 = 3;
 /// beginning see [`first`].
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
-    recent::note(input);
     within(MEMORY + 128 * bytes.len(), || match choice % 4 {
         0 => now(from_daemon(bytes)),
         1 => now(from_worker(bytes)),

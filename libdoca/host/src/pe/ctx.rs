@@ -25,16 +25,17 @@ use crate::pe::ctx::worker::Worker;
 pub(crate) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
-    pointer: Cell<*mut Ctx>,
-    state: Cell<CtxState>,
-    /// The number of its run, from a start to the next idle; no two runs of a process have the same.
+    pub(crate) pointer: Cell<*mut Ctx>,
+    pub(crate) state: Cell<CtxState>,
+    /// The number of its run, from a start to the next idle. No two runs of a process have the
+    /// same.
     run: Cell<u64>,
     pub(crate) user_data: Cell<Data>,
     pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
-    lost: Cell<bool>,
+    pub(crate) lost: Cell<bool>,
     kind: Kind,
 }
 
@@ -80,10 +81,6 @@ impl Context {
         })
     }
 
-    pub(crate) fn known_as(&self, pointer: *mut Ctx) {
-        self.pointer.set(pointer);
-    }
-
     /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(crate) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
@@ -116,10 +113,6 @@ impl Context {
         domain: Domain;
     }
 
-    pub(crate) fn state(&self) -> CtxState {
-        self.state.get()
-    }
-
     #[inline]
     pub(crate) fn is(&self, state: CtxState) -> bool {
         self.state.get() == state
@@ -134,10 +127,6 @@ impl Context {
     #[inline]
     pub(crate) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
-    }
-
-    pub(crate) fn is_watched(&self) -> bool {
-        self.state_changed.get().is_some()
     }
 
     /// Begins a run, to which events of the control thread belong. Returns its number.
@@ -265,11 +254,6 @@ impl Context {
             Kind::Worker(worker) => worker.begins(),
             Kind::Domain(domain) => domain.begins(),
         }
-    }
-
-    /// Whether it goes to idle without having been stopped by the host.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lost.get()
     }
 
     pub(crate) fn in_flight(&self) -> usize {

@@ -5,6 +5,7 @@ pub(crate) mod sender;
 pub(crate) mod task;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -18,21 +19,18 @@ use urom_wire::pass::Pass;
 
 use crate::event::Attached;
 use crate::failure::failure;
-use crate::health::Health;
-use crate::list::Queue;
 use crate::pe::ctx::Context;
-use crate::pe::ctx::worker::Worker;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::pe::run::task::{CmdTask, Stage, pool};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
-use crate::worker_link::Order;
+use crate::worker_link::{Health, Order};
 
 pub(crate) struct Run {
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
-    ctx: Rc<Context>,
+    pub(crate) ctx: Rc<Context>,
     pe: Rc<Pe>,
     pub(crate) channel: u16,
     plugins: u64,
@@ -45,15 +43,15 @@ pub(crate) struct Run {
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
     /// What submit says, unless it is `SUCCESS`.
-    refusal: Cell<DocaError>,
+    pub(crate) refusal: Cell<DocaError>,
     /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
-    flight: Flight,
+    pub(crate) flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
-    parked: Queue,
-    broken: Cell<Option<Status>>,
+    parked: RefCell<VecDeque<&'static CmdTask>>,
+    pub(crate) broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
 
@@ -63,7 +61,8 @@ pub(crate) struct PluginBit(u8);
 
 impl Run {
     pub(crate) fn new(
-        worker: &Worker,
+        plugins: u64,
+        max_inflight: usize,
         ctx: Rc<Context>,
         pe: Rc<Pe>,
         channel: u16,
@@ -75,7 +74,7 @@ impl Run {
             ctx,
             pe,
             channel,
-            plugins: worker.plugins.get(),
+            plugins,
             place: RefCell::new(Some(place)),
             orders: RefCell::new(Some(orders)),
             health: Arc::default(),
@@ -84,9 +83,9 @@ impl Run {
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            flight: Flight::new(worker.max_inflight.get() as usize),
+            flight: Flight::new(max_inflight),
             sender: Sender::default(),
-            parked: Queue::default(),
+            parked: RefCell::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -105,10 +104,6 @@ impl Run {
     pub(crate) fn order(&self, order: Order) {
         // An order that nobody takes is dropped, too.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
-    }
-
-    pub(crate) fn in_flight(&self) -> usize {
-        self.flight.count()
     }
 
     #[inline]
@@ -153,7 +148,7 @@ impl Run {
         });
         let endpoint =
             endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
-        pe.met(&endpoint);
+        pe.probe.borrow_mut().met(&endpoint);
         self.sender.open(endpoint, attached.channel, attached.pass);
         // A worker lets a host in once.
         let _ = self.attached.set(attached);
@@ -168,11 +163,6 @@ impl Run {
 
     fn announce(&self, pe: &Pe) {
         pe.announce(&self.ctx, CtxState::RUNNING);
-    }
-
-    /// The host is about to see the context run.
-    pub(crate) fn running(&self) {
-        self.refusal.set(DocaError::SUCCESS);
     }
 
     pub(crate) fn on_overdue(&self, pe: &Pe) {
@@ -190,10 +180,6 @@ impl Run {
                 ),
             );
         }
-    }
-
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.get().is_some()
     }
 
     #[cold]
@@ -238,9 +224,7 @@ impl Run {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully);
-        while let Some(task) = self.parked.pop() {
-            pe.push_command(task);
-        }
+        self.parked.take().into_iter().for_each(|task| pe.push_command(task));
         for task in self.flight.flush(flushed) {
             pe.push_command(task);
         }
@@ -300,14 +284,9 @@ impl Run {
             self.broken.set(Some(status));
         }
         self.unpark(pe);
-        if self.is_broken() || self.sender.is_busy() {
+        if self.broken.get().is_some() || self.sender.is_busy() {
             self.tend_later(pe);
         }
-    }
-
-    #[inline]
-    pub(crate) fn context(&self) -> &Context {
-        &self.ctx
     }
 
     #[inline]
@@ -354,7 +333,7 @@ impl Run {
     pub(crate) fn submit(&self, task: &'static CmdTask) -> Result<(), DocaError> {
         self.refusal.get().check()?;
         task.payload.check()?;
-        let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
+        let header = task.start.get().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
         let before = task.head.stage.replace(Stage::InFlight);
         let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
         if let Err(status) = self.sender.submit(task, header, alone, tasks) {
@@ -384,8 +363,8 @@ impl Run {
         let Some(task) = self.flight.answer(notification, limit) else {
             return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
         };
-        if task.sending.get() || !self.parked.is_empty() {
-            self.parked.push(task);
+        if task.sending.get() || !self.parked.borrow().is_empty() {
+            self.parked.borrow_mut().push_back(task);
         } else {
             pe.push_command(task);
         }
@@ -397,15 +376,10 @@ impl Run {
 
     /// Completes the parked tasks that UCX is done with, in the order of their responses.
     fn unpark(&self, pe: &Pe) {
-        while self.parked.first().is_some_and(|task| !task.sending.get()) {
-            if let Some(task) = self.parked.pop() {
-                pe.push_command(task);
-            }
+        let mut parked = self.parked.borrow_mut();
+        while let Some(task) = parked.front().filter(|task| !task.sending.get()) {
+            pe.push_command(task);
+            parked.pop_front();
         }
-    }
-
-    #[inline]
-    pub(crate) fn completed(&self) {
-        self.flight.completed();
     }
 }

@@ -1,9 +1,11 @@
-//! The engine's descriptor, which wakes a host that sleeps.
+//! The engine's descriptor, and its bell: what wakes a host that sleeps.
 
+use std::cell::Cell;
 use std::os::fd::AsRawFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
+use urom_wire::Wake;
 
 use super::Pe;
 
@@ -12,6 +14,54 @@ const ARM_ATTEMPTS: usize = 4;
 
 /// The longest sleep of a host while a domain starts: the out-of-band functions wake nobody.
 const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
+/// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
+/// shows.
+pub(crate) struct Bell {
+    pub(crate) wake: Wake,
+    /// The host may go to sleep, and the bell has not rung since.
+    armed: Cell<bool>,
+    rung: Cell<bool>,
+}
+
+impl Bell {
+    pub(crate) fn new() -> std::io::Result<Bell> {
+        Ok(Bell { wake: Wake::new()?, armed: Cell::new(false), rung: Cell::new(false) })
+    }
+
+    /// Makes the next [`ring`](Bell::ring) make the descriptor readable.
+    pub(crate) fn arm(&self) {
+        self.armed.set(true);
+    }
+
+    /// Makes [`ring`](Bell::ring) do nothing, so that a host that polls pays for no system call.
+    pub(crate) fn disarm(&self) {
+        self.armed.set(false);
+    }
+
+    #[inline]
+    pub(crate) fn ring(&self) {
+        if self.armed.get() {
+            self.write();
+        }
+    }
+
+    #[cold]
+    fn write(&self) {
+        self.armed.set(false);
+        self.rung.set(true);
+        self.wake.raise();
+    }
+
+    /// Disarms it and makes the descriptor wait again.
+    pub(crate) fn silence(&self) {
+        self.disarm();
+        // UCX mostly wakes the host. Then there is no system call.
+        if self.rung.take() {
+            self.wake.lower();
+        }
+    }
+}
 
 impl Pe {
     /// The descriptor that [`request_notification`](Pe::request_notification) arms.
@@ -30,10 +80,10 @@ impl Pe {
         self.flush();
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
-        let nothing = self.ready.is_empty()
+        let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
-            && !self.is_probing()
-            && !self.to_tend.borrow().iter().any(|run| run.is_broken())
+            && !self.probe.borrow().is_running()
+            && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())
             && self.arm()?;
         let is_starting = !self.exchanging.borrow().is_empty();
         if nothing && is_starting {
@@ -76,5 +126,33 @@ impl Pe {
         if self.mailbox.has_post() {
             self.read_mail();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_readable(bell: &Bell) -> bool {
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&bell.wake, PollFlags::IN)], Some(&none)).unwrap() == 1
+    }
+
+    #[test]
+    fn it_rings_only_when_armed_and_until_silenced() {
+        let bell = Bell::new().unwrap();
+        bell.ring();
+        assert!(!is_readable(&bell));
+        bell.arm();
+        assert!(!is_readable(&bell));
+        bell.ring();
+        bell.ring();
+        assert!(is_readable(&bell));
+        bell.silence();
+        assert!(!is_readable(&bell));
+        bell.arm();
+        bell.silence();
+        bell.ring();
+        assert!(!is_readable(&bell));
     }
 }

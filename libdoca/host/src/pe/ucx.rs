@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use rustix::event::epoll;
-use ucx::{Data, Endpoint, Worker};
+use ucx::{Data, Worker};
 use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::descriptors;
@@ -135,11 +135,6 @@ impl Pe {
         }
     }
 
-    /// Notes how a worker is reached.
-    pub(crate) fn met(&self, endpoint: &Endpoint) {
-        self.probe.borrow_mut().met(endpoint);
-    }
-
     /// Tests the receive queue after a worker is gone, perhaps in the middle of a message.
     #[cold]
     pub(crate) fn probe_queue(&self) {
@@ -162,11 +157,6 @@ impl Pe {
                 log!(warn, "cannot check whether messages of workers still arrive: {error}")
             }
         }
-    }
-
-    /// Whether the receive queue is being tested, so that the host must not sleep.
-    pub(super) fn is_probing(&self) -> bool {
-        self.probe.borrow().is_running()
     }
 
     /// Goes on with the test of the receive queue, if any. `empty` says whether UCX just found it

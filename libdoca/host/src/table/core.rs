@@ -15,7 +15,9 @@ functions! {
 
     fn doca_ctx_stop[ctx = context: *mut Ctx]() { ctx.stop().check() }
 
-    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state { ctx.state() }
+    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state {
+        ctx.state.get()
+    }
 
     fn doca_ctx_set_user_data[ctx = context: *mut Ctx](data: Data) {
         ctx.user_data.set(data);
@@ -122,7 +124,7 @@ functions! {
 
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
         match task {
-            AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
+            AnyTask::Command(task) => task.run().map(|run| run.ctx.as_ctx()),
             AnyTask::Query(task) => Some(task.ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())

@@ -176,12 +176,14 @@ functions! {
     }
 
     fn doca_urom_worker_cmd_task_get_user_data[task = command: Command]() -> *mut c_void {
-        task.user_area().cast()
+        task.user_area.get().cast()
     }
 
     fn doca_urom_worker_cmd_task_as_task[task = command: Command]() -> *mut Task {
         as_task(task).cast()
     }
 
-    fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd { task.end() }
+    fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd {
+        task.end.as_ptr()
+    }
 }

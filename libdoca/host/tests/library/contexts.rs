@@ -3,7 +3,7 @@
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState};
 
-use crate::processes::{Plugins, daemon_of, embedded, op, with_service, with_worker};
+use crate::processes::{Plugins, daemon_of, op, with_service, with_worker};
 use crate::support::{
     At, Engine, OK, TestWorker, as_task, command, failure, has, new_service, note_and_keep, state,
     take_done,
@@ -163,26 +163,4 @@ fn a_service_holds_as_many_workers_as_it_was_told() {
     has(&failure(third.ctx), &["max_workers"]);
     first.end(&engine);
     third.run(&engine);
-}
-
-#[test]
-fn stopping_and_destroying_in_the_wrong_order_gives_errors() {
-    let (_plugins, engine, service) = embedded();
-    let worker = TestWorker::start(service.raw, &engine, 0, 1);
-    assert_eq!(c!(doca_ctx_stop(service.ctx)), DocaError::IN_USE);
-    assert_eq!(state(service.ctx), CtxState::RUNNING);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::NOT_PERMITTED);
-    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::IN_USE);
-    assert_eq!(c!(doca_pe_destroy(engine.0)), DocaError::IN_USE);
-    worker.submit(&command(op::ECHO, 0));
-    assert_eq!(engine.next(), 1);
-    worker.stop(&engine);
-    assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::IN_USE);
-    worker.destroy();
-    assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::INVALID_VALUE);
-    assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::INVALID_VALUE);
-    let raw = service.raw;
-    service.destroy();
-    assert_eq!(c!(doca_urom_service_destroy(raw)), DocaError::INVALID_VALUE);
 }

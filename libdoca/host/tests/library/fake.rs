@@ -182,7 +182,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         let mut host = fake.attach(4096);
         host.greet();
         host.wait_for(4);
-        let [a, b, c, d] = host.slots.borrow()[..] else { panic!("four commands") };
+        let [a, b, c, _] = host.slots.borrow()[..] else { panic!("four commands") };
         // Not even a header; another's channel; slots that are nobody's.
         host.send(vec![0xff; 5]);
         let mut other = host.frame(a, OK, Some(b"other"));
@@ -215,7 +215,6 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         let enough =
             Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
         fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
-        let _ = d;
         // Until the host has seen the end.
         while fake
             .runtime

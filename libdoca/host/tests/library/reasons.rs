@@ -139,9 +139,12 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
 fn a_service_without_plugins_and_the_devices_there_are_are_told() {
     let engine = Engine::new();
     let plugins = Plugins::empty();
-    warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
+    let service = warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
         TestService::start(&At::Embedded(plugins.path()), &engine)
     });
+    let (mut list, mut count) = (std::ptr::null(), 7);
+    let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
+    assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
     let (mut list, mut count) = (null_mut(), 0);
     let code = says(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
         c!(doca_devinfo_create_list(&mut list, &mut count))

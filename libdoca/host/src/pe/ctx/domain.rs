@@ -1,8 +1,8 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start is a future that each call of progress polls: the out-of-band exchange, the table to each
-//! of this process's workers, their answers that plugins find it, and the exchange of verdicts,
-//! after which all processes run the domain or none. A stop is synchronous: it gives up what is
+//! A start is a future that each call of progress polls: the out-of-band exchange, the table to
+//! each of this process's workers, their answers that plugins find it, and the exchange of
+//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up what is
 //! under way, and waits for a short time until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
@@ -37,7 +37,7 @@ pub(crate) struct Domain {
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
-    run: RefCell<Option<DomainRun>>,
+    run: RefCell<Option<Rc<DomainRun>>>,
 }
 
 type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
@@ -57,22 +57,18 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 
 /// From a start to the next idle.
 struct DomainRun {
-    /// The start until it is over, except during a step.
-    start: Option<Start>,
-    members: Rc<Members>,
-    failed: bool,
-}
-
-/// The workers of this process in a run of a domain.
-struct Members {
     /// The number of the run, by which workers know the domain.
-    domain: u64,
+    number: u64,
     /// In the domain's order. Empty when one of them does not run.
     workers: Vec<Worker>,
-    /// Whether they were given the table.
+    /// Whether the workers were given the table.
     have_table: Cell<bool>,
+    /// The start until it is over, except during a step.
+    start: RefCell<Option<Start>>,
+    failed: Cell<bool>,
 }
 
+/// A worker of this process.
 struct Worker {
     /// At the service.
     id: WorkerId,
@@ -169,15 +165,17 @@ impl Domain {
             run: Rc::downgrade(&run),
         };
         let runs = runs.unwrap_or_default().into_iter();
-        let members = Rc::new(Members {
-            domain: ctx.begin(),
+        let run = Rc::new(DomainRun {
+            number: ctx.begin(),
             workers: runs.zip(&*self.workers.borrow()).map(worker).collect(),
             have_table: Cell::new(false),
+            start: RefCell::default(),
+            failed: Cell::new(false),
         });
-        let theirs = Rc::clone(&members);
+        let theirs = Rc::clone(&run);
         let start = exchange(oob, blob, async move |table| theirs.deliver(table).await);
-        *self.run.borrow_mut() =
-            Some(DomainRun { start: Some(Box::pin(start)), members, failed: false });
+        run.start.replace(Some(Box::pin(start)));
+        self.run.replace(Some(run));
         pe.exchange(Rc::clone(ctx));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
@@ -243,34 +241,31 @@ impl Domain {
 
     /// One step of the start. Whether there is another.
     pub(crate) fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
-        let take = |run: &mut DomainRun| Some((run.start.take()?, Rc::clone(&run.members)));
-        let taken = self.run.borrow_mut().as_mut().and_then(take);
-        let Some((mut start, members)) = taken else { return false };
-        // The host's functions may stop this domain. Then the step's result is dropped.
+        let Some(run) = self.run.borrow().clone() else { return false };
+        let Some(mut start) = run.start.take() else { return false };
         let step = start.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
-        let mut own = self.run.borrow_mut();
-        let is_same = |run: &&mut DomainRun| Rc::ptr_eq(&run.members, &members);
-        let Some(run) = own.as_mut().filter(is_same) else {
-            drop(own);
+        // The host's functions may stop this domain. Then the step's result is dropped.
+        if !self.run.borrow().as_ref().is_some_and(|now| Rc::ptr_eq(now, &run)) {
             return false;
-        };
+        }
         match step {
-            Poll::Pending => run.start = Some(start),
+            Poll::Pending => {
+                run.start.replace(Some(start));
+                return true;
+            }
             Poll::Ready(Ok(())) => pe.announce(ctx, CtxState::RUNNING),
             Poll::Ready(Err(failure)) => {
-                run.failed = true;
-                drop(own);
-                members.end();
+                run.failed.set(true);
+                run.end();
                 ctx.fail(&failure);
                 pe.announce(ctx, CtxState::IDLE);
-                return false;
             }
         }
-        run.start.is_some()
+        false
     }
 
     pub(crate) fn begins(&self) -> bool {
-        self.run.borrow().as_ref().is_some_and(|run| !run.failed)
+        self.run.borrow().as_ref().is_some_and(|run| !run.failed.get())
     }
 
     pub(crate) fn ended(&self) {
@@ -281,10 +276,10 @@ impl Domain {
     pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         if let Some(run) = self.run.take() {
             // Gives the host's request back.
-            drop(run.start);
-            if !run.failed {
+            drop(run.start.take());
+            if !run.failed.get() {
                 // The channel closes when every worker has answered or is lost.
-                let _ = run.members.end().recv_timeout(STOP_DEADLINE);
+                let _ = run.end().recv_timeout(STOP_DEADLINE);
             }
         }
         ctx.set_state(CtxState::IDLE);
@@ -292,12 +287,12 @@ impl Domain {
     }
 }
 
-impl Members {
+impl DomainRun {
     /// Gives each worker the table, and waits until all have it. At the first failure it ends the
     /// domain at all of them.
     async fn deliver(&self, table: Vec<u8>) -> Result<(), Failure> {
         self.have_table.set(true);
-        let (domain, table) = (self.domain, Arc::new(table));
+        let (domain, table) = (self.number, Arc::new(table));
         let give = |worker: &Worker| {
             let (answer, answered) = oneshot::channel();
             // Without a run, dropping the answer says so.
@@ -333,7 +328,7 @@ impl Members {
         let (done, all_done) = mpsc::channel();
         if self.have_table.take() {
             for run in self.workers.iter().filter_map(|worker| worker.run.upgrade()) {
-                run.order(Order::End { domain: self.domain, done: done.clone() });
+                run.order(Order::End { domain: self.number, done: done.clone() });
             }
         }
         all_done

@@ -98,8 +98,14 @@ impl Service {
 
     /// Connects to the service; blocks until that has succeeded or failed.
     pub(crate) fn start(&self, ctx: &Context, pe: &Pe) -> Result<DocaError, Failure> {
-        self.check_device()?;
-        let running = self.connect(ctx.begin(), pe.mailbox())?;
+        // A device is required even where it decides nothing, so that the program also starts with
+        // other libraries.
+        let is_told = self.any_device.get() || self.target.borrow().is_some();
+        if !is_told && self.device.borrow().is_none() {
+            let call = "call doca_urom_service_set_dev";
+            return Err(failure!(INVALID_VALUE, "the service has no device: {call}"));
+        }
+        let running = self.connect(ctx.begin(), &pe.mailbox)?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
             log!(
@@ -112,16 +118,6 @@ impl Service {
         self.shared.set_running(Some(Arc::new(running)));
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
-    }
-
-    /// A device is required even where it decides nothing, so that the program also starts with
-    /// other libraries.
-    fn check_device(&self) -> Result<(), Failure> {
-        if self.any_device.get() || self.target.borrow().is_some() || self.device.borrow().is_some()
-        {
-            return Ok(());
-        }
-        Err(failure!(INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
     }
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {

@@ -15,8 +15,8 @@ use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::Run;
-use crate::running::{Place, Shared};
-use crate::worker_link::{self, Order, Visit};
+use crate::running::Shared;
+use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
@@ -70,7 +70,7 @@ impl Worker {
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.in_flight())
+        self.run.borrow().as_ref().map_or(0, |run| run.flight.count())
     }
 
     pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
@@ -98,7 +98,14 @@ impl Worker {
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
-        let run = self.begin(ctx, pe, place, orders)?;
+        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
+        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
+        let run = pe
+            .open_channel(|channel| {
+                Run::new(plugins, max_inflight, theirs, engine, channel, place, orders)
+            })
+            .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
+        self.run.replace(Some(Rc::clone(&run)));
         let visit = Visit {
             worker: StartWorker {
                 id: self.id.get(),
@@ -121,27 +128,10 @@ impl Worker {
             daemon: running.welcome.daemon,
             plugins: running.welcome.plugins.clone(),
         };
-        let (requests, mailbox) = (running.requests.clone(), Arc::clone(pe.mailbox()));
-        running.control.spawn(worker_link::serve(visit, requests, ctx.run(), mailbox, given));
+        let (requests, mailbox) = (running.requests.clone(), Arc::clone(&pe.mailbox));
+        running.control.spawn(worker_link::serve(visit, requests, ctx.begin(), mailbox, given));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
-    }
-
-    /// Begins a run, which waits for its worker.
-    pub(crate) fn begin(
-        &self,
-        ctx: &Rc<Context>,
-        pe: &Rc<Pe>,
-        place: Place,
-        orders: mpsc::UnboundedSender<Order>,
-    ) -> Result<Rc<Run>, Failure> {
-        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
-        let run = pe
-            .open_channel(|channel| Run::new(self, theirs, engine, channel, place, orders))
-            .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
-        ctx.begin();
-        *self.run.borrow_mut() = Some(Rc::clone(&run));
-        Ok(run)
     }
 
     /// Always asynchronous, so that hosts that count the results of progress see the end.
@@ -167,7 +157,7 @@ impl Worker {
     pub(crate) fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
-                run.running();
+                run.refusal.set(DocaError::SUCCESS);
                 true
             }
             _ => false,

@@ -1,12 +1,11 @@
 //! The commands of a connection: which tasks the host has, which are in flight, and which are
 //! answered.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::frame::Notification;
 
-use crate::list::Stack;
 use crate::pe::run::task::pool;
 use crate::pe::run::task::{CmdTask, Stage};
 
@@ -20,7 +19,7 @@ const MANY: u64 = 8;
 pub(crate) struct Flight {
     slots: Box<[Cell<Option<&'static CmdTask>>]>,
     made: Cell<usize>,
-    free: Stack,
+    free: RefCell<Vec<&'static CmdTask>>,
     out: Cell<usize>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
@@ -93,7 +92,7 @@ impl Flight {
         &self,
         make: impl FnOnce(u16) -> Option<&'static CmdTask>,
     ) -> Option<&'static CmdTask> {
-        let task = match self.free.pop() {
+        let task = match self.free.borrow_mut().pop() {
             Some(task) => task,
             None => self.add(make)?,
         };
@@ -114,7 +113,7 @@ impl Flight {
     #[inline]
     pub(crate) fn release(&self, task: &'static CmdTask) {
         task.withdraw();
-        self.free.push(task);
+        self.free.borrow_mut().push(task);
         self.out.set(self.out.get() - 1);
     }
 

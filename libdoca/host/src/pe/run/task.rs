@@ -95,17 +95,17 @@ pub(crate) struct CmdTask {
     /// Its connection ended while UCX read the payload, which is freed when UCX is done.
     orphan: Cell<bool>,
     /// The frame's header without the length; `None` without a plugin that the worker has.
-    start: Cell<Option<CommandStart>>,
+    pub(crate) start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    pub(crate) next: Cell<Option<&'static CmdTask>>,
     pub(crate) serial: Cell<u64>,
-    /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
-    end: Cell<CmdTaskEnd>,
+    /// How it ended, for hosts that read it in place. Valid while the task is `Done`; the address
+    /// never changes.
+    pub(crate) end: Cell<CmdTaskEnd>,
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
-    user_area: UnsafeCell<[u64; 4]>,
+    pub(crate) user_area: UnsafeCell<[u64; 4]>,
 }
 
 impl CmdTask {
@@ -121,7 +121,6 @@ impl CmdTask {
             start: Cell::new(None),
             callback: Cell::new(None),
             run: Cell::new(ptr::null()),
-            next: Cell::new(None),
             serial: Cell::new(0),
             end: Cell::new(NO_END),
             payload: Buffer::new(ROOM, capacity)?,
@@ -130,7 +129,7 @@ impl CmdTask {
         })))
     }
 
-    /// Makes a [retired](CmdTask::retire) task into another slot. False when there is no memory
+    /// Makes a task that [rested](pool::rest) into another slot. False when there is no memory
     /// left.
     #[must_use]
     pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
@@ -178,17 +177,12 @@ impl CmdTask {
         }
     }
 
-    pub(crate) fn retire(&self) {
-        self.payload.retire();
-        self.response.retire();
-    }
-
     /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self, start: Option<CommandStart>) {
         self.mark.set(Kind::Command);
-        self.payload.mark().set(Kind::Buffer);
-        self.response.mark().set(Kind::Buffer);
+        self.payload.mark.set(Kind::Buffer);
+        self.response.mark.set(Kind::Buffer);
         self.head.hold();
         self.start.set(start);
         self.callback.set(None);
@@ -204,25 +198,14 @@ impl CmdTask {
     pub(crate) fn withdraw(&self) {
         self.head.stage.set(Stage::Free);
         self.mark.clear();
-        self.payload.mark().clear();
-        self.response.mark().clear();
+        self.payload.mark.clear();
+        self.response.mark.clear();
     }
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
         let start =
             |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
         self.start.set(self.run().and_then(start));
-    }
-
-    /// The frame's header without the length; `None` without a plugin that the worker has.
-    #[inline]
-    pub(crate) fn start(&self) -> Option<CommandStart> {
-        self.start.get()
-    }
-
-    #[inline]
-    pub(crate) fn user_area(&self) -> *mut [u64; 4] {
-        self.user_area.get()
     }
 
     /// Notes how the command ended; `response` is the plugin's notification.
@@ -244,11 +227,6 @@ impl CmdTask {
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
         self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
-    }
-
-    /// Where a host reads how the task ended. The address never changes.
-    pub(crate) fn end(&self) -> *const CmdTaskEnd {
-        self.end.as_ptr()
     }
 }
 
@@ -325,7 +303,7 @@ mod tests {
     fn a_task_without_a_connection_has_no_plugin() {
         let task = CmdTask::new(1, 100).unwrap();
         task.set_plugin(1);
-        assert!(task.start().is_none() && task.run().is_none());
+        assert!(task.start.get().is_none() && task.run().is_none());
         assert!(task.leave());
     }
 }

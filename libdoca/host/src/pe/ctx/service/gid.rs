@@ -13,10 +13,9 @@ use urom_wire::control::{DaemonToHost, Failure, HostToDaemon};
 use crate::daemon_link::Request;
 use crate::event::Event;
 use crate::failure::failure;
-use crate::pe::Pe;
 use crate::pe::ctx::Context;
-use crate::pe::ready::Ready;
 use crate::pe::run::task::{Head, Stage};
+use crate::pe::{Pe, Ready};
 
 /// A query. It is allocated and freed each time, because queries are rare.
 pub(crate) struct GidTask {
@@ -92,7 +91,7 @@ impl GidTask {
         let service = self.ctx.service()?;
         let (running, queries) = (service.running(&self.ctx)?, &service.queries);
         let query = queries.last.get() + 1;
-        let (mailbox, run) = (Arc::clone(self.ctx.pe()?.mailbox()), self.ctx.run());
+        let (mailbox, run) = (Arc::clone(&self.ctx.pe()?.mailbox), self.ctx.run());
         let gid = self.gid.get();
         let ask = move |request| HostToDaemon::Group { request, gid };
         let hear = move |said| {

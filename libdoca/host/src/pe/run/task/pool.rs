@@ -45,7 +45,8 @@ pub(crate) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
 pub(crate) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
-        task.retire();
+        task.payload.retire();
+        task.response.retire();
     }
     let list = if is_free { &POOL } else { &KEPT };
     list.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
