@@ -22,9 +22,10 @@ impl Memory {
     }
 }
 
-/// A part of registered [`Memory`], as a buffer. Dropping it ends the lease. While it exists, nobody
-/// else in this process writes to these bytes. A peer with the remote key still can; a request then
-/// sees a mixture. A worker of another context treats it as memory that is not registered.
+/// A part of registered [`Memory`], as a buffer. Dropping it ends the lease. While it exists,
+/// nobody else in this process writes to these bytes. A peer with the remote key still can; a
+/// request then sees a mixture. A worker of another context treats it as memory that is not
+/// registered.
 #[derive(Debug)]
 pub struct Lease<const SHARED: bool = false> {
     memory: Memory,

@@ -49,8 +49,8 @@ impl Message {
         }
     }
 
-    /// The byte at a place. A pattern differs between neighbours and between pages, so that bytes in
-    /// the wrong place are found.
+    /// The byte at a place. A pattern differs between neighbours and between pages, so that bytes
+    /// in the wrong place are found.
     #[inline]
     fn byte(&self, rank: u32, round: u32, at: usize) -> u8 {
         match self {
