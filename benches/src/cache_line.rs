@@ -15,41 +15,31 @@ const ROUNDS: u64 = 5;
 /// The median of the rounds, in nanoseconds. The calling thread stays where it is.
 pub(crate) fn round_trip(cores: &Cores) -> Result<f64> {
     let line = AtomicU64::new(0);
+    // An end writes every second number, and waits for the others.
+    let end = |core, writes: u64| -> Result<Vec<f64>> {
+        // It goes on when it cannot be pinned, as the other end would wait for ever.
+        let pinned = pin(core);
+        let rounds = (0..ROUNDS).map(|round| {
+            let start = Instant::now();
+            for trip in round * TRIPS..(round + 1) * TRIPS {
+                for number in [1, 2].map(|half| 2 * trip + half) {
+                    if number % 2 == writes {
+                        line.store(number, Ordering::Release);
+                    }
+                    while line.load(Ordering::Acquire) < number {
+                        std::hint::spin_loop();
+                    }
+                }
+            }
+            start.elapsed().as_nanos() as f64 / TRIPS as f64
+        });
+        let rounds = rounds.collect();
+        pinned.map(|()| rounds)
+    };
     std::thread::scope(|scope| {
-        let there = scope.spawn(|| answer(cores.worker(), &line));
-        let here = scope.spawn(|| ask(cores.host(0), &line));
+        let there = scope.spawn(|| end(cores.worker(), 0));
+        let here = scope.spawn(|| end(cores.host(0), 1));
         there.join().expect("this end only counts")?;
         of_rounds(&here.join().expect("this end only counts")?)
     })
-}
-
-// Both go on when they cannot be pinned, as the other end would wait for ever.
-
-fn ask(core: usize, line: &AtomicU64) -> Result<Vec<f64>> {
-    let pinned = pin(core);
-    let round = |round| {
-        let start = Instant::now();
-        for trip in round * TRIPS..(round + 1) * TRIPS {
-            line.store(2 * trip + 1, Ordering::Release);
-            wait_for(line, 2 * trip + 2);
-        }
-        start.elapsed().as_nanos() as f64 / TRIPS as f64
-    };
-    let rounds = (0..ROUNDS).map(round).collect();
-    pinned.map(|()| rounds)
-}
-
-fn answer(core: usize, line: &AtomicU64) -> Result<()> {
-    let pinned = pin(core);
-    for trip in 0..TRIPS * ROUNDS {
-        wait_for(line, 2 * trip + 1);
-        line.store(2 * trip + 2, Ordering::Release);
-    }
-    pinned
-}
-
-fn wait_for(line: &AtomicU64, value: u64) {
-    while line.load(Ordering::Acquire) != value {
-        std::hint::spin_loop();
-    }
 }

@@ -1,10 +1,10 @@
 //! What a launch has: its cores and transport, a daemon, a worker.
 
+use std::ops::Deref;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use urom_host::{CpuSet, Plugin, Service, Worker, block_on};
 use urom_tests::{PluginDirectory, Uromd};
@@ -68,21 +68,17 @@ impl Daemon {
         Ok(Daemon { uromd: Some(uromd), _plugins: plugins })
     }
 
-    fn uromd(&self) -> &Uromd {
-        self.uromd.as_ref().expect("it is there until it is dropped")
-    }
-
-    pub(crate) fn address(&self) -> &str {
-        self.uromd().address()
-    }
-
-    pub(crate) fn pid(&self) -> Pid {
-        self.uromd().pid()
-    }
-
     /// Connects to it.
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(Service::builder().address(self.address()).connect()?)
+    }
+}
+
+impl Deref for Daemon {
+    type Target = Uromd;
+
+    fn deref(&self) -> &Uromd {
+        self.uromd.as_ref().expect("it is there until it is dropped")
     }
 }
 

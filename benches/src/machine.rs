@@ -14,11 +14,10 @@ pub(crate) fn describe() -> Result<String> {
         Some(line.split_once(':')?.1.trim())
     };
     let uname = rustix::system::uname();
-    let [machine, system, release] =
-        [uname.machine(), uname.sysname(), uname.release()].map(|name| name.to_string_lossy());
-    let unnamed = format!("an unnamed {machine} processor");
-    let (cpu, flags) = (field("model name").unwrap_or(&unnamed), field("flags").unwrap_or(""));
-    let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
+    let [system, release] = [uname.sysname(), uname.release()].map(|name| name.to_string_lossy());
+    let unnamed = format!("an unnamed {} processor", std::env::consts::ARCH);
+    let cpu = field("model name").unwrap_or(&unnamed);
+    let is_virtual = field("flags").is_some_and(|flags| flags.contains("hypervisor"));
     let what = if is_virtual { "cores of a virtual machine" } else { "cores" };
     let (date, cores, ucx) = (today(), Cores::find()?.count(), ucx::version());
     Ok(format!("{date}: {cores} {what}, {cpu}; {system} {release}; UCX {ucx}"))

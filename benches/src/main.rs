@@ -60,8 +60,7 @@ struct Arguments {
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     if let Some(process) = &arguments.process {
-        let process: Process = serde_json::from_str(process).context("a malformed process")?;
-        process.run()?;
+        work(serde_json::from_str(process).context("a malformed process")?)?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.list {
@@ -77,6 +76,22 @@ fn main() -> Result<ExitCode> {
     println!("{}\n{}\n\n{}", summary.line(), page.display(), report::budgets(&summary));
     summary.reasons().iter().for_each(|reason| println!("FAILED: {reason}"));
     Ok(if summary.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What this program does when it calls itself.
+fn work(process: Process) -> Result<()> {
+    match process {
+        Process::Launch { suite, part, launch } => {
+            let parts = suites::find(&suite)?.parts;
+            let part = parts.get(part).context("the suite has no such part")?;
+            child::answer(&(part.measure)(&launch)?)
+        }
+        Process::Host(arguments) => suites::loopback::host(&arguments),
+        Process::Tonic(core) => suites::peers::serve(core),
+        Process::Counted(counted, rounds) => {
+            suites::codec::run(serde_json::from_value(counted)?, rounds)
+        }
+    }
 }
 
 /// Runs the suites that were asked for. A suite that fails leaves its rows unmeasured.

@@ -4,11 +4,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::child;
 use crate::launch::Launch;
 use crate::party::Arguments;
-use crate::suites::{codec, find, loopback, peers};
 
 /// A process of its own.
 #[derive(Serialize, Deserialize)]
@@ -20,7 +19,7 @@ pub(crate) enum Process {
     /// A server of tonic on a core.
     Tonic(usize),
     /// Rounds whose instructions are counted.
-    Counted(codec::Counted, usize),
+    Counted(Value, usize),
 }
 
 impl Process {
@@ -30,18 +29,5 @@ impl Process {
         let mut command = Command::new(program);
         command.args(["--process", &serde_json::to_string(self)?]);
         Ok(command)
-    }
-
-    /// What it does.
-    pub(crate) fn run(self) -> Result<()> {
-        match self {
-            Process::Launch { suite, part, launch } => {
-                let part = find(&suite)?.parts.get(part).context("the suite has no such part")?;
-                child::answer(&(part.measure)(&launch)?)
-            }
-            Process::Host(arguments) => loopback::host(&arguments),
-            Process::Tonic(core) => peers::serve(core),
-            Process::Counted(counted, rounds) => codec::run(counted, rounds),
-        }
     }
 }

@@ -43,6 +43,7 @@ mod advice;
 mod build_tree;
 mod found;
 mod pkg_config;
+mod places;
 mod script;
 mod search;
 #[cfg(test)]

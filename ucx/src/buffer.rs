@@ -1,9 +1,12 @@
 //! Memory that UCX may use for as long as a request lasts.
 
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::memory::Memory;
+use crate::status::{Result, Status};
 
 /// Host memory that a request can own while UCX reads it.
 ///
@@ -48,6 +51,23 @@ pub unsafe trait Buffer: 'static {
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].
     fn start_mut(&mut self) -> *mut u8;
+}
+
+impl Memory {
+    /// Registers a buffer, which lives as long as the registration: `ucp_mem_map`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` for no bytes, and UCX's others. The buffer is dropped.
+    pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
+        // On the heap first, so that the pointer is taken from where the buffer stays.
+        let mut buffer = Box::new(buffer);
+        let length = buffer.len();
+        let what = || format!("registering {length} bytes of memory");
+        let start = NonNull::new(buffer.start_mut()).filter(|_| length > 0);
+        let start = start.ok_or_else(|| Status::INVALID_PARAM.during(what()))?;
+        Memory::registered(context, start, length, buffer, what())
+    }
 }
 
 // SAFETY: no bytes at all.

@@ -29,8 +29,6 @@ struct Shared {
     over: Cell<bool>,
     /// The socket that ends when the peer leaves.
     watched: Cell<Option<WatchId>>,
-    /// It is known to use a device that carries out atomic operations.
-    atomics: Cell<bool>,
 }
 
 impl Shared {
@@ -73,7 +71,7 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
         // SAFETY: the endpoint's worker is live.
         let inner = unsafe { &*shared.worker };
         inner.later(move |inner| {
-            if !inner.is_closing() {
+            if !inner.closing.get() {
                 hook(status);
             }
         });
@@ -163,11 +161,6 @@ impl Endpoint {
     #[inline]
     pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
-    }
-
-    /// Whether it uses a device that carries out atomic operations, once that is known.
-    pub(crate) fn device_with_atomics(&self) -> &Cell<bool> {
-        &self.shared.atomics
     }
 
     /// Fails when this socket ends: the peer closes it as it leaves. If the peer says that it has

@@ -40,9 +40,9 @@ pub(crate) struct Inner {
     pub(crate) watch: Watch<Inner>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
-    closing: Cell<bool>,
+    pub(crate) closing: Cell<bool>,
     /// A job or a panic waits for the end of progress.
-    attention: Cell<bool>,
+    pub(crate) attention: Cell<bool>,
     /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
@@ -93,20 +93,8 @@ impl Inner {
         self.progressing.get()
     }
 
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.get()
-    }
-
-    pub(crate) fn needs_attention(&self) -> bool {
-        self.attention.get()
-    }
-
     pub(crate) fn park(&self) {
         self.parked.set(self.parked.get() + 1);
-    }
-
-    pub(crate) fn unpark(&self) {
-        self.parked.set(self.parked.get() - 1);
     }
 
     /// Runs a call of UCX that progresses the worker; nothing inside a callback.
@@ -251,7 +239,7 @@ pub(crate) unsafe fn complete(
         inner.guard(|| drop(parked));
         // SAFETY: the request is complete, and its handle was forgotten when it was parked.
         unsafe { Slot::free(slot) };
-        inner.unpark();
+        inner.parked.set(inner.parked.get() - 1);
     } else if let Some(waker) = this.waker.take() {
         inner.guard(|| waker.wake());
     }

@@ -7,7 +7,6 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use crate::buffer::BufferMut;
 use crate::context::Context;
 use crate::features::Features;
 use crate::ranges::Ranges;
@@ -98,20 +97,16 @@ impl Memory {
         Ok(Memory::new(mapping, start, length, None))
     }
 
-    /// Registers a buffer, which lives as long as the registration: `ucp_mem_map`.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_PARAM` for no bytes, and UCX's others. The buffer is dropped.
-    pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
-        // On the heap first, so that the pointer is taken from where the buffer stays.
-        let mut buffer = Box::new(buffer);
-        let length = buffer.len();
-        let what = || format!("registering {length} bytes of memory");
-        let start = NonNull::new(buffer.start_mut()).filter(|_| length > 0);
-        let start = start.ok_or_else(|| Status::INVALID_PARAM.during(what()))?;
-        let mapping = Mapping::new(context, &params(start.as_ptr(), length), what())?;
-        Ok(Memory::new(mapping, start, length, Some(buffer)))
+    /// Registers `length` bytes, which stay with `bytes`.
+    pub(crate) fn registered(
+        context: &Context,
+        start: NonNull<u8>,
+        length: usize,
+        bytes: Box<dyn Any>,
+        what: String,
+    ) -> Result<Memory> {
+        let mapping = Mapping::new(context, &params(start.as_ptr(), length), what)?;
+        Ok(Memory::new(mapping, start, length, Some(bytes)))
     }
 
     fn new(

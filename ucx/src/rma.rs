@@ -38,7 +38,8 @@ impl Drop for Key {
 ///
 /// ```no_run
 /// # type Any = Box<dyn std::error::Error>;
-/// # fn example(endpoint: &std::rc::Rc<ucx::Endpoint>, key: &[u8], address: u64) -> Result<(), Any> {
+/// # type Endpoint = std::rc::Rc<ucx::Endpoint>;
+/// # fn example(endpoint: &Endpoint, key: &[u8], address: u64) -> Result<(), Any> {
 /// // SAFETY: the owner sent key and address of 4096 bytes, and keeps them registered.
 /// let remote = unsafe { endpoint.remote_memory(key, address, 4096) }?;
 /// remote.put(8, b"hello".to_vec()).wait().0?;

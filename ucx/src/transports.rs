@@ -62,11 +62,9 @@ impl Endpoint {
     }
 
     /// Whether it uses a device that carries out atomic operations. The answer may become true as
-    /// the connection is made, and stays so.
+    /// the connection is made.
     pub(crate) fn has_device_with_atomics(&self) -> bool {
         let is_one = |name: &String| WITH_ATOMICS.iter().any(|begin| name.starts_with(begin));
-        let known = self.device_with_atomics();
-        known.set(known.get() || self.transports().is_ok_and(|names| names.iter().any(is_one)));
-        known.get()
+        self.transports().is_ok_and(|names| names.iter().any(is_one))
     }
 }

@@ -93,10 +93,9 @@ impl<W> Watch<W> {
     /// After a round of progress. Whether it found anything itself.
     #[inline]
     pub(crate) fn after_round(&self, worker: &W, worked: bool) -> bool {
-        self.any.get() && self.once_in_a_while(worker, worked)
-    }
-
-    fn once_in_a_while(&self, worker: &W, worked: bool) -> bool {
+        if !self.any.get() {
+            return false;
+        }
         let rounds = self.rounds.get() + if worked { 1 } else { IDLE };
         self.rounds.set(rounds % ROUNDS);
         rounds >= ROUNDS && self.look_again(worker)

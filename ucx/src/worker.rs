@@ -131,7 +131,7 @@ impl Worker {
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
         // This is the time to look at what is watched beside UCX.
-        if self.inner.needs_attention()
+        if self.inner.attention.get()
             || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
         {
             return Ok(false);
@@ -238,7 +238,7 @@ impl WeakWorker {
     #[must_use]
     pub fn upgrade(&self) -> Option<Worker> {
         let inner = self.inner.upgrade()?;
-        (!inner.is_closing()).then_some(Worker { inner })
+        (!inner.closing.get()).then_some(Worker { inner })
     }
 }
 

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Pair, context, is_from};
-use ucx::{Context, ErrorMode, Features, Request, Status, WorkerAddress};
+use ucx::{
+    AmFlags, Context, ErrorMode, Features, Memory, RemoteMemory, Request, Status, WorkerAddress,
+};
 
 /// How many threads flood a worker: with so many there is always something to receive for it.
 const FLOODS: usize = 12;
@@ -161,5 +163,36 @@ fn threads_have_contexts_of_their_own_at_the_same_time() {
         .collect();
     for thread in threads {
         thread.join().unwrap();
+    }
+}
+
+#[test]
+fn without_its_feature_nothing_is_done() {
+    let unsupported = |error: ucx::Error| assert_eq!(error.status(), Status::UNSUPPORTED);
+    for features in [Features::AM, Features::TAG] {
+        let context = Context::builder(features).config("TLS", "shm,self").build().unwrap();
+        let worker = context.worker().unwrap();
+        let endpoint = Rc::new(common::connect(&worker, &worker, "shm,self"));
+        let refused = (Err(Status::UNSUPPORTED), vec![7]);
+        if features == Features::TAG {
+            unsupported(worker.set_am_handler(1, |_| ()).unwrap_err());
+            let sent = endpoint.am_send_now(0, &[], vec![7], AmFlags::NONE).unwrap();
+            assert_eq!(sent, refused);
+        } else {
+            assert_eq!(endpoint.tag_send(1, vec![7]).wait(), refused);
+            let receive = worker.tag_recv(1, 0, vec![7]).wait();
+            assert_eq!(receive, (Err(Status::UNSUPPORTED), vec![7]));
+            assert_eq!(worker.tag_probe(0, 0), None);
+        }
+        unsupported(worker.event_fd().unwrap_err());
+        unsupported(worker.arm().unwrap_err());
+        let memory = Memory::allocate(&context, 64).unwrap();
+        unsupported(memory.remote_key().unwrap_err());
+        unsupported(memory.window(&worker).unwrap_err());
+        unsupported(memory.export().unwrap_err());
+        // SAFETY: without the feature nothing reaches UCX.
+        unsupported(unsafe { endpoint.remote_memory(&[0; 20], 0, 8) }.unwrap_err());
+        // SAFETY: as above.
+        unsupported(unsafe { RemoteMemory::open(&worker, &[]) }.unwrap_err());
     }
 }

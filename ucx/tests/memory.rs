@@ -24,30 +24,6 @@ fn bytes(memory: &Memory) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_are_put_and_got() {
-    for transports in TRANSPORTS {
-        let pair = Pair::new(transports);
-        for memory in [
-            Memory::allocate(pair.b.context(), 1 << 20).unwrap(),
-            Memory::map(pair.b.context(), vec![0; 1 << 20]).unwrap(),
-        ] {
-            assert!(bytes(&memory).iter().all(|&byte| byte == 0));
-            let remote = remote(&pair, &memory);
-            for (offset, length) in [(0, 1 << 20), (5, 3), (100, 70_000), (1 << 20, 0)] {
-                assert_eq!(pair.finish(remote.put(offset, pattern(length))).0, Ok(()));
-                assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
-                let mut there = vec![0; length];
-                memory.read(offset as usize, &mut there);
-                assert!(there == pattern(length), "{length} at {offset}");
-                let (got, back) = pair.finish(remote.get(offset, vec![0; length]));
-                assert_eq!(got, Ok(()));
-                assert!(back == pattern(length), "{length} at {offset}");
-            }
-        }
-    }
-}
-
-#[test]
 fn atomic_operations_yield_what_was_there() {
     for transports in TRANSPORTS {
         let pair = Pair::without_errors(transports);
@@ -272,18 +248,6 @@ fn a_request_keeps_the_key_alive() {
         assert!(bytes.iter().all(|&byte| byte == 0));
         assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
     }
-}
-
-#[test]
-fn keys_need_the_feature() {
-    let context = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
-    let memory = Memory::allocate(&context, 64).unwrap();
-    assert_eq!(memory.remote_key().unwrap_err().status(), Status::UNSUPPORTED);
-    let worker = context.worker().unwrap();
-    let endpoint = Rc::new(common::connect(&worker, &worker, "shm,self"));
-    // SAFETY: without the feature nothing reaches UCX.
-    let error = unsafe { endpoint.remote_memory(&[0; 20], 0, 8) }.unwrap_err();
-    assert_eq!(error.status(), Status::UNSUPPORTED);
 }
 
 #[test]

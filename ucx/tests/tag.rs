@@ -12,7 +12,7 @@ use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::time::Duration;
 
 use common::{Pair, TRANSPORTS, pattern};
-use ucx::{Buffer, BufferMut, Context, Features, Stable, Status, TagInfo};
+use ucx::{Buffer, BufferMut, Stable, Status, TagInfo};
 
 const ALL: u64 = u64::MAX;
 
@@ -21,13 +21,17 @@ fn messages_reach_receives_that_wait() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
         for length in [0, 1, 100, 10_000, 3 << 20] {
-            let receive = pair.b.tag_recv(0x17, ALL, vec![0; length + 5]);
-            let send = pair.to_b.tag_send(0x17, pattern(length));
+            let text: Arc<[u8]> = pattern(length).into();
+            let room = Stable::new(vec![0; length + 5].into_boxed_slice());
+            let receive = pair.b.tag_recv(0x17, ALL, room);
+            let send = pair.to_b.tag_send(0x17, Stable::new(Arc::clone(&text)));
             let (info, bytes) = pair.finish(receive);
             assert_eq!(info, Ok(TagInfo { tag: 0x17, length }));
             assert!(bytes[..length] == pattern(length));
             assert_eq!(bytes[length..], [0; 5]);
-            assert_eq!(pair.finish(send).0, Ok(()));
+            let (result, back) = pair.finish(send);
+            assert_eq!(result, Ok(()));
+            assert!(Arc::ptr_eq(&back.into_inner(), &text));
         }
     }
 }
@@ -290,45 +294,4 @@ fn a_panic_in_a_waker_goes_on_in_progress() {
     assert_eq!(caught.downcast_ref::<&str>(), Some(&"a waker's panic"));
     let mut cx = TaskContext::from_waker(Waker::noop());
     assert!(receive.as_mut().poll(&mut cx).is_ready());
-}
-
-#[test]
-fn without_the_feature_nothing_is_sent_or_received() {
-    let context = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
-    let worker = context.worker().unwrap();
-    let endpoint = common::connect(&worker, &worker, "shm,self");
-    assert_eq!(endpoint.tag_send(1, vec![7]).wait(), (Err(Status::UNSUPPORTED), vec![7]));
-    assert_eq!(worker.tag_recv(1, ALL, vec![7]).wait(), (Err(Status::UNSUPPORTED), vec![7]));
-    assert_eq!(worker.tag_probe(0, 0), None);
-}
-
-#[test]
-fn values_whose_bytes_stay_in_place_are_sent_and_received() {
-    for transports in TRANSPORTS {
-        let pair = Pair::new(transports);
-        for length in [0, 8, 10_000, 2 << 20] {
-            let text: Arc<[u8]> = pattern(length).into();
-            let receive =
-                pair.b.tag_recv(1, u64::MAX, Stable::new(vec![0; length].into_boxed_slice()));
-            let send = pair.to_b.tag_send(1, Stable::new(Arc::clone(&text)));
-            let (info, received) = pair.finish(receive);
-            assert_eq!(info.unwrap().length, length);
-            assert!(*received.into_inner() == *text, "{length} over {transports}");
-            let (result, back) = pair.finish(send);
-            assert_eq!(result, Ok(()));
-            assert!(Arc::ptr_eq(&back, &text));
-        }
-    }
-}
-
-#[test]
-fn a_value_whose_request_was_dropped_lives_until_ucx_is_done() {
-    let pair = Pair::new("tcp");
-    let text: Arc<[u8]> = pattern(4 << 20).into();
-    drop(pair.to_b.tag_send(1, Stable::new(Arc::clone(&text))));
-    assert_eq!(Arc::strong_count(&text), 2, "nobody has received it yet");
-    let (info, received) = pair.finish(pair.b.tag_recv(1, u64::MAX, vec![0; 4 << 20]));
-    assert_eq!(info.unwrap().length, 4 << 20);
-    assert!(received == *text);
-    pair.until("the end of the send", || Arc::strong_count(&text) == 1);
 }

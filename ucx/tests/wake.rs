@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use common::{DEADLINE, TRANSPORTS, context, finish, log};
-use ucx::{Context, Features, Status, Worker};
+use ucx::Worker;
 
 /// Sleeps until the descriptor is readable; false when that took too long.
 fn sleep(worker: &Worker) -> bool {
@@ -32,31 +32,6 @@ fn run(worker: &Worker, mut done: impl FnMut() -> bool) -> u32 {
         }
     }
     sleeps
-}
-
-#[test]
-fn a_message_of_another_thread_wakes_a_sleeping_worker() {
-    for transports in TRANSPORTS {
-        let worker = context(transports).worker().unwrap();
-        let address = worker.address().unwrap();
-        let seen = common::headers(&worker, 1);
-        // Armed before the other thread begins, so only an event can end the sleep.
-        while worker.progress() || !worker.arm().unwrap() {}
-        let (quit, wait) = mpsc::channel::<()>();
-        let sender = thread::spawn(move || {
-            let sender = context(transports).worker().unwrap();
-            let mode =
-                if transports == "tcp" { ucx::ErrorMode::Peer } else { ucx::ErrorMode::None };
-            let endpoint = sender.endpoint().error_mode(mode).connect(&address).unwrap();
-            assert_eq!(endpoint.am_send(1, b"wake", ()).wait().0, Ok(()));
-            sender.progress_until(|| wait.try_recv() == Err(mpsc::TryRecvError::Disconnected));
-        });
-        assert!(sleep(&worker), "the first event");
-        run(&worker, || !seen.borrow().is_empty());
-        assert_eq!(seen.take(), [b"wake"]);
-        drop(quit);
-        sender.join().unwrap();
-    }
 }
 
 #[test]
@@ -111,12 +86,4 @@ fn a_worker_with_an_error_hook_to_run_does_not_sleep() {
     drop(peer);
     run(&worker, || !seen.borrow().is_empty());
     assert!(seen.borrow()[0].is_error());
-}
-
-#[test]
-fn without_the_feature_there_is_no_sleep() {
-    let worker =
-        Context::builder(Features::AM).config("TLS", "self").build().unwrap().worker().unwrap();
-    assert_eq!(worker.event_fd().unwrap_err().status(), Status::UNSUPPORTED);
-    assert_eq!(worker.arm().unwrap_err().status(), Status::UNSUPPORTED);
 }

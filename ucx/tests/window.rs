@@ -6,7 +6,7 @@ use std::io::Read;
 use std::time::Instant;
 
 use common::{DEADLINE, Process, TRANSPORTS, again, context, finish, pattern, say, until};
-use ucx::{Context, ErrorMode, Features, Memory, RemoteMemory, Status, Worker, WorkerAddress};
+use ucx::{ErrorMode, Memory, RemoteMemory, Status, Worker, WorkerAddress};
 
 /// An owner, another worker, and memory of the owner with its window's bytes.
 struct Two {
@@ -105,15 +105,10 @@ fn other_bytes_are_no_window_and_a_window_is_no_address() {
 }
 
 #[test]
-fn a_window_needs_the_feature_and_a_worker_of_its_own_context() {
+fn a_window_needs_a_worker_of_its_own_context() {
     let two = Two::new("shm,self", 64);
     let error = two.memory.window(&two.worker).unwrap_err();
     assert_eq!(error.status(), Status::INVALID_PARAM);
-    let without = Context::builder(Features::AM).config("TLS", "shm,self").build().unwrap();
-    let worker = without.worker().unwrap();
-    assert_eq!(open(&worker, &two.bytes).unwrap_err().status(), Status::UNSUPPORTED);
-    let memory = Memory::allocate(&without, 64).unwrap();
-    assert_eq!(memory.window(&worker).unwrap_err().status(), Status::UNSUPPORTED);
 }
 
 #[test]

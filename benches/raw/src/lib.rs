@@ -41,8 +41,8 @@ fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
 }
 
 impl Peer {
-    /// Starts UCX with the settings of the environment. The peers of one that serves are numbered in
-    /// the order in which it connects to them, from 0; its own number is 0.
+    /// Starts UCX with the settings of the environment. The peers of one that serves are numbered
+    /// in the order in which it connects to them, from 0; its own number is 0.
     ///
     /// # Errors
     /// The call of UCX that failed, with the status; a number that is too high.

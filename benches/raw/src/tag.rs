@@ -8,12 +8,6 @@ use crate::{Peer, check};
 /// Any tag does: nobody else sends any.
 const TAG: u64 = 7;
 
-/// A request that UCX has not finished.
-struct Pending<'a> {
-    peer: &'a Peer,
-    request: sys::ucs_status_ptr_t,
-}
-
 impl Peer {
     /// Sends to the second endpoint, and waits until the bytes may be changed again.
     pub(crate) fn tag_send(&self, bytes: &[u8]) -> Result<()> {
@@ -22,11 +16,7 @@ impl Peer {
         let (endpoint, data) = (self.endpoints[1], bytes.as_ptr().cast());
         // SAFETY: the endpoint is live, and this waits until UCX has done with the bytes.
         let request = unsafe { sys::ucp_tag_send_nbx(endpoint, data, bytes.len(), TAG, &param) };
-        let pending = Pending { peer: self, request };
-        while !pending.is_done()? {
-            self.progress();
-        }
-        Ok(())
+        self.finish(request, false).map(drop)
     }
 
     /// Receives into `room`. False when the stop came instead of a message. Yields while nothing
@@ -38,50 +28,33 @@ impl Peer {
         // SAFETY: the worker is live. This waits until UCX has done with the room, by cancelling
         // if need be.
         let request = unsafe { sys::ucp_tag_recv_nbx(worker, data, room.len(), TAG, any, &param) };
-        let pending = Pending { peer: self, request };
-        while !pending.is_done()? {
-            if self.counters[0].stopped.take() {
-                pending.cancel();
-                return Ok(false);
+        self.finish(request, true)
+    }
+
+    /// Waits until UCX has done with a request, and frees it. False when it `receives` and the stop
+    /// came first, which cancels it.
+    fn finish(&self, request: sys::ucs_status_ptr_t, receives: bool) -> Result<bool> {
+        if !sys::UCS_PTR_IS_PTR(request) {
+            return check("a tag message", sys::UCS_PTR_STATUS(request)).map(|()| true);
+        }
+        let mut stopped = false;
+        let status = loop {
+            // SAFETY: a request of UCX that nobody freed.
+            match unsafe { sys::ucp_request_check_status(request) } {
+                sys::UCS_INPROGRESS => {}
+                status => break status,
             }
-            if !self.progress() {
+            if receives && !stopped && self.counters[0].stopped.take() {
+                stopped = true;
+                // SAFETY: a request of this worker that is not done.
+                unsafe { sys::ucp_request_cancel(self.worker, request) };
+            }
+            if !self.progress() && receives {
                 std::thread::yield_now();
             }
-        }
-        Ok(true)
-    }
-}
-
-impl Pending<'_> {
-    fn is_done(&self) -> Result<bool> {
-        if self.request.is_null() {
-            return Ok(true);
-        }
-        if sys::UCS_PTR_IS_ERR(self.request) {
-            check("a tag message", sys::UCS_PTR_STATUS(self.request))?;
-        }
-        // SAFETY: a request of UCX that nobody freed.
-        match unsafe { sys::ucp_request_check_status(self.request) } {
-            sys::UCS_INPROGRESS => Ok(false),
-            status => check("a tag message", status).map(|()| true),
-        }
-    }
-
-    fn cancel(self) {
-        // SAFETY: a request of this worker that is not done.
-        unsafe { sys::ucp_request_cancel(self.peer.worker, self.request) };
-        // SAFETY: as in `is_done`.
-        while unsafe { sys::ucp_request_check_status(self.request) } == sys::UCS_INPROGRESS {
-            self.peer.progress();
-        }
-    }
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        if !self.request.is_null() && !sys::UCS_PTR_IS_ERR(self.request) {
-            // SAFETY: a request of UCX, freed once.
-            unsafe { sys::ucp_request_free(self.request) };
-        }
+        };
+        // SAFETY: a request of UCX, freed once.
+        unsafe { sys::ucp_request_free(request) };
+        if stopped { Ok(false) } else { check("a tag message", status).map(|()| true) }
     }
 }

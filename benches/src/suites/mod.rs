@@ -129,8 +129,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
 ];
 
-/// The kit's settings of UCX over shared memory, for raw UCX that shall have them too. By itself UCX
-/// uses `sysv`, which they do not affect.
+/// The kit's settings of UCX over shared memory, for raw UCX that shall have them too. By itself
+/// UCX uses `sysv`, which they do not affect.
 const KIT_SETTINGS: &[(&str, &str)] = &[
     ("UCX_TLS", "self,posix,cma,tcp"),
     ("UCX_POSIX_ERROR_HANDLING", "y"),

@@ -57,14 +57,10 @@ impl Common {
     }
 
     /// What the workers' UCX is to log, when that was asked for.
-    pub fn worker_log_level(&self) -> Option<&'static str> {
-        self.sdk_log_level.map(|level| match level.into_level() {
-            None => "fatal",
-            Some(tracing::Level::ERROR) => "error",
-            Some(tracing::Level::WARN) => "warn",
-            Some(tracing::Level::INFO) => "info",
-            Some(tracing::Level::DEBUG) => "debug",
-            Some(tracing::Level::TRACE) => "trace",
+    pub fn worker_log_level(&self) -> Option<String> {
+        self.sdk_log_level.map(|level| match level {
+            LevelFilter::OFF => "fatal".to_owned(),
+            level => level.to_string(),
         })
     }
 }

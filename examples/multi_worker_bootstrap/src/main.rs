@@ -4,7 +4,6 @@
 //! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It runs against the service that
 //! the environment names (see `urom_host::Service::connect`), or the one that `--service` does.
 
-mod options;
 mod run;
 mod table;
 mod worker;
@@ -12,8 +11,20 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::Parser;
+use example_common::Common;
 
-use options::Options;
+/// Starts four workers in two groups, sends each a loopback, and asks the service who is in which
+/// group.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Ends after one round instead of waiting for SIGINT or SIGTERM.
+    #[arg(long)]
+    once: bool,
+}
 
 fn main() -> ExitCode {
     let options = Options::parse();

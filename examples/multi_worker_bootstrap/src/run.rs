@@ -1,6 +1,5 @@
 //! What the main thread does: the service, the threads, the groups, and an end in order.
 
-use std::sync::Mutex;
 use std::sync::mpsc;
 use std::thread;
 
@@ -10,9 +9,9 @@ use signal_hook::iterator::Signals;
 use tracing::info;
 use urom_host::{Service, block_on_for};
 
-use crate::options::Options;
+use crate::Options;
 use crate::table;
-use crate::worker::{self, LIMIT, Report, Shared};
+use crate::worker::{self, LIMIT, Report};
 
 const WORKERS: u64 = 4;
 const GROUPS: u64 = 2;
@@ -26,15 +25,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let service = options.common.service().max_workers(WORKERS as u32).connect()?;
     info!("The service has CPUs {} for workers", service.cpus());
 
-    let shared =
-        Shared { worker_log_level: options.common.worker_log_level(), measuring: Mutex::default() };
     thread::scope(|scope| {
         let (report, reports) = mpsc::channel();
         let (quits, threads): (Vec<_>, Vec<_>) = (0..WORKERS)
             .map(|id| {
                 let (quit, quitting) = mpsc::channel();
-                let (handle, shared, report) = (service.handle(), &shared, report.clone());
-                (quit, scope.spawn(move || worker::run(&handle, shared, id, report, &quitting)))
+                let (handle, common, report) = (service.handle(), &options.common, report.clone());
+                (quit, scope.spawn(move || worker::run(&handle, common, id, report, &quitting)))
             })
             .unzip();
         drop(report);

@@ -13,11 +13,10 @@ pub(crate) fn render(reports: &[Report]) -> String {
     let rows: Vec<[String; 6]> = reports
         .iter()
         .map(|report| {
-            let Report { id, group, sent, returned, first, median } = report;
-            let numbers =
-                [id.to_string(), group.to_string(), sent.to_string(), returned.to_string()];
-            let [id, group, sent, returned] = numbers;
-            [id, group, sent, returned, micros(*median), micros(*first)]
+            let Report { id, group, returned, first, median } = report;
+            let [sent, group, returned] =
+                [*id, u64::from(*group), *returned].map(|n| n.to_string());
+            [sent.clone(), group, sent, returned, micros(*median), micros(*first)]
         })
         .collect();
     format!(
@@ -36,7 +35,6 @@ mod tests {
         let report = |id, median| Report {
             id,
             group: 1,
-            sent: id,
             returned: id,
             first: Duration::from_micros(321),
             median: Duration::from_nanos(median),

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use example_common::Common;
 use graph_protocol::Protocol as Graph;
 use tracing::info;
 use urom_host::{ProgressEngine, ServiceHandle, Worker, block_on_for};
@@ -22,33 +23,24 @@ pub(crate) const MEASURED: usize = 1001;
 pub(crate) struct Report {
     pub(crate) id: u64,
     pub(crate) group: u32,
-    pub(crate) sent: u64,
     pub(crate) returned: u64,
     pub(crate) first: Duration,
     pub(crate) median: Duration,
 }
 
-/// What the threads share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// What the workers' UCX is to log, when that was asked for.
-    pub(crate) worker_log_level: Option<&'static str>,
-    /// One thread at a time measures: they would measure each other otherwise.
-    pub(crate) measuring: Mutex<()>,
-}
+/// One thread at a time measures: they would measure each other otherwise.
+static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Runs worker `id` until `quit` is closed; `report` gets how it fared, or why it did not.
 pub(crate) fn run(
     service: &ServiceHandle,
-    shared: &Shared,
+    common: &Common,
     id: u64,
     report: Sender<Result<Report>>,
     quit: &Receiver<()>,
 ) -> Result<()> {
-    let (worker, fared) = match start(service, shared, id) {
-        Ok((worker, fared)) => (Some(worker), Ok(fared)),
-        Err(error) => (None, Err(error)),
-    };
+    let (worker, fared) = start(service, common, id)
+        .map_or_else(|error| (None, Err(error)), |(worker, fared)| (Some(worker), Ok(fared)));
     // A main thread that is gone needs no report. It waits for all of them: this one is closed now.
     let _ = report.send(fared);
     drop(report);
@@ -60,7 +52,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, Report)> {
+fn start(service: &ServiceHandle, common: &Common, id: u64) -> Result<(Worker, Report)> {
     let graph = service.plugin::<Graph>()?;
     let engine = ProgressEngine::with_library(service.library())?;
     let mut builder = service
@@ -70,7 +62,7 @@ fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, R
         .group((id % 2) as u32)
         .max_inflight(2)
         .plugin(&graph);
-    if let Some(level) = shared.worker_log_level {
+    if let Some(level) = common.worker_log_level() {
         builder = builder.env("UCX_LOG_LEVEL", level);
     }
     let worker = block_on_for(LIMIT, builder.start())??;
@@ -83,7 +75,7 @@ fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, R
         ensure!(returned == id, "worker {id} was sent {id} and returned {returned}");
         Ok((returned, time))
     };
-    let _turn = shared.measuring.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let (returned, first) = loopback()?;
     info!("Worker id {id} received loopback data {returned}");
     for _ in 0..WARM_UP {
@@ -92,6 +84,6 @@ fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, R
     let mut times = (0..MEASURED).map(|_| Ok(loopback()?.1)).collect::<Result<Vec<_>>>()?;
     times.sort_unstable();
     let (group, median) = (worker.group()?, times[MEASURED / 2]);
-    let report = Report { id: worker.id(), group, sent: id, returned, first, median };
+    let report = Report { id: worker.id(), group, returned, first, median };
     Ok((worker, report))
 }

@@ -30,15 +30,8 @@ impl Message {
 
     /// Fills `bytes` with what `rank` sends in a round.
     pub(crate) fn write(&self, rank: u32, round: u32, bytes: &mut [u8]) {
-        match self {
-            Message::Text(text) => bytes.copy_from_slice(text),
-            Message::Pattern(_) => {
-                let seed = byte(rank, round);
-                bytes
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(at, byte)| *byte = seed.wrapping_add(mix(at)));
-            }
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = self.byte(rank, round, at);
         }
     }
 
@@ -46,18 +39,26 @@ impl Message {
     pub(crate) fn check(&self, rank: u32, round: u32, bytes: &[u8]) -> Result<()> {
         let (len, own) = (bytes.len(), self.len());
         ensure!(len == own, "round {round}: {len} bytes came, {own} were expected");
-        let seed = byte(rank, round);
-        let expected = |at: usize| match self {
-            Message::Text(text) => text[at],
-            Message::Pattern(_) => seed.wrapping_add(mix(at)),
-        };
-        match bytes.iter().enumerate().find(|(at, byte)| **byte != expected(*at)) {
+        match bytes.iter().enumerate().find(|(at, byte)| **byte != self.byte(rank, round, *at)) {
             None => Ok(()),
             Some((at, byte)) => bail!(
                 "round {round}: byte {at} of {len} is {byte:#04x}, {:#04x} was expected; both processes must be given the \
                  same message",
-                expected(at)
+                self.byte(rank, round, at)
             ),
+        }
+    }
+
+    /// The byte at a place. A pattern differs between neighbours and between pages, so that bytes
+    /// in the wrong place are found.
+    #[inline]
+    fn byte(&self, rank: u32, round: u32, at: usize) -> u8 {
+        match self {
+            Message::Text(text) => text[at],
+            Message::Pattern(_) => {
+                let seed = (rank * 101 + round * 37 + 1) as usize;
+                (seed + at * 7 + (at >> 8) * 13 + (at >> 16) * 17) as u8
+            }
         }
     }
 }
@@ -70,15 +71,6 @@ impl fmt::Display for Message {
             Message::Pattern(len) => write!(f, "{len} bytes"),
         }
     }
-}
-
-fn byte(rank: u32, round: u32) -> u8 {
-    (rank * 101 + round * 37 + 1) as u8
-}
-
-/// Differs between neighbours and between pages, so that bytes in the wrong place are found.
-fn mix(at: usize) -> u8 {
-    (at * 7 + (at >> 8) * 13 + (at >> 16) * 17) as u8
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ const PLAYING: &[u8] = &[0];
 const DONE: &[u8] = &[1];
 
 /// What both must have been told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) rounds: u32,
     pub(crate) bytes: u32,
@@ -46,16 +46,16 @@ impl Partner {
     /// Makes sure that both processes play the same game.
     pub(crate) fn meet(gather: Gather, rules: Rules) -> Result<Partner> {
         let mut partner = Partner { gather, exchange: None, looked: Instant::now() };
-        partner.begin(&rules.to_bytes())?;
+        let Rules { rounds, bytes } = rules;
+        partner.begin(&[rounds, bytes].map(u32::to_le_bytes).concat())?;
         let both = partner.finish()?;
-        for other in both.chunks_exact(Rules::LEN).map(Rules::from_bytes) {
+        let words: Vec<u32> = both.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
+        for other in words.chunks(2) {
             ensure!(
-                other == rules,
-                "the two processes were told different things: {} rounds of {} bytes here, {} of {} there",
-                rules.rounds,
-                rules.bytes,
-                other.rounds,
-                other.bytes
+                *other == [rounds, bytes],
+                "the two processes were told different things: {rounds} rounds of {bytes} bytes here, {} of {} there",
+                other[0],
+                other[1]
             );
         }
         Ok(partner)
@@ -126,19 +126,6 @@ impl Partner {
             );
             thread::sleep(PAUSE);
         }
-    }
-}
-
-impl Rules {
-    const LEN: usize = 8;
-
-    fn to_bytes(self) -> [u8; Rules::LEN] {
-        (u64::from(self.rounds) << 32 | u64::from(self.bytes)).to_le_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Rules {
-        let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        Rules { rounds: (word >> 32) as u32, bytes: word as u32 }
     }
 }
 

@@ -77,7 +77,6 @@ impl EndpointBuilder {
             hook: Cell::new(self.hook),
             over: Cell::new(false),
             watched: Cell::new(None),
-            atomics: Cell::new(false),
         });
         params.field_mask |= u64::from(
             sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER,
@@ -93,7 +92,7 @@ impl EndpointBuilder {
         // the call, and the error handler's argument until the endpoint is closed.
         let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
         let no_way = Status::from_raw(status) == Status::UNREACHABLE
-            && is_without_loopback(version())
+            && matches!(version(), Version { major: 1, minor: 20, .. })
             && is_loopback_alone(self.worker.context().devices(), network_devices);
         check(status, if no_way { format!("{}{WITHOUT_LOOPBACK}", what()) } else { what() })?;
         Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
@@ -105,10 +104,6 @@ impl EndpointBuilder {
 const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: \
      let it use shared memory with UCX_TLS or another device with UCX_NET_DEVICES, or use another \
      release)";
-
-fn is_without_loopback(release: Version) -> bool {
-    (release.major, release.minor) == (1, 20)
-}
 
 /// Whether a context that may use `devices`, or all that are there, has the loopback device alone.
 fn is_loopback_alone(devices: Option<&str>, there: impl FnOnce() -> Vec<String>) -> bool {

@@ -35,7 +35,7 @@ pub(super) fn per_round(what: &Counted, count: usize) -> Result<f64> {
 }
 
 fn collected(what: &Counted, count: usize) -> Result<u64> {
-    let own = Process::Counted(what.clone(), count).command()?;
+    let own = Process::Counted(serde_json::to_value(what)?, count).command()?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg("--toggle-collect=codec_counted_rounds");

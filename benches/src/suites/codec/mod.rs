@@ -21,7 +21,7 @@ use crate::launch::Launch;
 const COUNT: usize = 10_000;
 
 /// What is counted: one round of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Counted {
     /// Writes or reads a message.
     Message { name: String, work: message::Work },

@@ -160,7 +160,7 @@ fn a_variable_for_the_target_has_three_spellings() {
 
 #[test]
 fn the_target_directory_is_known_from_what_cargo_gives_a_build_script() {
-    let of = |out: &str| target_directory_of(Path::new(out), OTHER);
+    let of = |out: &str| crate::search::target_directory_of(Path::new(out), OTHER);
     assert_eq!(of("/w/target/debug/build/ucx-sys-1234/out"), Some("/w/target".into()));
     assert_eq!(
         of("/w/target/aarch64-unknown-linux-gnu/release/build/ucx-1/out"),

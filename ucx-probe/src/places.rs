@@ -1,0 +1,94 @@
+//! The places of a search, and their order.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use crate::advice::NotFound;
+use crate::found::{Found, Source};
+use crate::search::{Search, of_target};
+use crate::unpacked::{self, Unfit, failed, look_at, look_into};
+use crate::{VARIABLE, build_tree, pkg_config};
+
+impl Search {
+    /// Searches.
+    ///
+    /// # Errors
+    ///
+    /// When there is no UCX that will do: what was tried, and what brings one.
+    pub fn find(&self) -> Result<Found, NotFound> {
+        if let Err(reason) = unpacked::machine(&self.arch) {
+            return Err(NotFound::new(self, vec![reason]));
+        }
+        let mut attempts = Vec::new();
+        match self.named() {
+            Ok(found) => return Ok(found),
+            Err((reason, false)) => return Err(NotFound::new(self, vec![reason])),
+            Err((reason, true)) => attempts.push(reason),
+        }
+        let others: [&dyn Fn() -> Result<Found, Unfit>; 3] =
+            [&|| pkg_config::search(self), &|| self.multiarch(), &|| {
+                build_tree::search(self.place.as_deref(), &self.kit, &self.arch)
+            }];
+        for search in others {
+            match search() {
+                Ok(found) => return Ok(found),
+                Err(unfit) => attempts.push(unfit.reason),
+            }
+        }
+        Err(NotFound::new(self, attempts))
+    }
+
+    /// The variables that may change the answer.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let mut names = vec![VARIABLE.to_owned(), of_target(VARIABLE, &self.target)];
+        for name in pkg_config::VARIABLES {
+            names.push(name.to_owned());
+            names.extend(self.names_of_target(name));
+        }
+        names
+    }
+
+    /// The directory that the user names; or why there is none, and whether the search goes on.
+    fn named(&self) -> Result<Found, (String, bool)> {
+        let own = of_target(VARIABLE, &self.target);
+        if let Some(root) = self.variable(&own) {
+            return self.in_root(&own, &root).map_err(|unfit| (unfit.reason, false));
+        }
+        let Some(root) = self.variable(VARIABLE) else {
+            return Err((format!("neither {own} nor {VARIABLE} is set"), true));
+        };
+        // On a machine that builds for itself and for others, the general variable names its own.
+        self.in_root(VARIABLE, &root)
+            .map_err(|unfit| (unfit.reason, unfit.is_of_other_machine && self.foreign))
+    }
+
+    fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, Unfit> {
+        let root = Path::new(root);
+        if !root.is_absolute() {
+            return Err(Unfit::from(format!(
+                "{variable}={} is relative, and every build script stands in another directory: \
+                 give it in full",
+                root.display()
+            )));
+        }
+        let root = fs::canonicalize(root)
+            .map_err(|error| failed(&format!("{variable}: looking for"), root, &error))?;
+        look_into(Source::Variable(variable.to_owned()), &root, &self.arch)
+            .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })
+    }
+
+    /// Debian's directories of one architecture, which linkers and loaders know.
+    fn multiarch(&self) -> Result<Found, Unfit> {
+        let name = format!("{}-linux-gnu", self.arch);
+        let libraries = self.system.join("usr/lib").join(&name);
+        let include = self.system.join("usr/include");
+        let own = include.join(&name);
+        let include = if own.join("ucp").is_dir() { own } else { include };
+        look_at(Source::Multiarch, libraries, &include, &self.arch)
+    }
+}
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+mod tests;
