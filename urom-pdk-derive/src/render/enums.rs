@@ -23,10 +23,8 @@ impl Render<'_> {
     }
 
     pub(super) fn borrows_type(&self, ty: &Type) -> bool {
-        let of = |lifetime: &Lifetime| {
-            tokens::lifetimes_in(ty.to_token_stream()).iter().any(|name| lifetime.ident == *name)
-        };
-        self.model.lifetime.as_ref().is_some_and(of)
+        let own = self.model.lifetime.as_ref();
+        own.is_some_and(|own| tokens::names_lifetime(ty, |name| own.ident == *name))
     }
 
     pub(super) fn parameters(&self, variant: &Variant) -> TokenStream {
