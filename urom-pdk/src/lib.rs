@@ -167,8 +167,7 @@ pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, OrCode, Result};
 pub use held::Held;
 pub use side::{Context, OpenContext, Side};
-pub use urom_abi::DocaError;
-pub use urom_abi::{Data, Elements, Payload, Received, Registered};
+pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::urom_plugin;
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.
