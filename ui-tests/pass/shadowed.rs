@@ -1,5 +1,5 @@
-//! Modules that give every name of the prelude, those of numbers, and those the generated code could
-//! be tempted to use, a meaning of their own.
+//! Modules that give every name of the prelude, those of numbers, and those the generated code
+//! could be tempted to use, a meaning of their own.
 
 #![allow(dead_code, non_camel_case_types, reason = "the names are there to be in the way, not to be used")]
 

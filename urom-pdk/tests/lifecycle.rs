@@ -5,7 +5,7 @@ mod common;
 use std::ptr::null_mut;
 
 use common::protocol::*;
-use common::{Worker, context, iface, open};
+use common::{NO_LOOKUPS, Worker, context, iface, open};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::version::API_VERSION;
@@ -34,7 +34,7 @@ macro_rules! refused {
 #[test]
 fn null_is_an_invalid_value_everywhere() {
     let iface = iface::<Obedient, Words>();
-    let mut unopened = context(iface);
+    let mut unopened = context(iface, NO_LOOKUPS);
     unopened.plugin_ctx = null_mut();
     let unopened = &raw mut *unopened;
     let mut list = ListLink::detached();
@@ -84,7 +84,7 @@ fn a_failed_open_gives_its_code_and_leaves_nothing_behind() {
     let script = script();
     let fails_with = |code| {
         script.open.set(Some(code));
-        Worker::open::<Obedient, Words>().err().expect("it fails")
+        Worker::open::<Obedient, Words>(NO_LOOKUPS).err().expect("it fails")
     };
     assert_eq!(fails_with(DocaError::DRIVER), DocaError::DRIVER);
     assert_eq!(fails_with(DocaError::SUCCESS), DocaError::UNEXPECTED);

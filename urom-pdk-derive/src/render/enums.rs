@@ -160,8 +160,8 @@ impl Render<'_> {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: __p::usize = __LEN;
 
-                /// Reads a message of any variant. The error names the field that is wrong, and why;
-                /// for an unknown tag it lists the known ones.
+                /// Reads a message of any variant. The error names the field that is wrong, and
+                /// why; for an unknown tag it lists the known ones.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode

@@ -8,8 +8,8 @@ use super::Render;
 use crate::model::{Plugin, Variant};
 use crate::names;
 
-/// How many commands one future awaits. What rustc does with it grows with their square, so those of
-/// a large protocol are parts of several.
+/// How many commands one future awaits. What rustc does with it grows with their square, so those
+/// of a large protocol are parts of several.
 const AWAITS: usize = 40;
 
 impl Render<'_> {

@@ -1,7 +1,7 @@
 //! Test a plugin without a service: in process, step by step, through the C methods that a worker
 //! calls.
 //!
-//! The feature `test-util` has it, for `[dev-dependencies]`, where it becomes no part of the plugin:
+//! The feature `test-util` has it. In `[dev-dependencies]` it becomes no part of the plugin:
 //!
 //! ```toml
 //! [dev-dependencies]

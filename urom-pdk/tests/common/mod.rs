@@ -33,31 +33,22 @@ pub(crate) const NO_LOOKUPS: DomainLookups =
     DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
 
 /// A context before `open`, with rubbish where the plugin's state will be.
-pub(crate) fn context(iface: PluginIface) -> Box<WorkerCtx> {
-    context_with(iface, NO_LOOKUPS)
-}
-
-fn context_with(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
+pub(crate) fn context(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
     Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
 }
 
 /// A worker with the plugin of [`protocol`].
 pub(crate) fn open() -> Worker {
-    Worker::open::<protocol::Obedient, protocol::Words>().expect("it opens")
+    Worker::open::<protocol::Obedient, protocol::Words>(NO_LOOKUPS).expect("it opens")
 }
 
 impl Worker {
-    /// Opens the plugin.
-    pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker, DocaError> {
-        Worker::open_with::<T, P>(NO_LOOKUPS)
-    }
-
     /// Opens the plugin in a worker with look-ups.
-    pub(crate) fn open_with<T: 'static, P: Protocol + Serve<Side, T>>(
+    pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>(
         lookups: DomainLookups,
     ) -> Result<Worker, DocaError> {
         let iface = iface::<T, P>();
-        let ctx = NonNull::from(Box::leak(context_with(iface, lookups)));
+        let ctx = NonNull::from(Box::leak(context(iface, lookups)));
         let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
         let worker = Worker { iface, ctx, commands, notifications };
         let open = iface.open.expect("open");
@@ -176,7 +167,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.close();
-        // SAFETY: from a box, in `open_with`; the plugin is closed.
+        // SAFETY: from a box, in `open`; the plugin is closed.
         drop(unsafe { Box::from_raw(self.ctx()) });
     }
 }

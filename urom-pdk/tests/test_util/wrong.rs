@@ -15,7 +15,6 @@ use urom_pdk::DocaError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Nothing,
-    AnswersTwice,
     AnswersThrice,
     NeverAnswers,
     ForgetsCommands,
@@ -119,7 +118,6 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
         let mut command = unsafe { CommandDesc::from_raw(block) };
         let times = match WRONG.get() {
             Wrong::NeverAnswers => 0,
-            Wrong::AnswersTwice => 2,
             Wrong::AnswersThrice => 3,
             _ => 1,
         };
