@@ -2,11 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::c::prefix;
 
 /// The directory of the running program's profile, such as `target/debug`.
 pub fn profile_directory() -> Result<PathBuf> {
@@ -25,58 +22,6 @@ pub fn built(name: &str) -> Result<PathBuf> {
         "{} is not there: run the tests with `cargo xtask test`, which builds it first (or `cargo build --workspace`)",
         file.display()
     );
-    Ok(file)
-}
-
-/// The `libdoca_urom.so` of the prefix beside the running test.
-pub fn doca_library() -> Result<PathBuf> {
-    Ok(prefix()?.lib().join("libdoca_urom.so"))
-}
-
-/// The same library without this project's extensions, which is what any other libdoca_urom is;
-/// made in `directory`, with a `libdoca_common` that is its own.
-pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
-    let mut bytes = std::fs::read(doca_library()?)?;
-    const COMMON: &[u8] = b"libdoca_common.so.2\0";
-    // As long as the real name, for which the file has room; no other copy in the process has it.
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
-    const NAMES: [&[u8]; 11] = [
-        b"urom_service_set_address\0",
-        b"urom_service_set_embedded\0",
-        b"urom_service_set_any_device\0",
-        b"urom_service_set_key_file\0",
-        b"urom_service_get_plugin_fingerprint\0",
-        b"urom_service_get_plugin_description\0",
-        b"urom_ctx_get_failure_code\0",
-        b"urom_ctx_get_failure\0",
-        b"urom_worker_get_health\0",
-        b"urom_worker_cmd_task_get_end\0",
-        b"urom_pe_progress_many\0",
-    ];
-    let mut found = [false; NAMES.len()];
-    for at in 1..bytes.len() {
-        if (bytes[at - 1], bytes[at]) == (0, b'u')
-            && let Some(name) = NAMES.iter().position(|name| bytes[at..].starts_with(name))
-        {
-            // Nobody finds a symbol that has another name.
-            bytes[at] = b'x';
-            found[name] = true;
-        }
-    }
-    ensure!(
-        found == [true; NAMES.len()],
-        "the library does not export all of its extensions: {found:?}"
-    );
-    let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;
-    for library in [&mut bytes, &mut common] {
-        let starts = |at: &usize| library[*at..].starts_with(COMMON);
-        let at = (0..library.len()).find(starts).context("the libraries have DOCA's names")?;
-        library[at..at + other.len()].copy_from_slice(other.as_bytes());
-    }
-    std::fs::write(directory.join(other.trim_end_matches('\0')), common)?;
-    let file = directory.join("libdoca_urom.so");
-    std::fs::write(&file, bytes)?;
     Ok(file)
 }
 

@@ -1,8 +1,24 @@
-//! Commands that must succeed.
+//! Commands that must succeed, and what they find in the environment.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+
+/// Removes the variables that name services, plugins and libraries.
+pub fn without_service(command: &mut Command) -> &mut Command {
+    for name in [
+        "DOCA_UROM_SERVICE_FILE",
+        "UROM_SERVICE_PORT",
+        "UROM_DEVICE",
+        "UROM_PLUGIN_PATH",
+        "UROM_CPUS",
+        "UROM_KEY_FILE",
+        "UROM_DOCA_LIBRARY",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
 
 /// Runs a command that must succeed, and returns its standard output.
 pub fn run(command: &mut Command) -> Result<String> {

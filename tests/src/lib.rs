@@ -6,12 +6,16 @@ mod built;
 pub mod c;
 mod command;
 pub mod expected;
+mod library;
 mod participants;
+mod transcript;
 mod uromd;
 
-pub use built::{PluginDirectory, built, doca_library, plain_doca_library, profile_directory};
-pub use command::run;
+pub use built::{PluginDirectory, built, profile_directory};
+pub use command::{run, without_service};
+pub use library::{doca_library, plain_doca_library};
 pub use participants::Participants;
+pub use transcript::Transcript;
 pub use uromd::Uromd;
 
 /// The variable that says where an `mpirun` of Open MPI keeps its files. Each test gives its own a

@@ -10,8 +10,6 @@ pub use core::primitive::{bool, str, u8, u16, u32, u64, usize};
 pub use core::result::Result::{self, Err, Ok};
 pub use core::time::Duration;
 
-#[cfg(feature = "test-util")]
-pub use crate::arbitrary;
 pub use crate::describe::build::{
     Layout, WORD, address, assert_fits, compare, echo, given, known, layout, length, offsets,
     placed, plain, selector, ty, when,
@@ -25,6 +23,8 @@ pub use crate::descriptor::NotificationDesc;
 pub use crate::protocol::{
     FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
+#[cfg(feature = "test-util")]
+pub use crate::test_util::arbitrary;
 pub use crate::wire::Field as At;
 pub use crate::wire::*;
 

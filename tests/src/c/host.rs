@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::service::{Service, VARIABLES};
+use super::service::Service;
+use crate::command::without_service;
 
 /// Enough for any test on a machine that has other things to do.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -28,6 +29,12 @@ pub(super) fn launcher() -> Option<Vec<String>> {
     let words = std::env::var(LAUNCHER_VARIABLE).ok()?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     (!words.is_empty()).then_some(words)
+}
+
+/// The words that start a program.
+pub fn launched(program: &Path) -> OsString {
+    let words = launcher().into_iter().flatten().map(OsString::from);
+    words.chain([program.into()]).collect::<Vec<_>>().join(OsStr::new(" "))
 }
 
 #[derive(Debug, Clone)]
@@ -88,10 +95,9 @@ impl Host {
         let mut words = words.by_ref().chain([self.program.clone().into_os_string()]);
         let mut command = Command::new(words.next().context("a program")?);
         command.args(words).args(&self.arguments);
-        VARIABLES.iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        command.envs(service.environment()).envs(self.variables.iter().cloned());
+        without_service(&mut command)
+            .envs(service.environment())
+            .envs(self.variables.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let name = self.program.display();
         let child = command.process_group(0).spawn();

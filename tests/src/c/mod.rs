@@ -22,7 +22,7 @@ mod service;
 mod source;
 
 pub use compiler::asan_library;
-pub use host::{Host, Output};
+pub use host::{Host, Output, launched};
 pub use prefix::{Prefix, prefix};
 pub use service::{DEVICE, Service};
 pub use source::Source;

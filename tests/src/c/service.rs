@@ -117,14 +117,3 @@ impl Service {
         variables.into_iter().map(|(name, value)| (OsStr::new(name), value)).collect()
     }
 }
-
-/// The variables that name a service: a program has those of its own service and no others.
-pub(super) const VARIABLES: [&str; 7] = [
-    "DOCA_UROM_SERVICE_FILE",
-    "UROM_SERVICE_PORT",
-    "UROM_DEVICE",
-    "UROM_PLUGIN_PATH",
-    "UROM_CPUS",
-    "UROM_KEY_FILE",
-    "UROM_DOCA_LIBRARY",
-];

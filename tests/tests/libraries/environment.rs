@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
-use urom_tests::{PluginDirectory, Uromd, plain_doca_library, profile_directory};
+use urom_tests::{PluginDirectory, Uromd, built, plain_doca_library, without_service};
 
 const PLUGINS: [&str; 2] = ["worker_graph", "worker_faulty"];
 
@@ -18,13 +18,8 @@ struct Program {
 impl Program {
     fn new() -> Result<Program> {
         let directory = tempfile::tempdir()?;
-        let mut command = Command::new(profile_directory()?.join("examples/environment_host"));
-        for variable in
-            ["DOCA_UROM_SERVICE_FILE", "UROM_SERVICE_PORT", "UROM_PLUGIN_PATH", "UROM_DOCA_LIBRARY"]
-        {
-            command.env_remove(variable);
-        }
-        command.arg("mlx5_0").env("UROM_DEVICE", "mlx5_0");
+        let mut command = Command::new(built("examples/environment_host")?);
+        without_service(&mut command).arg("mlx5_0").env("UROM_DEVICE", "mlx5_0");
         command.env("UROM_DOCA_LIBRARY", plain_doca_library(directory.path())?);
         Ok(Program { command, directory })
     }

@@ -72,12 +72,7 @@ fn lines_of_each_crate_reach_the_log_of_uromd_up_to_its_level() -> Result<()> {
 fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Result<()> {
     let lines = logged("50", |service| say(service, 7))?;
     let line = |text: &str| lines.iter().find(|line| line.text.starts_with(text)).unwrap();
-    for text in [
-        "info by log 7",
-        "info by tracing 7",
-        "fields by log",
-        "fields by tracing",
-    ] {
+    for text in ["info by log 7", "info by tracing 7", "fields by log", "fields by tracing"] {
         let Line { name, place, function, .. } = line(text);
         let source =
             if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };

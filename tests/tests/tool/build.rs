@@ -8,9 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use urom_tests::{Uromd, profile_directory};
 
-use crate::common::{Said, run, tool_with};
-
-const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+use crate::common::{KIT, Said, run, tool_with};
 
 /// A workspace with the members a test asks for. All build into one directory, which stays.
 struct Workspace {

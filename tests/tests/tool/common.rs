@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use urom_tests::c::{Source, prefix};
-use urom_tests::{PluginDirectory, Uromd, profile_directory};
+use urom_tests::{built, without_service};
+
+/// The workspace of this project.
+pub(crate) const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 #[derive(Debug)]
 pub(crate) struct Said {
@@ -19,24 +21,9 @@ pub(crate) struct Said {
 
 /// `cargo-urom urom`, as cargo starts it, without variables that name services and plugins.
 pub(crate) fn tool() -> Result<Command> {
-    let program = profile_directory()?.join("cargo-urom");
-    ensure!(
-        program.exists(),
-        "{} is not there: run the tests with `cargo xtask test`",
-        program.display()
-    );
-    let mut command = Command::new(program);
-    command.arg("urom").stdin(Stdio::null());
-    for name in [
-        "CARGO_MANIFEST_DIR",
-        "UROM_PLUGIN_PATH",
-        "UROM_CPUS",
-        "UROM_KEY_FILE",
-        "UROM_DOCA_LIBRARY",
-        "DOCA_UROM_SERVICE_FILE",
-    ] {
-        command.env_remove(name);
-    }
+    let mut command = Command::new(built("cargo-urom")?);
+    command.arg("urom").stdin(Stdio::null()).env_remove("CARGO_MANIFEST_DIR");
+    without_service(&mut command);
     Ok(command)
 }
 
@@ -71,11 +58,6 @@ impl Said {
         self.ended_with(1)
     }
 
-    /// Standard error of a run that was asked for what makes no sense, with 2.
-    pub(crate) fn wrong(self) -> Result<String> {
-        self.ended_with(2)
-    }
-
     fn ended_with(self, code: i32) -> Result<String> {
         ensure!(self.code == Some(code), "it did not end with {code}: {self:?}");
         Ok(self.err)
@@ -93,61 +75,13 @@ impl Said {
 }
 
 pub(crate) fn rust(plugin: &str) -> Result<String> {
-    let file = profile_directory()?.join(format!("lib{plugin}.so"));
+    let file = built(&format!("lib{plugin}.so"))?;
     Ok(file.to_str().context("a path in UTF-8")?.to_owned())
-}
-
-pub(crate) fn in_c(plugin: &str) -> Result<String> {
-    let source = match plugin {
-        "worker_sandbox" => Source::new("sandbox_plugin.c").ucx(),
-        _ => Source::new("graph_plugin.c"),
-    };
-    Ok(source.plugin(plugin)?.to_str().context("a path in UTF-8")?.to_owned())
-}
-
-pub(crate) fn daemon(plugins: &[&str]) -> Result<(Uromd, PluginDirectory)> {
-    let plugins = PluginDirectory::with(plugins)?;
-    Ok((Uromd::start(plugins.path())?, plugins))
-}
-
-/// Lets what the tool starts find the libraries of the prefix, which plugins in C need.
-pub(crate) fn with_doca(command: &mut Command) -> Result<&mut Command> {
-    Ok(command.env("LD_LIBRARY_PATH", prefix()?.library_path()))
 }
 
 /// A copy of a plugin that was built beside the test, under another name; it may be changed.
 pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<PathBuf> {
-    let plugins = PluginDirectory::with(&[plugin])?;
     let file = directory.join(name);
-    fs::write(&file, fs::read(plugins.path().join(format!("{plugin}.so")))?)?;
+    fs::write(&file, fs::read(rust(plugin)?)?)?;
     Ok(file)
-}
-
-/// Replaces all of some bytes in a file.
-pub(crate) fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
-    assert_eq!(from.len(), to.len(), "a file whose parts move is another file");
-    let mut bytes = fs::read(file)?;
-    let places: Vec<_> = bytes
-        .windows(from.len())
-        .enumerate()
-        .filter(|(_, part)| *part == from)
-        .map(|(at, _)| at)
-        .collect();
-    ensure!(!places.is_empty(), "{} does not have these bytes", file.display());
-    for at in places {
-        bytes[at..at + to.len()].copy_from_slice(to);
-    }
-    Ok(fs::write(file, bytes)?)
-}
-
-/// Makes a file of this machine one of the other, as far as its header goes.
-pub(crate) fn for_the_other_machine(file: &Path) -> Result<&'static str> {
-    let (machine, name) = match std::env::consts::ARCH {
-        "aarch64" => ([62, 0], "x86-64"),
-        _ => ([183, 0], "AArch64"),
-    };
-    let mut bytes = fs::read(file)?;
-    bytes[18..20].copy_from_slice(&machine);
-    fs::write(file, bytes)?;
-    Ok(name)
 }

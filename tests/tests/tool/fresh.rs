@@ -7,11 +7,9 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use urom_tests::profile_directory;
+use urom_tests::{profile_directory, without_service};
 
-use crate::common::{Said, run, tool};
-
-const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+use crate::common::{KIT, Said, run, tool};
 
 /// A new workspace, which builds into a directory that stays.
 struct Calc {
@@ -48,15 +46,7 @@ impl Calc {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(words).current_dir(self.root().join(directory));
         cargo.env("CARGO_TARGET_DIR", &self.target).env("CARGO_NET_OFFLINE", "true");
-        for name in [
-            "CARGO_MANIFEST_DIR",
-            "UROM_PLUGIN_PATH",
-            "DOCA_UROM_SERVICE_FILE",
-            "UROM_DOCA_LIBRARY",
-        ] {
-            cargo.env_remove(name);
-        }
-        run(&mut cargo)
+        run(without_service(cargo.env_remove("CARGO_MANIFEST_DIR")))
     }
 
     /// Changes a text, as an editor that is used a moment later does.

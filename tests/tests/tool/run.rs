@@ -12,7 +12,7 @@ use urom_host::Service;
 use urom_tests::PluginDirectory;
 use urom_tests::c::Source;
 
-use crate::common::{copy_of, run, tool_with};
+use crate::common::{copy_of, tool_with};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -148,18 +148,6 @@ fn a_plugin_in_c_finds_its_log_in_the_tool() -> Result<()> {
 }
 
 #[test]
-fn a_file_that_no_service_takes_is_refused_before_it_listens() -> Result<()> {
-    let directory = tempfile::tempdir()?;
-    let text = directory.path().join("worker_text.so");
-    fs::write(&text, "no plugin")?;
-    let odd = Source::new("odd_plugin.c").define("LOAD_CRASHES", "").plugin("worker_odd")?;
-    for (file, said) in [(&text, "no ELF file"), (&odd, "while it was loaded")] {
-        run(tool_with(["run"])?.arg(file))?.refused(1, &[said, "->"])?;
-    }
-    run(tool_with(["run"])?.arg(directory.path().join("nothing")))?.refused(1, &["nothing"])
-}
-
-#[test]
 fn a_directory_without_plugins_is_served_with_a_warning() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut command = tool_with(["run"])?;
@@ -169,13 +157,4 @@ fn a_directory_without_plugins_is_served_with_a_warning() -> Result<()> {
     while !said.recv_timeout(DEADLINE).context("no warning")?.contains("it has no plugins") {}
     assert_eq!(running.end(Signal::INT)?.0, Some(0));
     Ok(())
-}
-
-#[test]
-fn an_address_that_is_taken_is_told() -> Result<()> {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
-    let directory = tempfile::tempdir()?;
-    let address = taken.local_addr()?.to_string();
-    let mut command = tool_with(["run", "--listen", &address])?;
-    run(command.arg(directory.path()))?.refused(1, &[&address])
 }

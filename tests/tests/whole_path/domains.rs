@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use urom_host::block_on_for;
+use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
+use urom_host::{DocaError, block_on_for};
 
 use crate::provider::Provider;
 
@@ -14,6 +15,18 @@ pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(
     provider: &Provider,
 ) -> Result<()> {
     provider.participants("domain_participant", 4)?.finish()
+}
+
+pub(crate) fn a_wait_for_other_participants_does_not_spin(provider: &Provider) -> Result<()> {
+    let (service, _graph, worker) = provider.graph()?;
+    let mut group = InProcess::group(2);
+    let start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
+    let (wait, before) = (Duration::from_millis(500), clock_gettime(ClockId::ThreadCPUTime));
+    let error = block_on_for(wait, start).err().context("nobody else is there")?;
+    let used = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime) - before)?;
+    assert_eq!(error.code(), DocaError::TIME_OUT);
+    assert!(used < wait / 2, "{used:?} of computing in {wait:?} of waiting");
+    Ok(())
 }
 
 /// A domain that runs already is left to be stopped.

@@ -58,6 +58,7 @@ on_every_provider! {
     }
     domains::{
         eight_workers_in_four_processes_read_each_other_s_buffers,
+        a_wait_for_other_participants_does_not_spin,
     }
     deadlines::{
         a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
@@ -87,6 +88,7 @@ on_every_provider! {
         a_mebibyte_goes_from_host_to_plugin_to_host,
         parts_of_the_host_s_memory_are_sent_and_received_alone,
         a_message_too_long_for_registered_memory_is_truncated,
+        bytes_are_a_receive_s_past_its_deadline_until_it_is_answered,
         a_handle_is_good_for_its_host_and_its_bytes_alone,
         what_cannot_be_registered_is_refused,
         a_host_cannot_register_without_end,

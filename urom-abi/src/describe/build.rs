@@ -10,12 +10,14 @@ use crate::wire::Sentence;
 
 impl Variant {
     /// A message without anything, for what a definition leaves out.
+    #[doc(hidden)]
     pub const NONE: Variant =
         Variant { name: "", docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] };
 }
 
 impl Payload {
     /// A payload of bytes that is always there, for what a definition leaves out.
+    #[doc(hidden)]
     pub const NONE: Payload = Payload {
         name: "",
         docs: "",
@@ -30,6 +32,7 @@ impl Payload {
 
 impl Field {
     /// The same field of a command that a host may leave out.
+    #[doc(hidden)]
     #[must_use]
     pub const fn optional(mut self) -> Field {
         self.optional = true;

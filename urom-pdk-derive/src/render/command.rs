@@ -28,31 +28,7 @@ impl Render<'_> {
         let (notification, span) = (&plugin.notification, plugin.notification.span());
         // Named once, so that one that does not exist is one error.
         let notification = tokens::at(quote!(#notification), span);
-        let answers = self.answers_check(plugin);
-        (
-            item,
-            quote!(type __Notifications = #notification; #answers #whole #(#requests)* #protocol),
-        )
-    }
-
-    /// A command whose answer is no notification, or does not repeat the same fields, does not
-    /// compile. That check is by name, so it works where rustc finds no type of that name.
-    fn answers_check(&self, plugin: &Plugin) -> TokenStream {
-        if self.inert {
-            return TokenStream::new();
-        }
-        let notification = answers(plugin);
-        let checks = self.model.variants.iter().enumerate().map(|(at, variant)| {
-            let span = variant.reply.as_ref().and_then(|reply| reply.segments.last()).span();
-            let check = quote!(__p::assert_answer(__ANSWERS, __COMMANDS, #at));
-            tokens::written_at(quote!(const _: () = #check;), span)
-        });
-        quote! {
-            // Once, because rustc looks at all that a reference leads to.
-            const __ANSWERS: &__p::Messages = &#notification::DESCRIPTION;
-            const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-            #(#checks)*
-        }
+        (item, quote!(type __Notifications = #notification; #whole #(#requests)* #protocol))
     }
 
     fn whole(&self) -> TokenStream {

@@ -109,9 +109,6 @@ const _: () = {
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     type __Notifications = Notification;
-    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.

@@ -383,11 +383,6 @@ const _: () = {
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     const _: () = __p::assert_element::<u8>("u8");
     type __Notifications = Notification;
-    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
     const _: () = __p::used((Command::decode, Command::encode));
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.

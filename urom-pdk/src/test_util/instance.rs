@@ -14,7 +14,8 @@ use urom_abi::descriptor::{CommandDesc, DescriptorList};
 use urom_abi::list::ListLink;
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
+use urom_abi::test_util::watch;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;

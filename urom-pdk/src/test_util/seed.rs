@@ -5,7 +5,7 @@ use std::fmt;
 use proptest::arbitrary::any;
 use proptest::collection::vec;
 use proptest::strategy::Strategy;
-use urom_abi::arbitrary::{Arbitrary, Unstructured};
+use urom_abi::test_util::arbitrary::{Arbitrary, Unstructured};
 
 /// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest ([`seeds`]).
 ///

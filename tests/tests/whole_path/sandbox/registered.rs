@@ -1,5 +1,9 @@
 //! Messages from and into registered memory: the plugin's own, and the host's.
 
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use sandbox_protocol::{MapParams, TagReceived};
 use ucx::{Features, Memory, Status};
@@ -169,6 +173,28 @@ pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) 
     }
     assert_eq!(host.bytes(), [0xee; 64]);
     pair.works()
+}
+
+pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
+    pair: Pair,
+) -> Result<()> {
+    let second = &pair.workers[1];
+    let host = HostMemory::new(&[0xee; 100])?;
+    let memory = host.map(&pair, second)?;
+    let receive = pair.sandbox.task_tag_recv(second, 50, 1, ALL).memh_id(memory).buffer(BASE);
+    let error = receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
+    assert_eq!((error.code(), second.given_up()), (DocaError::TIME_OUT, 1), "{error}");
+    let refused = host.wait(&pair, pair.receive_at(second, memory, (BASE + 49, 10), 2)?)??;
+    assert_eq!(refused.status, Status::BUSY.code());
+    // Its message comes to where it was asked for, and nobody hears of it.
+    pair.send(1, b"late")?;
+    let all_in = poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
+    host.wait(&pair, all_in)?;
+    assert_eq!((second.late_answers(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
+    let again = pair.receive_at(second, memory, (BASE, 60), 3)?;
+    pair.send(3, b"again")?;
+    assert_eq!(registered(&host.wait(&pair, again)??), Some(5));
+    Ok(())
 }
 
 pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provider) -> Result<()> {

@@ -1,0 +1,87 @@
+//! Transcripts of the tool, in a directory of plugins beside three services.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::c::{Source, prefix};
+use urom_tests::{PluginDirectory, Transcript, Uromd, built, profile_directory};
+
+use crate::common::{KIT, tool_says};
+
+const IN_RUST: [&str; 4] = ["worker_faulty", "worker_graph", "worker_sandbox", "worker_unruly"];
+
+/// A directory with plugins in Rust, those in C in `c`, and a key; and the services.
+struct Place {
+    transcript: Transcript,
+    _services: [Uromd; 3],
+    _plugins: [PluginDirectory; 2],
+}
+
+impl Place {
+    fn new() -> Result<Place> {
+        let mut transcript = Transcript::new()?;
+        let place = transcript.path().to_owned();
+        for plugin in IN_RUST {
+            symlink(built(&format!("lib{plugin}.so"))?, place.join(plugin).with_extension("so"))?;
+        }
+        let in_rust = PluginDirectory::with(&IN_RUST)?;
+        let mut in_c = PluginDirectory::with(&[])?;
+        in_c.add(&Source::new("graph_plugin.c").plugin("worker_graph")?)?;
+        in_c.add(&Source::new("sandbox_plugin.c").ucx().plugin("worker_sandbox")?)?;
+        symlink(in_c.path(), place.join("c"))?;
+        let key = place.join("key");
+        fs::write(&key, [1; 32])?;
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
+        let libraries = prefix()?.library_path();
+        let services = [
+            Uromd::start(in_rust.path())?,
+            Uromd::start_with(in_c.path(), |uromd| uromd.env("LD_LIBRARY_PATH", &libraries))?,
+            Uromd::start_with(in_rust.path(), |uromd| uromd.arg("--key-file").arg(&key))?,
+        ];
+        for (name, uromd) in ["SERVICE", "IN_C", "KEYED"].into_iter().zip(&services) {
+            transcript.set(name, uromd.address());
+        }
+        let flags = prefix()?.pkg_config(&["--cflags", "--libs"], &["doca-common"])?.join(" ");
+        transcript.set("PLUGIN", format!("-DDOCA_ALLOW_EXPERIMENTAL_API= -shared -fPIC {flags}"));
+        transcript.set("LD_LIBRARY_PATH", libraries);
+        transcript.set("TOOL", built("cargo-urom")?);
+        transcript.set("KIT", fs::canonicalize(KIT)?);
+        Ok(Place { transcript, _services: services, _plugins: [in_rust, in_c] })
+    }
+}
+
+macro_rules! transcripts {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() -> Result<()> {
+            Place::new()?.transcript.check(concat!("tool/transcripts/", stringify!($name), ".md"))
+        }
+    )*};
+}
+
+transcripts! { answers check inspect lines mistakes new plugins repeat run }
+
+/// What follows a `|` or a `>` is left out.
+#[test]
+fn the_examples_of_the_help_work() -> Result<()> {
+    let Place { transcript, .. } = &Place::new()?;
+    let target = transcript.path().join("target");
+    fs::create_dir_all(target.join("release/urom"))?;
+    symlink(profile_directory()?, target.join("debug"))?;
+    fs::copy(built("libworker_graph.so")?, target.join("release/urom/worker_graph.so"))?;
+    for (verb, count) in [("call", 9), ("check", 3), ("inspect", 3)] {
+        let help = tool_says([verb, "--help"])?.good()?;
+        let (_, examples) = help.split_once("Examples:\n").context("no examples")?;
+        let examples: Vec<_> = examples.lines().map_while(|line| line.strip_prefix("  ")).collect();
+        ensure!(examples.len() == count, "{examples:?}");
+        for example in examples {
+            let line = example.split(['|', '>']).next().unwrap_or_default();
+            let said = transcript.run(&line.replace("127.0.0.1:18700", "$SERVICE"))?;
+            // A plugin of this machine does not fit a BlueField's image, unless both are AArch64.
+            let fits = !example.contains("--image") || std::env::consts::ARCH == "aarch64";
+            ensure!(said.status.code() == Some(i32::from(!fits)), "{example}: {said:?}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,428 @@
+//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who
+//! may come in.
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+mod health;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinSet;
+use tracing::{debug, info, warn};
+use urom_abi::{Count, DocaError};
+
+use self::health::takes_no_host;
+pub(crate) use self::run::{Setup, start};
+use super::WorkerConfig;
+use super::intake::{Answer, Intake, TableInbox};
+use super::messages::{LinkKey, ToControl, ToData};
+use super::watch::{LONG, Observer, Watch};
+use crate::unproven::Unproven;
+use urom_log::{LeftOut, LineBudget};
+use urom_wire::awake::sleep;
+use urom_wire::control::{
+    Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
+};
+use urom_wire::key::Secret;
+use urom_wire::mailbox::Mailbox;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
+
+const ADMISSION: Duration = Duration::from_secs(2);
+
+/// What a host is told that shows no ticket, or none that the daemon announced.
+const UNEXPECTED_HOST: &str =
+    "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
+
+#[derive(Debug, Clone)]
+pub(crate) struct ControlHandle(mpsc::UnboundedSender<ToControl>);
+
+impl ControlHandle {
+    pub(crate) fn new() -> (ControlHandle, mpsc::UnboundedReceiver<ToControl>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (ControlHandle(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, message: ToControl) {
+        // A control thread that is gone has told the data thread to stop.
+        let _ = self.0.send(message);
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Event {
+    Daemon(DaemonToWorker),
+    DaemonGone(Option<StreamError>),
+    HostCame {
+        link: LinkKey,
+        peer: SocketAddr,
+        outbox: mpsc::Sender<WorkerToHost>,
+        unproven: Unproven,
+    },
+    /// The host's next message waits until `turn`, if there is one, is dropped.
+    Host {
+        link: LinkKey,
+        message: HostToWorker,
+        turn: Option<OwnedSemaphorePermit>,
+    },
+    HostGone {
+        link: LinkKey,
+        end: Option<StreamError>,
+    },
+    Late {
+        link: LinkKey,
+    },
+}
+
+struct Link {
+    peer: SocketAddr,
+    /// What log lines call it: the address, and what it says of its program once it was let in.
+    name: String,
+    outbox: mpsc::Sender<WorkerToHost>,
+    unproven: Option<Unproven>,
+    intake: Option<Intake>,
+    ticket: Option<u128>,
+    /// For how many looks at the data thread that has not let it in, if it has not.
+    waits: Option<u32>,
+}
+
+impl Link {
+    fn is_admitted(&self) -> bool {
+        self.intake.is_some()
+    }
+}
+
+struct Control {
+    config: WorkerConfig,
+    mailbox: Arc<Mailbox<ToData>>,
+    observer: Observer,
+    /// Hosts can be let in: the plugins are open.
+    ready: bool,
+    inbox: TableInbox,
+    daemon: mpsc::Sender<WorkerToDaemon>,
+    port: u16,
+    expected: HashSet<u128>,
+    links: HashMap<LinkKey, Link>,
+    /// The places of those who were thrown out without having been let in, and still read why.
+    lingering: HashMap<LinkKey, Unproven>,
+    strangers: LineBudget,
+    events: mpsc::Sender<Event>,
+    streams: JoinSet<()>,
+    /// Apart from the streams, because nobody waits for these to end.
+    timers: JoinSet<()>,
+    /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
+    door: Option<Option<Secret>>,
+    stopping: bool,
+}
+
+impl Control {
+    fn new(
+        config: WorkerConfig,
+        mailbox: Arc<Mailbox<ToData>>,
+        watch: Arc<Watch>,
+        inbox: TableInbox,
+        (daemon, port): (mpsc::Sender<WorkerToDaemon>, u16),
+        events: mpsc::Sender<Event>,
+    ) -> Control {
+        Control {
+            config,
+            mailbox,
+            observer: Observer::new(watch),
+            ready: false,
+            inbox,
+            daemon,
+            port,
+            expected: HashSet::new(),
+            links: HashMap::new(),
+            lingering: HashMap::new(),
+            strangers: LineBudget::default(),
+            events,
+            streams: JoinSet::new(),
+            timers: JoinSet::new(),
+            door: None,
+            stopping: false,
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Daemon(message) => self.daemon_says(message),
+            Event::DaemonGone(end) => {
+                match end {
+                    Some(StreamError::Closed) if self.stopping => {}
+                    Some(error) => self.abandon(&error),
+                    None => {}
+                }
+                self.stop();
+            }
+            Event::HostCame { link, peer, outbox, unproven } => {
+                self.links.insert(
+                    link,
+                    Link {
+                        peer,
+                        name: peer.to_string(),
+                        outbox,
+                        unproven: Some(unproven),
+                        intake: None,
+                        ticket: None,
+                        waits: None,
+                    },
+                );
+                let events = self.events.clone();
+                self.timers.spawn(async move {
+                    sleep(ADMISSION).await;
+                    // Nobody listens when the worker ends.
+                    let _ = events.send(Event::Late { link }).await;
+                });
+            }
+            Event::Host { link, message, turn } => self.host_says(link, message, turn),
+            Event::HostGone { link, end } => self.host_gone(link, end),
+            Event::Late { link } => {
+                if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
+                    self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
+                }
+            }
+        }
+    }
+
+    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their
+    /// tasks' answers, which could not say why, would be there first.
+    fn abandon(&mut self, error: &StreamError) {
+        let id = self.config.id;
+        warn!("worker {id} ends: it lost the connection to the daemon: {error}");
+        let text = format!(
+            "worker {id} was stopped because its daemon is gone: {error}; start the service again"
+        );
+        self.send_all_away(&Failure::new(DocaError::SHUTDOWN, text));
+    }
+
+    fn send_all_away(&mut self, failure: &Failure) {
+        let links: Vec<LinkKey> = self.links.keys().copied().collect();
+        for link in links {
+            self.send_away(link, failure.clone());
+        }
+    }
+
+    fn daemon_says(&mut self, message: DaemonToWorker) {
+        match message {
+            DaemonToWorker::Ping => {}
+            DaemonToWorker::Open { secret } => self.door = Some(secret),
+            DaemonToWorker::Expect { ticket } => {
+                self.expected.insert(ticket);
+                self.tell_daemon(WorkerToDaemon::Expected { ticket });
+            }
+            DaemonToWorker::Forget { ticket } => {
+                self.expected.remove(&ticket);
+                self.tell_if_empty();
+            }
+            DaemonToWorker::Leave | DaemonToWorker::Stop => self.stop(),
+        }
+    }
+
+    fn host_says(
+        &mut self,
+        key: LinkKey,
+        message: HostToWorker,
+        turn: Option<OwnedSemaphorePermit>,
+    ) {
+        let Some(link) = self.links.get_mut(&key) else { return };
+        match message {
+            HostToWorker::Ping => {}
+            HostToWorker::Attach(_) if link.is_admitted() => {
+                self.throw_out(
+                    key,
+                    Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"),
+                );
+            }
+            HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => {
+                self.admit(key, attach)
+            }
+            HostToWorker::Attach(_) => {
+                self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
+            }
+            HostToWorker::Domain { domain, word } => self.domain(key, domain, word, turn),
+        }
+    }
+
+    fn domain(
+        &mut self,
+        key: LinkKey,
+        domain: u64,
+        word: DomainWord,
+        turn: Option<OwnedSemaphorePermit>,
+    ) {
+        let Some(link) = self.links.get_mut(&key) else { return };
+        let heard = match &mut link.intake {
+            Some(intake) => {
+                intake.hear(domain, word, Answer { outbox: link.outbox.downgrade(), turn })
+            }
+            None => {
+                Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain"))
+            }
+        };
+        if let Err(failure) = heard {
+            self.throw_out(key, failure);
+        }
+    }
+
+    fn admit(&mut self, key: LinkKey, attach: Attach) {
+        let WorkerConfig { id, max_hosts, .. } = self.config;
+        if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
+            let text = format!(
+                "worker {id} has {} already, which is its limit: end one, use another worker, or start uromd \
+                 with a larger --max-hosts",
+                Count(max_hosts, "host")
+            );
+            // Its ticket runs out, as that of a host that never came.
+            return self.throw_out(key, Failure::new(DocaError::FULL, text));
+        }
+        if let Some(stuck) = self.observer.stuck().filter(|stuck| stuck.seconds >= LONG) {
+            return self.turn_away(key, attach.ticket, &stuck);
+        }
+        let Some(link) = self.links.get_mut(&key) else { return };
+        link.intake = Some(Intake::new(key, self.inbox.clone()));
+        link.ticket = Some(attach.ticket);
+        link.unproven = None;
+        link.waits = Some(0);
+        self.expected.remove(&attach.ticket);
+        if !attach.program.is_empty() {
+            let program = attach.program.replace(char::is_control, " ");
+            link.name = format!("{} ({program})", link.peer);
+        }
+        info!("host {} connected", link.name);
+        let host = link.name.clone();
+        self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
+        let pass = Pass::new(attach.ticket);
+        self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
+    }
+
+    /// Refuses a host because a plugin does not return. The data thread, which cannot read its
+    /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
+    /// does not wait for this one.
+    fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
+        self.throw_out(key, takes_no_host(self.config.id, stuck));
+        self.expected.remove(&ticket);
+        self.tell_daemon(WorkerToDaemon::Arrived { ticket });
+        self.tell_daemon(WorkerToDaemon::Departed { ticket });
+        self.tell_if_empty();
+    }
+
+    fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
+        let Some(link) = self.links.remove(&key) else {
+            self.lingering.remove(&key);
+            return;
+        };
+        if let Some(more) = self.line_about(link.ticket.is_some()) {
+            match end {
+                None | Some(StreamError::Closed) => info!("host {} disconnected{more}", link.name),
+                Some(error) => warn!("lost the connection to host {}: {error}{more}", link.name),
+            }
+        }
+        self.part(key, &link);
+    }
+
+    fn throw_out(&mut self, key: LinkKey, failure: Failure) {
+        let Some(link) = self.links.get(&key) else { return };
+        let (name, is_in) = (link.name.clone(), link.ticket.is_some());
+        if let Some(more) = self.line_about(is_in) {
+            warn!("closed the connection to host {name}: {failure}{more}");
+        }
+        self.send_away(key, failure);
+    }
+
+    fn send_away(&mut self, key: LinkKey, failure: Failure) {
+        let Some(link) = self.links.remove(&key) else { return };
+        // A host that reads nothing does not learn why.
+        let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
+        self.part(key, &link);
+        if let Some(unproven) = link.unproven {
+            self.lingering.insert(key, unproven);
+        }
+    }
+
+    fn throw_out_late(&mut self) {
+        let late =
+            |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
+        let late: Vec<(LinkKey, Failure)> = self.links.iter_mut().filter_map(late).collect();
+        for (key, failure) in late {
+            self.throw_out(key, failure);
+        }
+    }
+
+    /// Whether the end of a link is worth a line: always that of a host that was let in.
+    fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
+        if is_in { Some(LeftOut::default()) } else { self.strangers.line() }
+    }
+
+    /// Has the data thread forget a host that was let in, and tells the daemon.
+    fn part(&mut self, key: LinkKey, link: &Link) {
+        if let Some(ticket) = link.ticket {
+            self.mailbox.post(ToData::Detach { link: key });
+            // A daemon that is gone need not hear it; to fail to tell it would stop the worker
+            // before all hosts know why.
+            if !self.daemon.is_closed() {
+                self.tell_daemon(WorkerToDaemon::Departed { ticket });
+            }
+            self.tell_if_empty();
+        }
+    }
+
+    fn data_says(&mut self, message: ToControl) -> bool {
+        match message {
+            ToControl::Ready => {
+                self.ready = true;
+                self.tell_daemon(WorkerToDaemon::Ready { port: self.port });
+            }
+            ToControl::Failed(failure) => {
+                self.tell_daemon(WorkerToDaemon::Failed(failure));
+                return false;
+            }
+            ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
+                let answer = WorkerToHost::Attached { ucx_address, channel, max_message, plugins };
+                if let Some(link) = self.links.get_mut(&link) {
+                    link.waits = None;
+                    // A host that reads nothing is soon given up.
+                    let _ = link.outbox.try_send(answer);
+                }
+            }
+            ToControl::Refused { link, failure } => self.throw_out(link, failure),
+            ToControl::Ended => return false,
+        }
+        true
+    }
+
+    fn tell_if_empty(&mut self) {
+        if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
+            debug!("worker {} has no hosts any more", self.config.id);
+            self.tell_daemon(WorkerToDaemon::Empty);
+        }
+    }
+
+    fn tell_daemon(&mut self, message: WorkerToDaemon) {
+        match self.daemon.try_send(message) {
+            Err(error) if !self.stopping => {
+                // Of a daemon that is gone there is another line.
+                if matches!(error, TrySendError::Full(_)) {
+                    warn!("worker {} ends: the daemon does not read its messages", self.config.id);
+                }
+                self.stop();
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self) {
+        if !self.stopping {
+            self.stopping = true;
+            self.mailbox.post(ToData::Stop);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A worker's side of its control streams: what the daemon and hosts say, and what becomes of it.
+
+use std::collections::HashSet;
+use std::sync::mpsc::Receiver;
+
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::now;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::relay::BACKLOG;
+
+use super::*;
+use crate::unproven::UnprovenSet;
+use crate::worker::domains::Domains;
+use crate::worker::intake::{Job, work};
+
+/// Streams of hosts.
+const LINKS: LinkKey = 3;
+
+/// What is kept for some domains and the messages about them.
+const MEMORY: usize = 1 << 20;
+
+/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let
+/// in by a ticket that the daemon announced, and no ticket serves twice; one that does anything
+/// else is thrown out, with a reason, and with it go its domains. What a domain starts with is
+/// answered, in order.
+pub fn worker_control(input: &[u8]) {
+    within(MEMORY + 512 * input.len(), || {
+        now(async {
+            let mut worker = Worker::new();
+            let mut program = Program::new(input);
+            while let Some(step) = program.byte() {
+                worker.step(step, &mut program).await;
+            }
+            for link in 1..=LINKS {
+                worker.handle(Event::HostGone { link, end: None });
+            }
+            assert_eq!(worker.domains.count(None), 0, "domains are left behind");
+        });
+    });
+}
+
+pub(super) struct Worker {
+    pub(super) control: Control,
+    /// The data thread's.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
+    pub(super) watch: Arc<Watch>,
+    pub(super) domains: Arc<Domains>,
+    pub(super) jobs: Receiver<Job>,
+    /// What hosts are told, by their streams.
+    hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
+    pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
+    pub(super) events: mpsc::Receiver<Event>,
+    /// Tickets that the daemon announced, without those that were taken back or used.
+    tickets: HashSet<u128>,
+    /// Hosts that were let in.
+    inside: HashSet<LinkKey>,
+}
+
+impl Worker {
+    pub(super) fn new() -> Worker {
+        let (daemon, from_worker) = mpsc::channel(BACKLOG);
+        let watch = Arc::new(Watch::default());
+        let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
+        let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
+        let (config, of_watch) = (WorkerConfig::plain(), Arc::clone(&watch));
+        let control = Control::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
+        let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
+        let domains = Arc::new(Domains::new());
+        Worker { control, watch, domains, jobs, hosts, from_worker, events, tickets, inside }
+    }
+
+    /// Something happens, and what has to be done with tables for that is done.
+    fn handle(&mut self, event: Event) {
+        self.control.handle(event);
+        while let Ok(job) = self.jobs.try_recv() {
+            work(&self.domains, job);
+        }
+    }
+
+    async fn step(&mut self, step: u8, program: &mut Program<'_>) {
+        let link = LinkKey::from(step / 8) % LINKS + 1;
+        match step % 8 {
+            0..=3 => self.host_says(link, program.bytes()),
+            4 => {
+                if let Ok(message) = postcard::from_bytes(program.bytes()) {
+                    match &message {
+                        DaemonToWorker::Expect { ticket } => drop(self.tickets.insert(*ticket)),
+                        DaemonToWorker::Forget { ticket } => drop(self.tickets.remove(ticket)),
+                        DaemonToWorker::Ping
+                        | DaemonToWorker::Open { .. }
+                        | DaemonToWorker::Leave
+                        | DaemonToWorker::Stop => {}
+                    }
+                    self.handle(Event::Daemon(message));
+                }
+            }
+            5 => {
+                self.leave(link);
+                let (outbox, told) = mpsc::channel(BACKLOG);
+                self.hosts.insert(link, told);
+                let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
+                let unproven = UnprovenSet::new(1).enter(peer.ip());
+                self.handle(Event::HostCame { link, peer, outbox, unproven });
+            }
+            6 => self.leave(link),
+            _ => {
+                self.handle(Event::Late { link });
+                if !self.inside.contains(&link) {
+                    self.is_out(link);
+                }
+            }
+        }
+        // What a host comes too late for is a step of its own.
+        self.control.timers.shutdown().await;
+        while self.from_worker.try_recv().is_ok() {}
+        assert!(self.events.is_empty(), "nothing happens by itself");
+    }
+
+    fn leave(&mut self, link: LinkKey) {
+        self.hosts.remove(&link);
+        self.inside.remove(&link);
+        self.handle(Event::HostGone { link, end: None });
+    }
+
+    fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
+        let Ok(message) = postcard::from_bytes(bytes) else { return };
+        let is_there = self.control.links.contains_key(&link);
+        let ticket = match &message {
+            HostToWorker::Attach(attach) => Some(attach.ticket),
+            _ => None,
+        };
+        let domain = match &message {
+            HostToWorker::Domain { domain, word } => {
+                Some((*domain, matches!(word, DomainWord::End)))
+            }
+            _ => None,
+        };
+        self.handle(Event::Host { link, message, turn: None });
+        if !is_there {
+            return assert!(!self.control.links.contains_key(&link), "nobody is there");
+        }
+        let stays = self.control.links.contains_key(&link);
+        if let Some(ticket) = ticket {
+            let lets_in = !self.inside.contains(&link) && self.tickets.remove(&ticket);
+            assert_eq!(stays, lets_in, "who comes in with ticket {ticket}");
+            self.inside.extend(lets_in.then_some(link));
+        }
+        if let Some((domain, is_end)) = domain {
+            assert!(self.inside.contains(&link) || !stays, "a stranger has a domain");
+            let told = self.hosts.get_mut(&link).and_then(|told| told.try_recv().ok());
+            match told {
+                Some(WorkerToHost::DomainEnded { domain: of }) => assert!(is_end && of == domain),
+                Some(WorkerToHost::DomainStarted { domain: of, .. }) => assert_eq!(of, domain),
+                Some(WorkerToHost::Refused(failure)) => {
+                    assert!(!stays && failure.code != 0 && !failure.text.is_empty());
+                }
+                Some(other) => panic!("no answer to a domain's word: {other:?}"),
+                None => assert!(stays && !is_end, "no answer"),
+            }
+        }
+        if !stays {
+            self.is_out(link);
+        }
+    }
+
+    /// It was told why, is nobody's any more, and its domains are over.
+    fn is_out(&mut self, link: LinkKey) {
+        assert!(!self.control.links.contains_key(&link), "it was thrown out");
+        self.inside.remove(&link);
+        assert_eq!(self.domains.count(Some(link)), 0, "its domains are over");
+    }
+}

@@ -1,0 +1,290 @@
+//! The thread that the control part runs on: its event loop, from the streams it starts with to the
+//! last word to hosts.
+
+use std::io;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::{Pid, getppid};
+use tokio::net::{TcpListener, UnixStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, info};
+use urom_abi::DocaError;
+use urom_wire::awake::{sleep, timeout};
+use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
+use urom_wire::mailbox::Mailbox;
+use urom_wire::relay::{self, BACKLOG};
+
+use super::{Control, Event};
+use crate::aside::on_thread;
+use crate::entrance::Entrance;
+use crate::hangup;
+use crate::log::Log;
+use crate::worker::domains::Domains;
+use crate::worker::intake::{ROUND, TableInbox, read_tables};
+use crate::worker::messages::{ToControl, ToData};
+use crate::worker::streams::{daemon_stream, host_stream, pass_on};
+use crate::worker::watch::{LOOK, Watch};
+use crate::worker::{Place, WorkerConfig};
+
+/// How long the data thread may take to end; the daemon gives a worker 2 s.
+const STOP_LIMIT: Duration = Duration::from_millis(1500);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Orderly,
+    /// A plugin holds the data thread, which was to end, or has held it for too long.
+    Stuck,
+}
+
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) config: WorkerConfig,
+    pub(crate) place: Place,
+    pub(crate) listener: std::net::TcpListener,
+    pub(crate) daemon: StdUnixStream,
+    pub(crate) mailbox: Arc<Mailbox<ToData>>,
+    pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
+    pub(crate) domains: Arc<Domains>,
+    pub(crate) watch: Arc<Watch>,
+}
+
+/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
+/// loader's lock, which a thread takes for the first use of some variables of its own, and this one
+/// has to end the worker then.
+pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
+    setup.listener.set_nonblocking(true)?;
+    setup.daemon.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // What the data thread logs to, this one does too: threads of an embedded service have a log of
+    // their own.
+    let log = tracing::dispatcher::get_default(Clone::clone);
+    let (at_work, is_at_work) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
+        let place = setup.place;
+        tracing::dispatcher::with_default(&log, || {
+            if runtime.block_on(run(setup, at_work)) == End::Stuck && place == Place::Process {
+                Log::flush();
+                // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded,
+                // and nobody kills the worker of a daemon that is gone. SAFETY: it ends the
+                // process, and asks for nothing.
+                unsafe { libc::_exit(1) };
+            }
+        });
+    })?;
+    // One that has ended already has told the data thread to stop.
+    let _ = is_at_work.blocking_recv();
+    Ok(thread)
+}
+
+async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
+    let Setup { config, place, listener, daemon, mailbox, mut from_data, domains, watch } = setup;
+    let (id, patience) = (config.id, config.patience);
+    let mut stop = Stop::new(place);
+    let streams = UnixStream::from_std(daemon).and_then(|daemon| {
+        Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?))
+    });
+    let (daemon, port, listener) = match streams {
+        Ok(streams) => streams,
+        Err(problem) => {
+            error!("worker {id} cannot listen for hosts, and ends: {problem}");
+            mailbox.post(ToData::Stop);
+            return End::Orderly;
+        }
+    };
+    let (events, mut happened) = relay::events();
+    let (outbox, outgoing) = mpsc::channel(BACKLOG);
+    let (inbox, jobs) = TableInbox::new();
+    if let Err(why) = on_thread("urom-domains", move || read_tables(&domains, &jobs)) {
+        error!("worker {id} cannot read the tables of domains, and ends: {why}");
+        mailbox.post(ToData::Stop);
+        return End::Orderly;
+    }
+    let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
+    control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
+    let (mut last_link, mut entrance) = (0, Entrance::new(listener));
+    let mut deadline = std::pin::pin!(sleep(Duration::MAX));
+    let (mut round, mut look) = (interval(ROUND), interval(LOOK));
+    // A pause of this process is one round, and one look.
+    round.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // All that was spawned has had a turn then.
+    yield_now().await;
+    let _ = at_work.send(());
+    let end = loop {
+        let (stopping, door) = (control.stopping, control.door.clone());
+        tokio::select! {
+            message = from_data.recv() => match message {
+                Some(message) => if !control.data_says(message) { break End::Orderly },
+                None => {
+                    error!("worker {id} ends: its thread panicked, as the lines before say; please report it");
+                    break End::Orderly;
+                }
+            },
+            Some(event) = happened.recv() => control.handle(event),
+            Some(_) = control.streams.join_next() => {}
+            Some(_) = control.timers.join_next() => {}
+            () = &mut deadline, if stopping => {
+                error!("worker {id} does not stop in order{}", control.because());
+                break End::Stuck;
+            }
+            name = stop.asked(), if !stopping => {
+                info!("{name} was received");
+                control.stop();
+            }
+            _ = round.tick() => control.throw_out_late(),
+            _ = look.tick() => if !control.look() { break End::Stuck },
+            (stream, peer, unproven) = entrance.accept(), if door.is_some() && !stopping => {
+                last_link += 1;
+                let secret = door.flatten();
+                let (says, heard) = mpsc::channel(1);
+                control.streams.spawn(host_stream(last_link, stream, (peer, unproven), secret, says, patience));
+                control.timers.spawn(pass_on(heard, control.events.clone()));
+            }
+        }
+        if control.stopping && !stopping {
+            deadline.set(sleep(STOP_LIMIT));
+        }
+    };
+    control.close(happened, end).await;
+    end
+}
+
+struct Stop {
+    /// The daemon, or nothing for a thread.
+    parent: Option<Pid>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+}
+
+impl Stop {
+    fn new(place: Place) -> Stop {
+        let is_process = place == Place::Process;
+        // Where a handler cannot be installed the signal does what it does by itself.
+        let hear = |kind| signal(kind).ok();
+        Stop {
+            parent: is_process.then(getppid).flatten(),
+            terminate: is_process.then(|| hear(SignalKind::terminate())).flatten(),
+            hangup: (is_process && hangup::ends_the_program())
+                .then(|| hear(SignalKind::hangup()))
+                .flatten(),
+        }
+    }
+
+    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose
+    /// daemon dies, too: the end of the stream to the daemon is heard then, and hosts are told of
+    /// that.
+    async fn asked(&mut self) -> &'static str {
+        loop {
+            let name = tokio::select! {
+                () = hangup::received(&mut self.terminate) => "SIGTERM",
+                () = hangup::received(&mut self.hangup) => "SIGHUP",
+            };
+            if getppid() == self.parent {
+                return name;
+            }
+        }
+    }
+}
+
+impl Control {
+    /// What keeps the data thread, if a plugin does, at the end of a sentence.
+    fn because(&self) -> String {
+        let call = self.observer.call();
+        let because = |(plugin, method): (String, Method)| {
+            format!(": plugin `{plugin}` does not return from `{}`", method.name())
+        };
+        call.map_or_else(String::new, because)
+    }
+
+    /// Says what is left to say, and waits until it is read, but not long.
+    async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
+        let (code, because) = match end {
+            End::Orderly => (DocaError::SHUTDOWN, String::new()),
+            End::Stuck => (DocaError::TIME_OUT, self.because()),
+        };
+        let Control { config, daemon, links, mut streams, events, .. } = self;
+        for link in links.into_values() {
+            let text = format!("worker {} was stopped{because}", config.id);
+            // A host that reads nothing does not learn why.
+            let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
+        }
+        drop((daemon, events));
+        let all = async {
+            loop {
+                tokio::select! {
+                    joined = streams.join_next() => if joined.is_none() { break },
+                    Some(event) = happened.recv() => drop(event),
+                }
+            }
+        };
+        // Whatever is not read by now will not be.
+        let _ = timeout(Duration::from_millis(600), all).await;
+    }
+}
+
+const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance, sleep, timeout as within};
+
+    use super::*;
+    use crate::worker::control_thread::ControlHandle;
+
+    /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
+    async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {
+        let (_theirs, daemon) = StdUnixStream::pair().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        daemon.set_nonblocking(true).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (handle, from_data) = ControlHandle::new();
+        let watch = Arc::new(Watch::default());
+        let setup = Setup {
+            config: WorkerConfig { plugin_timeout, ..WorkerConfig::plain() },
+            place: Place::Thread,
+            listener,
+            daemon,
+            mailbox: Arc::new(Mailbox::new().unwrap()),
+            from_data,
+            domains: Arc::new(Domains::new()),
+            watch: Arc::clone(&watch),
+        };
+        handle.send(ToControl::Ready);
+        watch.plugin("slow").begin(Method::Progress);
+        let (at_work, _is_at_work) = oneshot::channel();
+        tokio::join!(run(setup, at_work), test).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_that_does_not_return_ends_the_worker_after_its_time() {
+        let begin = Instant::now();
+        assert_eq!(beside(Some(30), async {}).await, End::Stuck);
+        let took = begin.elapsed().as_secs();
+        assert!((30..=31).contains(&took), "{took} s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_of_the_process_is_no_time_of_its_plugins() {
+        let begin = Instant::now();
+        let hour = Duration::from_secs(3600);
+        let pause = async {
+            sleep(LOOK * 5 / 2).await;
+            advance(hour).await;
+        };
+        assert_eq!(beside(Some(10), pause).await, End::Stuck);
+        let took = (begin.elapsed() - hour).as_secs();
+        assert!((9..=11).contains(&took), "{took} s and the pause");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_time_for_plugins_a_worker_waits_for_them() {
+        let day = Duration::from_secs(24 * 3600);
+        assert!(within(day, beside(None, async {})).await.is_err());
+    }
+}
