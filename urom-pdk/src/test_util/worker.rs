@@ -45,10 +45,6 @@ impl<P: Protocol> Worker<P> {
 
     /// Makes the plugin member `id` of its domain: others find the address that it reported when it
     /// was opened.
-    ///
-    /// # Panics
-    /// As [`Domain::set_address`](super::Domain::set_address); what a handler's `address` gives is
-    /// always whole.
     #[track_caller]
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
@@ -185,9 +181,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
-    /// unless this says otherwise, as in a service. A longer one reaches its host as a failure,
-    /// with the code that the plugin's `notif_pack` gives (`INVALID_VALUE` for a plugin of this
-    /// kit).
+    /// unless this says otherwise. A longer one reaches its host as a failure.
     pub fn set_message_limit(&self, bytes: usize) {
         self.instance.limit.set(bytes);
     }
@@ -197,9 +191,8 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().in_flight()
     }
 
-    /// Moves the clock of this thread on, that is, of all plugins that tests of this thread opened:
-    /// what sleeps until then goes on in the next [`progress`](Self::progress). Between calls of
-    /// this the clock stands still.
+    /// Moves the clock of all plugins that this thread opened, which stands still otherwise: what
+    /// sleeps until then goes on in the next [`progress`](Self::progress).
     pub fn advance(&self, by: Duration) {
         clock::advance(by);
     }
@@ -210,9 +203,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The next `count` notifications that plugins of this thread allocate find the C heap full:
-    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again. 0
-    /// ends it.
-    ///
+    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again.
     /// Plugins that were opened by their interface alone allocate unseen.
     pub fn fill_c_heap(&self, count: usize) {
         watch::fail_notifications(count);
