@@ -120,24 +120,6 @@ fn both_calls_for_an_address_agree() {
 }
 
 #[test]
-fn packing_writes_header_and_bytes_or_nothing() {
-    let mut worker = open();
-    let notification = |worker: &mut Worker| {
-        worker.send(3, 0x1234, &command(ECHO, 3));
-        worker.progress().remove(0)
-    };
-    let short = notification(&mut worker);
-    assert_eq!(worker.pack(short, 47), (DocaError::INVALID_VALUE, 48, vec![0xee; 47]));
-    let fits = notification(&mut worker);
-    let (code, len, bytes) = worker.pack(fits, 50);
-    assert_eq!((code, len), (DocaError::SUCCESS, 48));
-    let words: Vec<u64> =
-        bytes[..48].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
-    assert_eq!(words, [common::PLUGIN_ID, 0x1234, 16, 0, ECHO, 3]);
-    assert_eq!(bytes[48..], [0xee; 2]);
-}
-
-#[test]
 fn close_drops_pending_futures_then_the_handler() {
     let script = script();
     let mut worker = open();

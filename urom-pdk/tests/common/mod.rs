@@ -9,7 +9,7 @@ use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx, WorkerNotify};
+use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
 pub(crate) use urom_pdk::test_util::iface;
@@ -70,14 +70,12 @@ impl Worker {
         unsafe { (*self.ctx()).plugin_ctx }
     }
 
-    /// Puts a command into the list of the next [`flush`](Worker::flush).
     pub(crate) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         let command =
             CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
         self.commands.push_back(command);
     }
 
-    /// Hands all queued commands over.
     pub(crate) fn flush(&mut self) {
         let worker_cmd = self.iface.worker_cmd.expect("worker_cmd");
         let ctx = self.ctx();
@@ -87,7 +85,6 @@ impl Worker {
         assert!(self.commands.is_empty(), "the whole list was taken");
     }
 
-    /// Sends one command.
     pub(crate) fn send(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         self.queue(dest_id, token, bytes);
         self.flush();
@@ -114,7 +111,6 @@ impl Worker {
         }
     }
 
-    /// Calls progress until something comes.
     pub(crate) fn wait(&mut self) -> Vec<NotificationDesc> {
         for _ in 0..10_000 {
             let all = self.progress();
@@ -133,25 +129,6 @@ impl Worker {
         // SAFETY: an open context and a buffer of `len` bytes.
         let code = unsafe { addr(ctx, to, &mut len) };
         (code, len)
-    }
-
-    /// Packs a notification into a buffer of `room` bytes.
-    pub(crate) fn pack(
-        &self,
-        notification: NotificationDesc,
-        room: usize,
-    ) -> (DocaError, usize, Vec<u8>) {
-        let pack = self.iface.notif_pack.expect("notif_pack");
-        let (mut buffer, mut len) = (vec![0xeeu8; room], room);
-        let desc = notification.into_raw();
-        // SAFETY: the descriptor is this frame's.
-        let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
-        // SAFETY: a notification of this plugin and a buffer of `len` bytes.
-        let code = unsafe { pack(header, &mut len, buffer.as_mut_ptr().cast()) };
-        let desc = NonNull::new(desc).expect("not NULL");
-        // SAFETY: it was given away above and nobody took it.
-        drop(unsafe { NotificationDesc::from_raw(desc) });
-        (code, len, buffer)
     }
 
     /// Closes the plugin; a second call, with the state gone, must do nothing.

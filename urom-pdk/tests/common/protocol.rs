@@ -15,7 +15,6 @@ use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Sid
 /// What a test and the handler of its thread share.
 #[derive(Default)]
 pub(crate) struct Script {
-    /// What `open` fails with.
     pub(crate) open: Cell<Option<DocaError>>,
     /// What `address` gives, and how often it was asked.
     pub(crate) address: RefCell<Vec<u8>>,
@@ -28,18 +27,14 @@ pub(crate) struct Script {
     pub(crate) released: Cell<bool>,
     /// The wakers of the `WAIT` commands, in the order of their first polls.
     pub(crate) wakers: RefCell<Vec<Waker>>,
-    /// How often a `WAIT` was polled.
     pub(crate) polls: Cell<usize>,
-    /// What was dropped, in order.
     pub(crate) dropped: RefCell<Vec<&'static str>>,
-    /// How many calls of `refusal` will find no memory.
     pub(crate) no_memory: Cell<usize>,
     pub(crate) refusal_panics: Cell<bool>,
     /// What `ACT` and `ACT_AND_WAIT` commands do first.
     pub(crate) act: RefCell<Option<Act>>,
     /// What the futures of `ACT_AND_WAIT` commands do when they are dropped.
     pub(crate) last: RefCell<Option<Act>>,
-    /// What `open` was given.
     pub(crate) domains: RefCell<Option<DomainHandle>>,
 }
 

@@ -14,7 +14,6 @@ fn open(wrong: Wrong) -> Result<Worker<Protocol>, DocaError> {
     unsafe { Worker::from_watched_iface(IFACE, &Domain::new()) }
 }
 
-/// What comes of two commands.
 fn report(wrong: Wrong) -> Report {
     let worker = open(wrong).expect("it opens");
     worker.send(Echo { cookie: 1, value: 2 });
@@ -27,7 +26,6 @@ fn asked() -> [Asked; 2] {
     [command(1, "Echo", 1), command(2, "Turns", 9)]
 }
 
-/// How long a command without payloads is.
 const LEN: usize = <Protocol as urom_abi::protocol::Protocol>::COMMAND_LEN;
 
 #[test]

@@ -50,7 +50,6 @@ fn forget(what: impl Any) {
     FORGOTTEN.with_borrow_mut(|all| all.push(Box::new(what)));
 }
 
-/// All its methods.
 pub(crate) const IFACE: PluginIface = PluginIface {
     api_version: API_VERSION,
     open: Some(open),
@@ -61,7 +60,6 @@ pub(crate) const IFACE: PluginIface = PluginIface {
     notif_pack: Some(notif_pack),
 };
 
-/// The notifications that wait for `progress`.
 type Waiting = Vec<NotificationDesc>;
 
 unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
