@@ -1,13 +1,15 @@
-//! A plugin's file as text for people: the JSON of its description, a line for each part.
-//!
-//! Names are printed as they are: a description with control characters in a name is refused.
+//! A plugin's file as text for people.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use urom_abi::Count as Number;
 use urom_abi::describe::section::{Description, Panic};
+use urom_abi::describe::{
+    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Presence, Struct, StructField,
+    Type,
+};
 
-use crate::description::{PluginFile, json};
+use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
 use crate::output::plain;
 
@@ -16,11 +18,13 @@ pub(super) fn file(file: &PluginFile) -> String {
     let name = file
         .plugin_name()
         .unwrap_or_else(|why| format!("none, because no service takes the file: {why}"));
+    let machine = elf.machine_name();
     let mut out = format!("plugin       {}\n", plain(&name));
     let Some(Description { protocol, build }) = file.description else {
-        out +=
-            "version      what its urom_plugin_get_version returns: `cargo urom check` asks it\n";
-        _ = writeln!(out, "machine      {}", elf.machine_name());
+        out.push_str(
+            "version      what its urom_plugin_get_version returns: `cargo urom check` asks it\n",
+        );
+        _ = writeln!(out, "machine      {machine}");
         for name in SYMBOLS {
             let there = match elf.export(name) {
                 Some(_) => "exported",
@@ -45,60 +49,139 @@ that speaks the same protocol and describes it, and `--raw` sends bytes.
     };
     let fingerprint = protocol.fingerprint();
     _ = writeln!(out, "version      {}\nfingerprint  {fingerprint:#018x}", protocol.version);
-    _ = writeln!(out, "machine      {}", elf.machine_name());
+    _ = writeln!(out, "machine      {machine}");
     _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", plain(build.kit));
-    let described = json::protocol(protocol);
-    for title in ["commands", "notifications"] {
-        let Value::Object(messages) = &described[title] else { continue };
-        let (len, tag) = (&messages["len"], messages["tag"]["name"].as_str().unwrap_or_default());
-        _ = writeln!(out, "\n{title}: {len} bytes each without payloads, tag {tag} at 0");
-        list(&messages["header"]).iter().for_each(|field| part(&mut out, 1, field));
-        for variant in list(&messages["variants"]) {
-            out.push('\n');
-            part(&mut out, 1, variant);
-        }
-    }
+    let mut types = Types::default();
+    messages(&mut out, "commands", &protocol.commands, &mut types);
+    messages(&mut out, "notifications", &protocol.notifications, &mut types);
+    structures(&mut out, types.structs);
+    enums(&mut out, types.enums);
     out
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+// Names are printed as they are: a description with control characters in a name is refused.
+
+fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
+    let len = Number(of.len, "byte");
+    _ = writeln!(out, "\n{title}: {len} each without payloads, tag {} at 0", of.tag);
+    for variant in of.variants {
+        let reply = variant.reply.map(|reply| format!(" -> {reply}")).unwrap_or_default();
+        let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
+        _ = writeln!(out, "\n  {} = {}{also}{reply}", variant.name, variant.tag);
+        for line in first_paragraph(variant.docs) {
+            _ = writeln!(out, "    {line}");
+        }
+        let fields = of.header.iter().chain(variant.fields);
+        rows(out, fields.clone().map(row).collect());
+        for (number, payload) in (1..).zip(variant.payloads) {
+            _ = writeln!(out, "    payload {number}: {}", described(payload));
+        }
+        fields.for_each(|field| collect(&field.ty, types));
+        variant.payloads.iter().for_each(|payload| collect(&payload.ty, types));
+    }
 }
 
-/// Prints a part of a description: a line with its name, what is said of it and the first sentence
-/// of its documentation, and its own parts below.
-fn part(out: &mut String, depth: usize, of: &Value) {
-    let (mut said, mut parts) = (Vec::new(), Vec::new());
-    for (key, value) in of.as_object().into_iter().flatten() {
-        let text = match value {
-            Value::Null | Value::Bool(false) => continue,
-            Value::String(_) if ["name", "docs"].contains(&&**key) => continue,
-            Value::String(kind) if key == "kind" && kind == "plain" => continue,
-            Value::Bool(true) => String::new(),
-            Value::String(text) => plain(text),
-            Value::Array(items) => {
-                parts.extend(items);
-                continue;
-            }
-            // A type with its parts, or a count.
-            Value::Object(ty) => {
-                let mut inner = value;
-                while !inner["array"].is_null() {
-                    inner = &inner["array"]["of"];
-                }
-                parts.extend([&inner["fields"], &inner["values"]].into_iter().flat_map(list));
-                let value = ty.get("name").or_else(|| ty.values().next()).unwrap_or(value);
-                value.as_str().map_or_else(|| value.to_string(), plain)
-            }
-            Value::Number(number) => number.to_string(),
-        };
-        said.push(format!("{key} {text}").trim_end().to_owned());
+fn rows(out: &mut String, mut rows: Vec<[String; 5]>) {
+    if !rows.is_empty() {
+        rows.insert(0, ["at", "bytes", "field", "type", ""].map(str::to_owned));
     }
-    let name = of["name"].as_str().unwrap_or_default();
-    let docs = first_sentence(of["docs"].as_str().unwrap_or_default());
-    let stop = if docs.is_empty() { "" } else { ". " };
-    _ = writeln!(out, "{:1$}{name}: {2}{stop}{docs}", "", 2 * depth, said.join(", "));
-    parts.into_iter().for_each(|inner| part(out, depth + 1, inner));
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let [at, bytes, name, ty] = [0, 1, 2, 3].map(width);
+    for [offset, size, field, kind, note] in &rows {
+        line(out, &format!("{offset:>at$}  {size:>bytes$}  {field:<name$}  {kind:<ty$}  {note}"));
+    }
+}
+
+fn line(out: &mut String, text: &str) {
+    _ = writeln!(out, "    {}", text.trim_end());
+}
+
+fn row(field: &Field) -> [String; 5] {
+    let what = match field.kind {
+        FieldKind::Plain if field.optional => "optional".to_owned(),
+        FieldKind::Plain => String::new(),
+        FieldKind::Echo => "repeated by the answer".to_owned(),
+        FieldKind::Address { of } => format!("address word of {of}"),
+        FieldKind::Length { of } => format!("length of {of}"),
+        FieldKind::Selector { of } => format!("0, or the registered memory of {of}"),
+    };
+    let (at, size, ty) = (field.offset, field.ty.size(), field.ty);
+    let note = with_docs(what, field.docs);
+    [at.to_string(), size.to_string(), field.name.to_owned(), ty.to_string(), note]
+}
+
+fn described(payload: &Payload) -> String {
+    let (one, of) = match payload.ty {
+        Type::Int { bytes: 1, signed: false } => ("byte", String::new()),
+        Type::Utf8 => ("byte", " of text".to_owned()),
+        ty => ("element", format!(" of {ty}")),
+    };
+    let count = match payload.count {
+        Count::Word(word) => format!("{word} {one}s"),
+        Count::Fixed(count) => Number(count, one).to_string(),
+        Count::Given(length) => format!("`{}` {one}s", plain(length.text)),
+    };
+    let presence = match (payload.presence, payload.address) {
+        (Presence::When(condition), _) => format!(", if `{}`", plain(condition.text)),
+        (Presence::ByAddress, Some(address)) => format!(", if `{address} != 0`"),
+        (Presence::Registered, _) => ", or in registered memory".to_owned(),
+        _ => String::new(),
+    };
+    let optional = if payload.optional { ", optional" } else { "" };
+    let what = format!("{}, {count}{of}{presence}{optional}", payload.name);
+    with_docs(what, payload.docs)
+}
+
+/// A remark and the first sentence of the documentation.
+fn with_docs(what: String, docs: &str) -> String {
+    let docs = first_sentence(docs);
+    match (what.is_empty(), docs.is_empty()) {
+        (_, true) => what,
+        (true, false) => docs,
+        (false, false) => format!("{what}. {docs}"),
+    }
+}
+
+/// Types that messages use, each once.
+#[derive(Default)]
+struct Types {
+    structs: Vec<&'static Struct>,
+    enums: Vec<&'static Enum>,
+}
+
+fn collect(ty: &Type, types: &mut Types) {
+    match *ty {
+        Type::Array { of, .. } => collect(of, types),
+        Type::Struct(of) if !types.structs.contains(&of) => {
+            types.structs.push(of);
+            of.fields.iter().for_each(|field| collect(&field.ty, types));
+        }
+        Type::Enum(of) if !types.enums.contains(&of) => types.enums.push(of),
+        _ => {}
+    }
+}
+
+fn structures(out: &mut String, structs: Vec<&'static Struct>) {
+    out.push_str(if structs.is_empty() { "" } else { "\nstructures\n" });
+    for of in structs {
+        let size = Number(of.size, "byte");
+        _ = writeln!(out, "\n  {}: {size}, aligned to {}", of.name, of.align);
+        for StructField { name, docs, offset, ty } in of.fields {
+            line(out, &format!("{offset:>4}  {name}: {ty}  {}", first_sentence(docs)));
+        }
+    }
+}
+
+fn enums(out: &mut String, enums: Vec<&'static Enum>) {
+    out.push_str(if enums.is_empty() { "" } else { "\nenums\n" });
+    for of in enums {
+        _ = writeln!(out, "\n  {}: {}", of.name, Number(of.bytes, "byte"));
+        for EnumValue { name, docs, value } in of.values {
+            line(out, &format!("{value:>4}  {name}  {}", first_sentence(docs)));
+        }
+    }
 }
 
 /// The lines of a documentation up to the first empty one.
@@ -115,6 +198,42 @@ fn first_sentence(docs: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn structures_and_enums_are_listed_once_with_their_parts() {
+        const MODE: Type = Type::Enum(&Enum {
+            name: "Mode",
+            docs: "",
+            bytes: 1,
+            signed: true,
+            values: &[
+                EnumValue { name: "Fast", docs: " At once. Or never.", value: 0 },
+                EnumValue { name: "Off", docs: "", value: -1 },
+            ],
+        });
+        const STEP: Type = Type::Struct(&Struct {
+            name: "Step",
+            docs: "",
+            size: 2,
+            align: 1,
+            fields: &[StructField {
+                name: "modes",
+                docs: "",
+                offset: 0,
+                ty: Type::Array { of: &MODE, len: 2 },
+            }],
+        });
+        let mut types = Types::default();
+        for ty in [STEP, MODE, STEP] {
+            collect(&ty, &mut types);
+        }
+        let mut out = String::new();
+        structures(&mut out, types.structs);
+        enums(&mut out, types.enums);
+        let want = "\nstructures\n\n  Step: 2 bytes, aligned to 1\n       0  modes: [Mode; 2]\n\
+                    \nenums\n\n  Mode: 1 byte\n       0  Fast  At once.\n      -1  Off\n";
+        assert_eq!(out, want);
+    }
 
     #[test]
     fn documentation_is_cut_to_what_a_line_holds_and_cannot_move_the_cursor() {
