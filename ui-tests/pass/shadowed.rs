@@ -1,7 +1,7 @@
-//! A module that gives every name of the prelude, and those the generated code could be tempted to
-//! use, a meaning of its own.
+//! Modules that give every name of the prelude, those of numbers, and those the generated code
+//! could be tempted to use, a meaning of their own.
 
-#![allow(dead_code, reason = "the names are there to be in the way, not to be used")]
+#![allow(dead_code, non_camel_case_types, reason = "the names are there to be in the way, not to be used")]
 
 mod protocol {
     pub struct Result;
@@ -116,4 +116,50 @@ mod protocol {
     }
 }
 
-fn main() {}
+mod numbers {
+    use ::core::primitive as p;
+
+    pub struct u8;
+    pub struct u16;
+    pub struct u32;
+    pub struct u64;
+    pub struct usize;
+    pub struct bool;
+    pub struct str;
+
+    #[::urom_abi::urom_command(plugin = "shadowed_numbers", version = 1, tag = u32)]
+    pub enum Command<'a> {
+        #[urom(reply = Done)]
+        Work {
+            #[urom(echo)]
+            context: p::u64,
+            number: p::u16,
+            #[urom(inline)]
+            values: ::urom_abi::Elements<'a, p::u32>,
+            #[urom(inline, addr = none, len = number, when = number > 1)]
+            more: ::core::option::Option<::urom_abi::Elements<'a, p::u64>>,
+        },
+        #[urom(reply = Done)]
+        Rest {
+            #[urom(echo)]
+            context: p::u64,
+        },
+    }
+
+    #[::urom_abi::urom_notification(tag = u16)]
+    pub enum Notification {
+        Done {
+            #[urom(echo)]
+            context: p::u64,
+            #[urom(inline)]
+            values: ::urom_abi::Payload<p::u32>,
+        },
+    }
+}
+
+fn main() {
+    let rest = numbers::Rest { context: 7 };
+    let mut bytes = [0; numbers::Command::FIXED_LEN];
+    urom_abi::protocol::Request::encode(&rest, &mut bytes).unwrap();
+    assert_eq!(numbers::Rest::decode(&bytes).unwrap().context, 7);
+}

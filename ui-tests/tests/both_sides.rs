@@ -100,14 +100,6 @@ fn a_callback_gets_what_a_future_gets() {
 }
 
 #[test]
-fn bytes_that_are_no_command_are_a_failure() {
-    for wrong in [&[][..], &[0; 7], &[9; 72], &[0; 71], &[0; 73]] {
-        let answer = sides::serve::<Protocol, Echoes>(&Echoes, wrong);
-        assert_eq!(answer, Err(Failure(DocaError::INVALID_VALUE)), "{wrong:?}");
-    }
-}
-
-#[test]
 fn what_a_handler_leaves_out_has_defaults() {
     let open = <Protocol as Serve<Plugin, Echoes>>::open;
     assert!(open(&0).is_err());

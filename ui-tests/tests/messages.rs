@@ -59,11 +59,3 @@ fn every_message_has_a_case() {
     let missing = missing.map(|(name, _)| name).collect::<Vec<_>>();
     assert!(missing.is_empty(), "no file of fail/ shows these messages: {missing:?}");
 }
-
-#[test]
-fn holes_are_told_from_text() {
-    let parts = fixed_parts("`{a}` and {b}: end");
-    assert_eq!(parts, ["`", "` and ", ": end"]);
-    assert!(holds("error: `x` and y: end", &parts));
-    assert!(!holds("error: `x` or y: end", &parts));
-}

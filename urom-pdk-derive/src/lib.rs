@@ -1,12 +1,14 @@
 //! The macros behind [`urom-pdk`](https://docs.rs/urom-pdk), with which DOCA UROM worker plugins
 //! are written.
 //!
-//! | macro | stands on | gives |
-//! | --- | --- | --- |
-//! | [`macro@urom_command`] | the enum of a plugin's commands | their wire format, the trait `Handler` of the plugin's side, the tasks of the host's |
-//! | [`macro@urom_notification`] | the enum of its notifications | their wire format |
-//! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
-//! | [`macro@Described`] | a struct or an enum that messages hold | its layout for C headers |
+//! - [`macro@urom_command`] stands on the enum of a plugin's commands. It makes their wire format,
+//!   the trait `Handler` of the plugin's side and the tasks of the host's.
+//! - [`macro@urom_notification`] stands on the enum of its notifications, and makes their wire
+//!   format.
+//! - [`macro@urom_plugin`] stands on `impl Handler for` a type, and makes the two C functions that
+//!   a worker looks for in a `.so`.
+//! - [`macro@Described`] is derived for a struct or an enum that messages hold, and states its
+//!   layout for C headers.
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk`
 //! re-exports [`macro@urom_plugin`]: depend on those and not on this crate. The generated code
@@ -65,36 +67,39 @@ use proc_macro::TokenStream;
 ///
 /// # Keys of the enum
 ///
-/// | key | meaning | default |
-/// | --- | --- | --- |
-/// | `plugin = "name"` | the plugin's name: its file's name without `.so`, at most 47 bytes | required |
-/// | `version = 1` | what `urom_plugin_get_version` returns; host and plugin compare it for equality | required |
-/// | `notification = Path` | the `#[urom_notification]` enum | `Notification` |
-/// | `tag = u32` | the tag's type: `u8`, `u16`, `u32` or `u64` | `u64` |
-/// | `crate = path` | where `urom-abi` is found | `::urom_abi` |
+/// - `plugin = "name"`: the plugin's name: its file's name without `.so`, at most 47 bytes;
+///   required.
+/// - `version = 1`: what `urom_plugin_get_version` returns; host and plugin compare it for
+///   equality; required.
+/// - `notification = Path`: the `#[urom_notification]` enum; the default is `Notification`.
+/// - `tag = u32`: the tag's type: `u8`, `u16`, `u32` or `u64`; the default is `u64`.
+/// - `crate = path`: where `urom-abi` is found; the default is `::urom_abi`.
 ///
 /// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter.
 /// Derives stand below the macro, and hold for the structures too where those can have them.
 ///
 /// # Keys of a variant, in `#[urom(...)]`
 ///
-/// | key | meaning |
-/// | --- | --- |
-/// | `reply = Variant` | the notification that answers; required, and only for commands |
-/// | `tag = 7` | the tag; otherwise one more than the variant before, from 0 |
-/// | `also = 1` | only for notifications: a second tag, accepted when the variant is read as an answer, never written |
+/// - `reply = Variant`: the notification that answers; required, and only for commands.
+/// - `tag = 7`: the tag; otherwise one more than the variant before, from 0.
+/// - `also = 1`: only for notifications: a second tag, accepted when the variant is read as an
+///   answer, never written.
 ///
 /// # Keys of a field, in `#[urom(...)]`
 ///
-/// | key | meaning |
-/// | --- | --- |
-/// | none | as its own bytes: a number, a `bytemuck::Pod` structure, or, checked on reading, a `bool`, a `char`, and what derives `zerocopy`'s `TryFromBytes`, such as an enum without fields; or an array of these |
-/// | `echo` | the answer repeats it, in the notification's echoed field of the same name |
-/// | `header` | it lies between tag and union; such fields come first and are the same in every variant |
-/// | `optional` | the client's method has no argument for it, and the task a setter; zero, empty or absent unless set. `echo` implies it. An enum that is either has a value that is 0 |
-/// | `with = module` | it travels as a `module::Wire`, through `module::encode(&T) -> Wire` and `module::decode(Wire) -> Result<T, &'static str>` |
-/// | `inline` | it is a payload: see below |
-/// | `word` | it is a word of the wire that a payload fills. It has a place and one of the types `u8` to `u64`, and no value: it is left out of the enum, the structures and the client |
+/// - no key: it travels as its own bytes: a number, a `bytemuck::Pod` structure, or, checked on
+///   reading, a `bool`, a `char`, and what derives `zerocopy`'s `TryFromBytes`, such as an enum
+///   without fields; or an array of these.
+/// - `echo`: the answer repeats it, in the notification's echoed field of the same name.
+/// - `header`: it lies between tag and union; such fields come first and are the same in every
+///   variant.
+/// - `optional`: the client's method has no argument for it, and the task a setter; zero, empty or
+///   absent unless set. `echo` implies it. An enum that is either has a value that is 0.
+/// - `with = module`: it travels as a `module::Wire`, through `module::encode(&T) -> Wire` and
+///   `module::decode(Wire) -> Result<T, &'static str>`.
+/// - `inline`: it is a payload: see below.
+/// - `word`: it is a word of the wire that a payload fills. It has a place and one of the types
+///   `u8` to `u64`, and no value: it is left out of the enum, the structures and the client.
 ///
 /// # Payloads
 ///
@@ -114,14 +119,16 @@ use proc_macro::TokenStream;
 /// Where the payload stands among the fields, the structure has the two words that C has there: an
 /// address (`u64`), then a length (`u64`). These keys say otherwise:
 ///
-/// | key | meaning |
-/// | --- | --- |
-/// | `addr = none` | there is no address word |
-/// | `addr = name`, `len = name` | the word is the field `name`, which is marked `word` |
-/// | `addr = a.b`, `len = a.b` | the word is a member of the plain field `a`; it is filled in when the message is written |
-/// | `len = expression` | other fields give the length: there is no word, and writing checks that the payload has that length |
-/// | `when = expression` | the payload, an `Option`, is there when this holds; writing checks that it is there exactly then |
-/// | `unless = name` | the `Data` travels with the command when the word `name` is 0, and otherwise that is the id of registered memory |
+/// - `addr = none`: there is no address word.
+/// - `addr = name`, `len = name`: the word is the field `name`, which is marked `word`.
+/// - `addr = a.b`, `len = a.b`: the word is a member of the plain field `a`; it is filled in when
+///   the message is written.
+/// - `len = expression`: other fields give the length: there is no word, and writing checks that
+///   the payload has that length.
+/// - `when = expression`: the payload, an `Option`, is there when this holds; writing checks that
+///   it is there exactly then.
+/// - `unless = name`: the `Data` travels with the command when the word `name` is 0, and otherwise
+///   that is the id of registered memory.
 ///
 /// A `word` belongs to one payload. A second payload of the same length says so with an expression,
 /// such as `len = keys.len()`. So `len = name` is a word to be filled in where the field `name` is
@@ -186,7 +193,10 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```
 /// # #[urom_abi::urom_command(plugin = "worker_sandbox", version = 1)]
-/// # pub enum Command { #[urom(reply = TagReceived)] TagReceive { #[urom(echo)] context: u64, size: u64 } }
+/// # pub enum Command {
+/// #     #[urom(reply = TagReceived)]
+/// #     TagReceive { #[urom(echo)] context: u64, size: u64 },
+/// # }
 /// use urom_abi::{Received, urom_notification};
 ///
 /// #[urom_notification]
@@ -259,11 +269,11 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 /// loading it: the protocol's `DESCRIPTION`, and how it was built. See
 /// `urom_abi::describe::section`.
 ///
-/// | key | meaning | default |
-/// | --- | --- | --- |
-/// | `export = false` | leaves the exports out, for several handlers in one test crate | `true` |
-/// | `abort = "allowed"` | accepts a build with `panic = "abort"`, where a panic takes the worker down | refused |
-/// | `crate = path` | where `urom-pdk` is found | `::urom_pdk` |
+/// - `export = false`: leaves the exports out, for several handlers in one test crate; the default
+///   is `true`.
+/// - `abort = "allowed"`: accepts a build with `panic = "abort"`, where a panic takes the worker
+///   down; it is refused otherwise.
+/// - `crate = path`: where `urom-pdk` is found; the default is `::urom_pdk`.
 #[proc_macro_attribute]
 pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()

@@ -3,25 +3,20 @@
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::ParseStream;
-use syn::{Expr, Lifetime, Macro, Pat, Token, parse_quote};
+use syn::visit::Visit;
+use syn::{Expr, Lifetime, Macro, Pat, Token, Type, parse_quote};
 
-/// The lifetimes named in `tokens`, without their ticks.
-pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut behind_tick = false;
-    for token in tokens {
-        match token {
-            TokenTree::Ident(name) if behind_tick => found.push(name.to_string()),
-            TokenTree::Group(group) => found.extend(lifetimes_in(group.stream())),
-            TokenTree::Punct(sign) if sign.as_char() == '\'' => {
-                behind_tick = true;
-                continue;
-            }
-            _ => {}
+/// Whether a type names a lifetime of which this holds.
+pub(crate) fn names_lifetime(ty: &Type, holds: impl Fn(&Ident) -> bool) -> bool {
+    struct Lifetimes<F>(F, bool);
+    impl<'ast, F: Fn(&Ident) -> bool> Visit<'ast> for Lifetimes<F> {
+        fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+            self.1 |= (self.0)(&lifetime.ident);
         }
-        behind_tick = false;
     }
-    found
+    let mut lifetimes = Lifetimes(holds, false);
+    lifetimes.visit_type(ty);
+    lifetimes.1
 }
 
 pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
@@ -203,8 +198,9 @@ mod tests {
 
     #[test]
     fn lifetimes_are_found_and_exchanged_at_any_depth() {
-        let tokens = quote!(Option<(&'a [u8], Elements<'b, 'c'>)>);
-        assert_eq!(lifetimes_in(tokens), ["a", "b"]);
+        let ty = parse_quote!(Option<(&'a [u8], Elements<'b, c>)>);
+        let named = ["a", "b", "c"].map(|name| names_lifetime(&ty, |found| found == name));
+        assert_eq!(named, [true, true, false]);
         let from = parse_quote!('a);
         let to = parse_quote!('task);
         let exchanged = with_lifetime(quote!(Option<(&'a [u8], X<'b, a>)>), &from, &to);

@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 
 use heck::ToSnakeCase;
 use proc_macro2::Ident;
-use quote::ToTokens;
 use syn::{LitStr, Path};
 
 use crate::diagnostics::{Errors, messages};
@@ -69,12 +68,9 @@ pub(crate) fn lacks_lifetimes(model: &Messages) -> bool {
 
 /// Whether a payload borrows for no lifetime, or for one that the enum does not have.
 pub(crate) fn lacks_lifetime(model: &Messages, field: &Field) -> bool {
-    let used = tokens::lifetimes_in(field.ty.to_token_stream());
-    let is_known = |name: &String| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
-    model.is_command()
-        && field.is_payload()
-        && field.shape.form.is_borrowed()
-        && !used.iter().any(is_known)
+    let is_own = |name: &Ident| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
+    let borrows = model.is_command() && field.is_payload() && field.shape.form.is_borrowed();
+    borrows && !tokens::names_lifetime(&field.ty, is_own)
 }
 
 fn plugin_name(name: &LitStr, errors: &mut Errors) {

@@ -116,20 +116,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_stays_when_the_command_is_gone() {
-        let cx = context(b"a command with a tail");
-        let bytes = &cx.command().payload()[17..];
-        let at = bytes.as_ptr();
-        let held = cx.hold(bytes).unwrap();
-        let again = held.clone();
-        drop(cx);
-        assert_eq!((&*held, held.as_ptr()), (&b"tail"[..], at));
-        drop(held);
-        let moved = Box::new(again);
-        assert_eq!((&**moved, moved.as_ptr()), (&b"tail"[..], at));
-    }
-
-    #[test]
     fn every_part_of_a_command_can_be_held_the_whole_of_it_too() {
         let cx = context(b"bytes");
         let whole = cx.command().payload();

@@ -20,7 +20,7 @@ use crate::guard::{Calls, catch, guard, install_hook};
 use crate::panic::Place;
 use crate::{Context, Error, OpenContext, Result, Side, log};
 
-/// What `urom_plugin_get_iface` does for the protocol that `_` gives: fills all 56 bytes of `iface`.
+/// What `urom_plugin_get_iface` does for the protocol `P`: fills all 56 bytes of `iface`.
 ///
 /// Returns `INVALID_VALUE` for NULL.
 ///

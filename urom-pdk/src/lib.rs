@@ -76,7 +76,7 @@
 //! | the handler gives a value | `SUCCESS` | that value |
 //! | the handler gives an [`Error`] | its code; `UNEXPECTED` in place of `SUCCESS` | zeros |
 //! | the handler panics | `UNEXPECTED` | zeros |
-//! | its bytes are no command: unknown tag, too short, too long, a length that is wrong | `INVALID_VALUE` | zeros |
+//! | its bytes are no command: an unknown tag, a wrong length | `INVALID_VALUE` | zeros |
 //! | the C heap has no room for its notification | `NO_MEMORY`, once there is room again | zeros |
 //!
 //! A command that is pending when the worker closes the plugin gets none from here, because `close`
@@ -84,10 +84,10 @@
 //! is dropped. The worker answers for it. Notifications leave in the order in which their commands
 //! ended, which need not be the order in which they came.
 //!
-//! What an error says goes to the plugin's log; only its code goes to the host. A plugin's own lines,
-//! written with the crate `log` or `tracing`, go there too: to the worker's log, through DOCA's, or
-//! to standard error. A plugin that sets up a logger or a subscriber of its own turns the features
-//! of these names off.
+//! What an error says goes to the plugin's log; only its code goes to the host. A plugin's own
+//! lines, written with the crate `log` or `tracing`, go there too: to the worker's log, through
+//! DOCA's, or to standard error. A plugin that sets up a logger or a subscriber of its own turns
+//! the features of these names off.
 //!
 //! # Threads
 //!
@@ -167,8 +167,7 @@ pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, OrCode, Result};
 pub use held::Held;
 pub use side::{Context, OpenContext, Side};
-pub use urom_abi::DocaError;
-pub use urom_abi::{Data, Elements, Payload, Received, Registered};
+pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::urom_plugin;
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.

@@ -1,16 +1,15 @@
 //! The backtrace of a panic in a handler: the plugin's own functions, down to the handler's method.
 #![cfg(not(miri))]
 
-mod common;
 #[path = "common/again.rs"]
 mod program;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::Worker;
 use program::again;
-use protocol::{Command as Message, *};
+use protocol::*;
 use urom_pdk::prelude::*;
+use urom_pdk::test_util::Worker;
 
 mod protocol {
     #[urom_abi::urom_command(plugin = "worker_failing", version = 1)]
@@ -69,21 +68,11 @@ fn deeper(value: u64) {
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn failing() {
-    let mut worker = Worker::open::<Failing, Protocol>().expect("it opens");
-    let mut bytes = [0; 64];
-    for command in [Message::from(FailAtOnce), Message::from(FailLater)] {
-        let len = command.encode(&mut bytes).expect("it is small");
-        worker.send(3, 1, &bytes[..len]);
-        let end = Instant::now() + Duration::from_secs(10);
-        let answers = loop {
-            let answers = worker.progress().len();
-            if answers > 0 || Instant::now() > end {
-                break answers;
-            }
-            std::thread::yield_now();
-        };
-        assert_eq!(answers, 1);
-    }
+    let worker = Worker::<Protocol>::open::<Failing>();
+    assert!(worker.call(FailAtOnce).is_err());
+    let later = worker.send(FailLater);
+    worker.advance(Duration::from_millis(1));
+    assert!(worker.wait(later).is_err());
 }
 
 /// The lines of the first backtrace behind the line that says `what`: each function and its place.

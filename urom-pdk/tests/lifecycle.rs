@@ -5,7 +5,7 @@ mod common;
 use std::ptr::null_mut;
 
 use common::protocol::*;
-use common::{Worker, context, iface, open};
+use common::{NO_LOOKUPS, Worker, context, iface, open};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::version::API_VERSION;
@@ -34,7 +34,7 @@ macro_rules! refused {
 #[test]
 fn null_is_an_invalid_value_everywhere() {
     let iface = iface::<Obedient, Words>();
-    let mut unopened = context(iface);
+    let mut unopened = context(iface, NO_LOOKUPS);
     unopened.plugin_ctx = null_mut();
     let unopened = &raw mut *unopened;
     let mut list = ListLink::detached();
@@ -84,7 +84,7 @@ fn a_failed_open_gives_its_code_and_leaves_nothing_behind() {
     let script = script();
     let fails_with = |code| {
         script.open.set(Some(code));
-        Worker::open::<Obedient, Words>().err().expect("it fails")
+        Worker::open::<Obedient, Words>(NO_LOOKUPS).err().expect("it fails")
     };
     assert_eq!(fails_with(DocaError::DRIVER), DocaError::DRIVER);
     assert_eq!(fails_with(DocaError::SUCCESS), DocaError::UNEXPECTED);
@@ -117,24 +117,6 @@ fn both_calls_for_an_address_agree() {
     assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, FRAME + 8));
     assert_eq!(&room[FRAME..], b"endpoint\xee");
     assert_eq!(script.addressed.get(), 1);
-}
-
-#[test]
-fn packing_writes_header_and_bytes_or_nothing() {
-    let mut worker = open();
-    let notification = |worker: &mut Worker| {
-        worker.send(3, 0x1234, &command(ECHO, 3));
-        worker.progress().remove(0)
-    };
-    let short = notification(&mut worker);
-    assert_eq!(worker.pack(short, 47), (DocaError::INVALID_VALUE, 48, vec![0xee; 47]));
-    let fits = notification(&mut worker);
-    let (code, len, bytes) = worker.pack(fits, 50);
-    assert_eq!((code, len), (DocaError::SUCCESS, 48));
-    let words: Vec<u64> =
-        bytes[..48].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
-    assert_eq!(words, [common::PLUGIN_ID, 0x1234, 16, 0, ECHO, 3]);
-    assert_eq!(bytes[48..], [0xee; 2]);
 }
 
 #[test]

@@ -2,81 +2,64 @@
 
 use urom_abi::{Data, urom_command, urom_notification};
 
-mod attribute_on_enum {
+mod of_the_enum {
     use super::*;
 
-    #[urom_command(plugin = "p", version = 1)]
+    #[urom_command("p", plugin = worker, version = "1", version = 2, plugins = "q")]
     #[urom(crate = urom_abi)]
     enum Command {
         #[urom(reply = Done)]
-        Work { value: u64 },
+        Work,
     }
 }
 
-mod attribute_without_keys {
+mod without_a_value {
+    use super::*;
+
+    #[urom_command(plugin = "p", version)]
+    enum Command {
+        #[urom(reply)]
+        Work,
+    }
+}
+
+mod missing {
+    use super::*;
+
+    #[urom_command]
+    enum Command {
+        #[urom(reply = Done)]
+        Work,
+    }
+}
+
+mod of_variants_and_fields {
     use super::*;
 
     #[urom_command(plugin = "p", version = 1)]
-    enum Command {
+    enum Command<'a> {
+        #[urom(reply = "Done")]
+        BadValue,
         #[urom(reply = Done)]
-        Work {
-            #[urom]
+        #[urom(reply = Done)]
+        Duplicate,
+        #[urom(reply = Done, also = 1)]
+        Misplaced,
+        #[urom(reply(Done), reply = Done)]
+        NoKey,
+        #[urom(replay = Other, reply = Done)]
+        Unknown {
+            #[urom(ecko)]
             value: u64,
+            #[urom]
+            nothing: u64,
             #[urom()]
             empty: u64,
-        },
-    }
-}
-
-mod bad_value {
-    use super::*;
-
-    #[urom_command(plugin = worker, version = "1")]
-    enum Command {
-        #[urom(reply = "Done")]
-        Work { value: u64 },
-    }
-}
-
-mod duplicate_key {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1, version = 2)]
-    enum Command {
-        #[urom(reply = Done)]
-        #[urom(reply = Done)]
-        Work { value: u64 },
-    }
-}
-
-mod flag_with_value {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command {
-        #[urom(reply = Done)]
-        Work {
             #[urom(echo = true)]
             context: u64,
         },
-    }
-
-    #[urom_notification]
-    enum Notification {
-        Done {
-            #[urom(echo)]
-            context: u64,
-        },
-    }
-}
-
-mod key_needs_inline {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command {
         #[urom(reply = Done)]
-        Work {
+        NeedsInline {
             count: u64,
             #[urom(len = count)]
             length: u64,
@@ -89,28 +72,8 @@ mod key_needs_inline {
             #[urom(word)]
             memh_id: u64,
         },
-    }
-}
-
-mod key_without_value {
-    use super::*;
-
-    #[urom_command(plugin = "p", version)]
-    enum Command {
         #[urom(reply = Done)]
-        Work { value: u64 },
-        #[urom(reply)]
-        Rest,
-    }
-}
-
-mod keys_clash {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command<'a> {
-        #[urom(reply = Done)]
-        Work {
+        Clash {
             #[urom(inline, echo)]
             echoed: &'a [u8],
             #[urom(inline, header)]
@@ -133,52 +96,12 @@ mod keys_clash {
     mod codec {}
 }
 
-mod misplaced_keys {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command {
-        #[urom(reply = Done, also = 1)]
-        Work,
-    }
-}
-
-mod missing_key {
-    use super::*;
-
-    #[urom_command]
-    enum Command {
-        #[urom(reply = Done)]
-        Work { value: u64 },
-    }
-}
-
-mod not_a_key {
-    use super::*;
-
-    #[urom_command("p", plugin = "p", version = 1)]
-    enum Command {
-        #[urom(reply(Done), reply = Done)]
-        Work { value: u64 },
-    }
-}
-
-mod unknown_key {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1, plugins = "q")]
-    enum Command {
-        #[urom(replay = Other, reply = Done)]
-        Work {
-            #[urom(ecko)]
-            value: u64,
-        },
-    }
-}
-
 #[urom_notification]
 enum Notification {
-    Done,
+    Done {
+        #[urom(echo)]
+        context: u64,
+    },
 }
 
 fn main() {}

@@ -15,6 +15,7 @@ mod handler_names {
         Tag_Send,
         #[urom(reply = Done)]
         Crate,
+        WithoutReply,
     }
 }
 
@@ -125,15 +126,6 @@ mod reply_is_variant {
             #[urom(reply = super::answers::Notification::Ready)]
             Work { value: u64 },
         }
-    }
-}
-
-mod no_reply {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command {
-        Work { value: u64 },
     }
 }
 

@@ -2,75 +2,6 @@
 
 use urom_abi::{Data, Elements, urom_command, urom_notification};
 
-mod lengths {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command<'a> {
-        #[urom(reply = Done)]
-        Work {
-            count: u64,
-            #[urom(inline, len = count)]
-            array: &'a [u8; 4],
-            #[urom(inline, unless = memh_id, len = count)]
-            data: Data<'a>,
-            #[urom(inline, unless = other, addr = none)]
-            registered: Data<'a>,
-            #[urom(word)]
-            memh_id: u64,
-            #[urom(word)]
-            other: u64,
-        },
-    }
-}
-
-mod presence {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command<'a> {
-        #[urom(reply = Done)]
-        Work {
-            flag: u8,
-            #[urom(inline, when = flag == 1)]
-            always: &'a [u8],
-            #[urom(inline, addr = none)]
-            nowhere: Option<&'a [u8]>,
-            #[urom(inline)]
-            either: Data<'a>,
-            #[urom(inline, unless = first)]
-            inline: &'a [u8],
-            #[urom(inline, unless = second)]
-            maybe: Option<Data<'a>>,
-            #[urom(word)]
-            first: u64,
-            #[urom(word)]
-            second: u64,
-        },
-    }
-}
-
-mod out_of_reach {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command<'a> {
-        #[urom(reply = Done)]
-        Work {
-            #[urom(inline, len = later.len())]
-            first: &'a [u8],
-            #[urom(inline, when = !itself.is_empty())]
-            itself: Option<&'a [u8]>,
-            #[urom(inline)]
-            later: &'a [u8],
-            #[urom(inline, len = count / 2)]
-            half: &'a [u8],
-            #[urom(word)]
-            count: u64,
-        },
-    }
-}
-
 mod payload_lifetime {
     use super::*;
 
@@ -118,11 +49,56 @@ mod second_lifetime {
     }
 }
 
-mod words {
+mod words_lengths_and_presence {
     use super::*;
 
     #[urom_command(plugin = "p", version = 1)]
     enum Command<'a> {
+        #[urom(reply = Done)]
+        Lengths {
+            count: u64,
+            #[urom(inline, len = count)]
+            array: &'a [u8; 4],
+            #[urom(inline, unless = memh_id, len = count)]
+            data: Data<'a>,
+            #[urom(inline, unless = other, addr = none)]
+            registered: Data<'a>,
+            #[urom(word)]
+            memh_id: u64,
+            #[urom(word)]
+            other: u64,
+        },
+        #[urom(reply = Done)]
+        Presence {
+            flag: u8,
+            #[urom(inline, when = flag == 1)]
+            always: &'a [u8],
+            #[urom(inline, addr = none)]
+            nowhere: Option<&'a [u8]>,
+            #[urom(inline)]
+            either: Data<'a>,
+            #[urom(inline, unless = first)]
+            inline: &'a [u8],
+            #[urom(inline, unless = second)]
+            maybe: Option<Data<'a>>,
+            #[urom(word)]
+            first: u64,
+            #[urom(word)]
+            second: u64,
+        },
+        #[urom(reply = Done)]
+        OutOfReach {
+            #[urom(inline, len = later.len())]
+            first: &'a [u8],
+            #[urom(inline, when = !itself.is_empty())]
+            itself: Option<&'a [u8]>,
+            #[urom(inline)]
+            later: &'a [u8],
+            #[urom(inline, len = count / 2)]
+            half: &'a [u8],
+            #[urom(word)]
+            count: u64,
+        },
         #[urom(reply = Done)]
         Alone {
             #[urom(word)]

@@ -3,9 +3,7 @@
 use urom_abi::{urom_command, urom_notification};
 
 mod no_variants {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
+    #[urom_abi::urom_command(plugin = "p", version = 1)]
     enum Command {}
 }
 
@@ -33,21 +31,13 @@ mod generic_message {
     }
 }
 
-mod unnamed_fields {
+mod unnamed_and_conditional {
     use super::*;
 
     #[urom_command(plugin = "p", version = 1)]
     enum Command {
         #[urom(reply = Done)]
-        Work(u64, #[urom(echo)] u64),
-    }
-}
-
-mod conditional {
-    use super::*;
-
-    #[urom_command(plugin = "p", version = 1)]
-    enum Command {
+        Unnamed(u64, #[urom(echo)] u64),
         #[urom(reply = Done)]
         Work {
             #[cfg(unix)]

@@ -55,15 +55,7 @@ mod tags_run_out {
 mod tag_type {
     use super::*;
 
-    mod signed {
-        #[urom_abi::urom_command(plugin = "p", version = 1, tag = i32, notification = super::Notification)]
-        enum Command {
-            #[urom(reply = super::Done)]
-            Work { value: u64 },
-        }
-    }
-
-    #[urom_command(plugin = "p", version = 1, tag = u32)]
+    #[urom_command(plugin = "p", version = 1, tag = i32)]
     enum Command {
         #[urom(reply = Done)]
         Work { value: u64 },

@@ -27,19 +27,6 @@ mod item_names {
     }
 }
 
-mod keys {
-    use super::*;
-
-    #[urom_notification(plugin = "p")]
-    enum Notification {
-        #[urom(reply = Other)]
-        Done {
-            #[urom(tag = 1)]
-            value: u64,
-        },
-    }
-}
-
 mod lifetime {
     use super::*;
 
@@ -68,11 +55,19 @@ mod not_an_enum {
     trait Notification {}
 }
 
-mod payloads {
+mod keys_payloads_and_types {
     use super::*;
 
-    #[urom_notification]
+    #[urom_notification(plugin = "p")]
     enum Notification {
+        #[urom(reply = Other)]
+        Done {
+            #[urom(tag = 1)]
+            value: u64,
+            #[urom(echo)]
+            context: usize,
+            flag: core::primitive::isize,
+        },
         Borrows {
             #[urom(inline)]
             bytes: &'static [u8],
@@ -94,19 +89,6 @@ mod payloads {
             flag: u64,
             #[urom(inline, when = flag == 1)]
             twice: Option<Received>,
-        },
-    }
-}
-
-mod unsafe_type {
-    use super::*;
-
-    #[urom_notification]
-    enum Notification {
-        Done {
-            #[urom(echo)]
-            context: usize,
-            flag: core::primitive::isize,
         },
     }
 }

@@ -120,9 +120,10 @@ impl FieldKeys {
                 }
             }
         }
-        for flag in ["echo", "header", "word", "inline"] {
-            keys.flag(flag, errors);
-        }
+        keys.flag("echo", errors);
+        keys.flag("header", errors);
+        keys.flag("word", errors);
+        keys.flag("inline", errors);
         FieldKeys {
             with: keys.value("with", "with = module", errors),
             unless,

@@ -14,9 +14,7 @@ impl Render<'_> {
     /// the commands.
     pub(super) fn protocol(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
         let (name, vis) = (plugin.text(), &self.model.vis);
-        let doc = format!(
-            " The protocol of the plugin `{name}`: its commands and notifications as one type."
-        );
+        let doc = format!(" The protocol of the plugin `{name}`: its commands and notifications.");
         let allowed = self.allowed();
         let item = quote! {
             #[doc = #doc]
@@ -139,9 +137,16 @@ impl Render<'_> {
     }
 
     fn protocol_impl(&self, plugin: &Plugin) -> TokenStream {
-        let (name, version) = (plugin.text(), plugin.version);
+        let (name, version, vis) = (plugin.text(), plugin.version, &self.model.vis);
         let notification = answers(plugin);
         quote! {
+            impl Protocol {
+                /// The plugin's name.
+                #vis const NAME: &'static __p::str = #name;
+                /// The version, which host and plugin compare.
+                #vis const VERSION: __p::u64 = #version;
+            }
+
             impl __p::Protocol for Protocol {
                 const DESCRIPTION: &'static __p::Description = &__p::Description {
                     name: #name,
@@ -153,7 +158,7 @@ impl Render<'_> {
                 type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
 
                 fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-                    Client { plugin }
+                    Client(plugin)
                 }
             }
         }

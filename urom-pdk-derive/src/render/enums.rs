@@ -23,10 +23,8 @@ impl Render<'_> {
     }
 
     pub(super) fn borrows_type(&self, ty: &Type) -> bool {
-        let of = |lifetime: &Lifetime| {
-            tokens::lifetimes_in(ty.to_token_stream()).iter().any(|name| lifetime.ident == *name)
-        };
-        self.model.lifetime.as_ref().is_some_and(of)
+        let own = self.model.lifetime.as_ref();
+        own.is_some_and(|own| tokens::names_lifetime(ty, |name| own.ident == *name))
     }
 
     pub(super) fn parameters(&self, variant: &Variant) -> TokenStream {
@@ -162,8 +160,8 @@ impl Render<'_> {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: __p::usize = __LEN;
 
-                /// Reads a message of any variant. The error names the field that is wrong, and why;
-                /// for an unknown tag it lists the known ones.
+                /// Reads a message of any variant. The error names the field that is wrong, and
+                /// why; for an unknown tag it lists the known ones.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode

@@ -22,9 +22,7 @@ impl Render<'_> {
         let items = quote! {
             #[doc = #doc]
             #allowed
-            #vis struct Client<AnyHost: #krate::protocol::HostSide> {
-                plugin: AnyHost::Plugin,
-            }
+            #vis struct Client<AnyHost: #krate::protocol::HostSide>(AnyHost::Plugin);
             #(#tasks)*
         };
         let methods = self.pairs().map(|(variant, _)| self.task_method(variant));
@@ -33,7 +31,7 @@ impl Render<'_> {
         let impls = quote! {
             impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
                 fn clone(&self) -> Self {
-                    Client { plugin: __p::Clone::clone(&self.plugin) }
+                    Client(__p::Clone::clone(&self.0))
                 }
             }
 
@@ -45,14 +43,14 @@ impl Render<'_> {
 
             impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
                 fn as_ref(&self) -> &AnyHost::Plugin {
-                    &self.plugin
+                    &self.0
                 }
             }
 
             impl<AnyHost: __p::HostSide> Client<AnyHost> {
                 /// The plugin as the service knows it.
                 #vis fn plugin(&self) -> &AnyHost::Plugin {
-                    &self.plugin
+                    &self.0
                 }
 
                 #(#methods)*
@@ -118,7 +116,7 @@ impl Render<'_> {
         });
         let body = self.body(quote! {
             let #command = #name { #(#members),* };
-            #task(__p::Task::new(&self.plugin, #worker, #command))
+            #task(__p::Task::new(&self.0, #worker, #command))
         });
         quote! {
             #docs

@@ -63,8 +63,8 @@ impl Render<'_> {
         }
     }
 
-    /// Allows the lints that the user allows. No other lint needs an exception, because names have a
-    /// macro's span ([`names::made`](crate::names::made)).
+    /// Allows the lints that the user allows. No other lint needs an exception, because names have
+    /// a macro's span ([`names::made`](crate::names::made)).
     fn allowed(&self) -> Option<&Attribute> {
         self.model.allowed.as_ref()
     }

@@ -1,15 +1,15 @@
 //! The trait `Handler`, with one `async fn` for each command, and how the plugin runtime serves it.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::Render;
 use crate::model::{Plugin, Variant};
 use crate::names;
 
-/// How many commands one future awaits. What rustc does with it grows with their square, so those of
-/// a large protocol are parts of several.
+/// How many commands one future awaits. What rustc does with it grows with their square, so those
+/// of a large protocol are parts of several.
 const AWAITS: usize = 40;
 
 impl Render<'_> {
@@ -78,8 +78,8 @@ impl Render<'_> {
     pub(super) fn serve_impl(&self) -> TokenStream {
         let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
         let arm = |variant: &Variant| {
+            // One that has none was refused.
             let (name, method) = (&variant.ident, names::method(&variant.ident));
-            let method = method.unwrap_or_else(|| format_ident!("unnamed"));
             let answer = variant.reply.as_ref().map_or_else(|| name.span(), Spanned::span);
             quote_spanned!(answer=> {
                 __p::serve(

@@ -14,7 +14,7 @@ pub struct Loopback {
     /// Any value.
     pub data: u64,
 }
-/// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
+/// The protocol of the plugin `worker_graph`: its commands and notifications.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 pub struct Protocol;
 /// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
@@ -59,9 +59,7 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_graph`: one `task_*` method for each command.
-pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: AnyHost::Plugin,
-}
+pub struct Client<AnyHost: ::urom_abi::protocol::HostSide>(AnyHost::Plugin);
 /// A command [`Loopback`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
@@ -113,8 +111,8 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error names the field that is wrong, and
+        /// why; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -180,6 +178,12 @@ const _: () = {
             __Echo_Loopback {}
         }
     }
+    impl Protocol {
+        /// The plugin's name.
+        pub const NAME: &'static __p::str = "worker_graph";
+        /// The version, which host and plugin compare.
+        pub const VERSION: __p::u64 = 1u64;
+    }
     impl __p::Protocol for Protocol {
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
@@ -189,7 +193,7 @@ const _: () = {
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client { plugin }
+            Client(plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -227,9 +231,7 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client {
-                plugin: __p::Clone::clone(&self.plugin),
-            }
+            Client(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
@@ -239,13 +241,13 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
     }
     impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         pub fn plugin(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
         /// Asks for `data` back.
         pub fn task_loopback<'task>(
@@ -254,7 +256,7 @@ const _: () = {
             data: u64,
         ) -> LoopbackTask<'task, AnyHost> {
             let command = Loopback { data };
-            LoopbackTask(__p::Task::new(&self.plugin, worker, command))
+            LoopbackTask(__p::Task::new(&self.0, worker, command))
         }
     }
     impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
@@ -348,8 +350,8 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error names the field that is wrong, and
+        /// why; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {

@@ -12,7 +12,7 @@ struct Wait {
     /// The field `forever`.
     forever: bool,
 }
-/// The protocol of the plugin `mistaken`: its commands and notifications as one type.
+/// The protocol of the plugin `mistaken`: its commands and notifications.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct Protocol;
 /// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
@@ -57,9 +57,7 @@ trait Handler<
     }
 }
 /// Sends commands to the plugin `mistaken`: one `task_*` method for each command.
-struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: AnyHost::Plugin,
-}
+struct Client<AnyHost: ::urom_abi::protocol::HostSide>(AnyHost::Plugin);
 /// A command [`Wait`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
@@ -115,8 +113,8 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error names the field that is wrong, and
+        /// why; for an unknown tag it lists the known ones.
         #[inline]
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -185,6 +183,12 @@ const _: () = {
             __Echo_Wait {}
         }
     }
+    impl Protocol {
+        /// The plugin's name.
+        const NAME: &'static __p::str = "mistaken";
+        /// The version, which host and plugin compare.
+        const VERSION: __p::u64 = 1u64;
+    }
     impl __p::Protocol for Protocol {
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "mistaken",
@@ -194,7 +198,7 @@ const _: () = {
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client { plugin }
+            Client(plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -232,9 +236,7 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client {
-                plugin: __p::Clone::clone(&self.plugin),
-            }
+            Client(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
@@ -244,13 +246,13 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
     }
     impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         fn plugin(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
         /// Makes the command [`Wait`].
         fn task_wait<'task>(
@@ -259,7 +261,7 @@ const _: () = {
             forever: bool,
         ) -> WaitTask<'task, AnyHost> {
             let command = Wait { forever };
-            WaitTask(__p::Task::new(&self.plugin, worker, command))
+            WaitTask(__p::Task::new(&self.0, worker, command))
         }
     }
     impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {

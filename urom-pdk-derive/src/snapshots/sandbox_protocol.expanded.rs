@@ -164,7 +164,7 @@ pub struct TagRecv {
  (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
     pub memh_id: u64,
 }
-/// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
+/// The protocol of the plugin `worker_sandbox`: its commands and notifications.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 pub struct Protocol;
 /// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
@@ -222,9 +222,7 @@ pub trait Handler<
     }
 }
 /// Sends commands to the plugin `worker_sandbox`: one `task_*` method for each command.
-pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: AnyHost::Plugin,
-}
+pub struct Client<AnyHost: ::urom_abi::protocol::HostSide>(AnyHost::Plugin);
 /// A command [`MemMap`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
 pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
@@ -389,8 +387,8 @@ const _: () = {
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error names the field that is wrong, and
+        /// why; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -660,6 +658,12 @@ const _: () = {
             }
         }
     }
+    impl Protocol {
+        /// The plugin's name.
+        pub const NAME: &'static __p::str = "worker_sandbox";
+        /// The version, which host and plugin compare.
+        pub const VERSION: __p::u64 = 1u64;
+    }
     impl __p::Protocol for Protocol {
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
@@ -669,7 +673,7 @@ const _: () = {
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
         fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client { plugin }
+            Client(plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -721,9 +725,7 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client {
-                plugin: __p::Clone::clone(&self.plugin),
-            }
+            Client(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
@@ -733,13 +735,13 @@ const _: () = {
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
     }
     impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         pub fn plugin(&self) -> &AnyHost::Plugin {
-            &self.plugin
+            &self.0
         }
         /** Registers memory for later sends and receives. The registration lasts as long as the worker,
  and is of use to the host that made it only.*/
@@ -753,7 +755,7 @@ const _: () = {
                 map_params,
                 exported_memh: __p::unset(),
             };
-            MemMapTask(__p::Task::new(&self.plugin, worker, command))
+            MemMapTask(__p::Task::new(&self.0, worker, command))
         }
         /// Sends `data` to worker `dest` of the domain.
         pub fn task_tag_send<'task>(
@@ -768,7 +770,7 @@ const _: () = {
                 data: __p::unset(),
                 tag,
             };
-            TagSendTask(__p::Task::new(&self.plugin, worker, command))
+            TagSendTask(__p::Task::new(&self.0, worker, command))
         }
         /// Receives the first message whose tag matches.
         pub fn task_tag_recv<'task>(
@@ -786,7 +788,7 @@ const _: () = {
                 tag_mask,
                 memh_id: __AT_TagRecv_memh_id.zero(),
             };
-            TagRecvTask(__p::Task::new(&self.plugin, worker, command))
+            TagRecvTask(__p::Task::new(&self.0, worker, command))
         }
     }
     impl<'task, AnyHost: __p::HostSide> MemMapTask<'task, AnyHost> {
@@ -1070,8 +1072,8 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error names the field that is wrong, and
+        /// why; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {

@@ -1,6 +1,5 @@
 //! Which keys of a field go together, and which types it may have.
 
-use quote::ToTokens;
 use syn::Type;
 
 use super::types::{Unsafe, payload_for, unsafe_element, unsafe_type};
@@ -67,7 +66,7 @@ fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
 
 /// What is read from the fixed part owns its value.
 fn borrows(field: &Field, errors: &mut Errors) {
-    if tokens::lifetimes_in(field.ty.to_token_stream()).iter().any(|name| name != "static") {
+    if tokens::names_lifetime(&field.ty, |name| name != "static") {
         errors.on(&field.ty, messages::borrows_without_inline(names::written(&field.ty)));
     }
 }
@@ -90,7 +89,6 @@ fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
     let (shape, is_command) = (&field.shape, model.is_command());
     let (found, ty) = (names::written(&shape.inner), &shape.inner);
     let expected = if is_command { BORROWED } else { OWNED };
-    let is_static = || tokens::lifetimes_in(ty.to_token_stream()).iter().any(|of| of == "static");
     match (shape.form, shape.element.as_ref().map(names::written)) {
         (Form::Other, _) => match payload_for(ty, is_command) {
             Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
@@ -107,7 +105,9 @@ fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
         (Form::Slice | Form::Array, Some(element)) if element != "u8" => {
             errors.on(ty, messages::unaligned_slice(found, element));
         }
-        _ if is_static() => errors.on(ty, messages::static_payload()),
+        _ if tokens::names_lifetime(ty, |name| name == "static") => {
+            errors.on(ty, messages::static_payload())
+        }
         _ => elements(field, is_command, errors),
     }
 }

@@ -8,8 +8,8 @@ use std::fmt;
 
 use crate::panic::FILE;
 
-/// Where [`contain`](crate::panic::contain), which catches every panic of the plugin, and the future
-/// that polls a handler's method are: each file, as backtraces show it, and its module.
+/// Where [`contain`](crate::panic::contain), which catches every panic of the plugin, and the
+/// future that polls a handler's method are: each file, as backtraces show it, and its module.
 const GUARD: (&str, &str) = (FILE, "urom_pdk::panic::");
 const SERVE: (&str, &str) = (urom_abi::wire::SERVE_FILE, "urom_abi::wire::serve::");
 

@@ -29,9 +29,7 @@ impl Domain {
 
     /// Opens a plugin with handler `T` as member `id`: the protocol's name and this id are what
     /// others find its address by. Members of one protocol may have handlers of different types.
-    ///
-    /// # Panics
-    /// When the plugin does not open, or its address cannot be had; see [`Worker::try_open_in`].
+    /// Panics when the plugin does not open: see [`Worker::try_open_in`].
     #[track_caller]
     pub fn open<T: 'static, P: Protocol + Serve<Side, T>>(&self, id: u64) -> Worker<P> {
         Worker::try_open_in::<T>(self, id)
@@ -48,16 +46,11 @@ impl Domain {
         Segment::new(index)
     }
 
-    /// Makes the address that members of plugin `plugin` find for `member` these bytes, whatever
-    /// plugin answers for them: an address in its [frame](urom_abi::address), or without one as a
-    /// plugin in C has it. A plugin of this kit reads as far as the frame says.
-    ///
-    /// The bytes stay until the last worker of the domain is gone, also when others take their
-    /// place.
+    /// Makes the address that members of plugin `plugin` find for `member` these bytes: an address
+    /// in its [frame](urom_abi::address), or without one as a plugin in C has it.
     ///
     /// # Panics
-    /// When the frame is cut or damaged: a service refuses the domain of such an address, so no
-    /// plugin ever finds it.
+    /// When the frame is cut or damaged: a service refuses the domain of such an address.
     #[track_caller]
     pub fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
         self.world.shared.set_address(plugin, member, bytes);

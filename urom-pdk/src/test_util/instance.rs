@@ -315,7 +315,7 @@ impl Instance {
         Report {
             plugin: self.plugin,
             commands: ledger.commands(),
-            notifications: ledger.notifications(),
+            notifications: ledger.notifications,
             cut_off: ledger.cut_off,
             faults: std::mem::take(&mut ledger.faults),
         }

@@ -27,12 +27,17 @@ struct Entry {
     is_excused: bool,
 }
 
+impl Entry {
+    fn is_waiting(&self) -> bool {
+        self.times == 0 && !self.is_excused
+    }
+}
+
 /// All commands of one worker, by their tokens.
 #[derive(Default)]
 pub(super) struct Ledger {
     entries: BTreeMap<u64, Entry>,
-    in_flight: usize,
-    notifications: u64,
+    pub(super) notifications: u64,
     pub(super) cut_off: usize,
     pub(super) faults: Vec<Fault>,
 }
@@ -44,7 +49,6 @@ impl Ledger {
         let token = token(number);
         let asked = Asked { number, name, len, connection };
         self.entries.insert(token, Entry { asked, first: None, times: 0, is_excused: false });
-        self.in_flight += 1;
         token
     }
 
@@ -62,7 +66,6 @@ impl Ledger {
         };
         entry.times += 1;
         if entry.times == 1 {
-            self.in_flight -= usize::from(!entry.is_excused);
             entry.first = Some(notification);
             return;
         }
@@ -78,11 +81,10 @@ impl Ledger {
     /// A command that the plugin did not take: the worker answers for it.
     pub(super) fn refuse(&mut self, token: u64, status: DocaError) {
         if let Some(entry) = self.entries.get_mut(&token)
-            && entry.times == 0
-            && !std::mem::replace(&mut entry.is_excused, true)
+            && entry.is_waiting()
         {
+            entry.is_excused = true;
             entry.first = Some(Notification { status, bytes: Vec::new() });
-            self.in_flight -= 1;
         }
     }
 
@@ -98,7 +100,7 @@ impl Ledger {
 
     /// How many commands have no answer yet.
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight
+        self.entries.values().filter(|entry| entry.is_waiting()).count()
     }
 
     /// How many commands were sent.
@@ -106,24 +108,17 @@ impl Ledger {
         self.entries.len() as u64
     }
 
-    /// How many notifications came.
-    pub(super) fn notifications(&self) -> u64 {
-        self.notifications
-    }
-
     /// Lets go of what is in flight: the test closes the plugin. How many commands that are.
     pub(super) fn cut_off(&mut self) -> usize {
-        let waiting =
-            self.entries.values_mut().filter(|entry| entry.times == 0 && !entry.is_excused);
+        let waiting = self.entries.values_mut().filter(|entry| entry.is_waiting());
         let count = waiting.map(|entry| entry.is_excused = true).count();
-        self.in_flight -= count;
         self.cut_off += count;
         count
     }
 
     /// Notes what is still in flight as wrong.
     pub(super) fn close(&mut self) {
-        let waiting = self.entries.values().filter(|entry| entry.times == 0 && !entry.is_excused);
+        let waiting = self.entries.values().filter(|entry| entry.is_waiting());
         let mut waiting: Vec<_> = waiting.map(|entry| entry.asked.clone()).collect();
         waiting.sort_unstable();
         self.faults.extend(waiting.into_iter().map(Fault::Unanswered));

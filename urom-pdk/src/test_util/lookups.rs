@@ -15,16 +15,13 @@ use crate::guard::guard;
 /// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Of an address (`addr_lookup`): [`Domains::address`](crate::Domains::address) and
-    /// [`contains`](crate::Domains::contains).
+    /// Of an address (`addr_lookup`).
     Address,
-    /// Of the buffer that holds an address (`seg_lookup`):
-    /// [`Domains::segment`](crate::Domains::segment).
+    /// Of the buffer that holds an address (`seg_lookup`).
     Segment,
-    /// Of a memory handle (`memh_lookup`):
-    /// [`Domains::memory_handle`](crate::Domains::memory_handle).
+    /// Of a memory handle (`memh_lookup`).
     MemoryHandle,
-    /// Of a remote key (`mkey_lookup`): [`Domains::key`](crate::Domains::key).
+    /// Of a remote key (`mkey_lookup`).
     Key,
 }
 

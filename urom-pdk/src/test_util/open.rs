@@ -15,10 +15,7 @@ use crate::Side;
 
 impl<P: Protocol> Worker<P> {
     /// Opens a plugin with handler `T`, through the code behind `urom_plugin_get_iface`, in a
-    /// worker without a domain.
-    ///
-    /// # Panics
-    /// When it does not open; [`try_open`](Self::try_open) tells instead.
+    /// worker without a domain. Panics when it does not open: see [`try_open`](Self::try_open).
     #[track_caller]
     pub fn open<T: 'static>() -> Worker<P>
     where
@@ -51,12 +48,9 @@ impl<P: Protocol> Worker<P> {
         Ok(worker)
     }
 
-    /// Opens a plugin by its interface alone, such as one in C that is linked into the test. It
-    /// speaks `P`.
-    ///
-    /// The kit cannot see what such a plugin frees, so it reports no memory as kept; a plugin
-    /// library of this kit has a clock of its own, which runs. See [`join`](Self::join) for
-    /// domains.
+    /// Opens a plugin that speaks `P` by its interface alone, such as one in C that is linked into
+    /// the test. The kit cannot see what such a plugin frees, so it reports no memory as kept; a
+    /// plugin library of this kit has a clock of its own, which runs.
     ///
     /// # Errors
     /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word
@@ -70,16 +64,13 @@ impl<P: Protocol> Worker<P> {
         unsafe { Worker::start(iface, false, domain) }
     }
 
-    /// Loads a plugin library, `.so`, and opens the plugin: what a worker does. It speaks `P`, and
-    /// its `urom_plugin_get_version` must say so.
-    ///
-    /// The library stays loaded until the process ends. Otherwise as
-    /// [`from_iface`](Self::from_iface).
+    /// Loads a plugin library, `.so`, which speaks `P`, and opens the plugin, as a worker does. It
+    /// stays loaded until the process ends. Otherwise as [`from_iface`](Self::from_iface).
     ///
     /// # Errors
-    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks one of the
-    /// two functions, and `UNSUPPORTED_VERSION` for another version of the protocol, or another
-    /// layout of its messages. A log line says more.
+    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks a function,
+    /// and `UNSUPPORTED_VERSION` for another version of the protocol, or another layout of its
+    /// messages. A log line says more.
     ///
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
@@ -91,9 +82,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands
-    /// through the `urom-abi` of this program, by its types
-    /// [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
-    /// [`NotificationDesc`](urom_abi::descriptor::NotificationDesc): memory is checked.
+    /// through the `urom-abi` of this program: memory is checked.
     ///
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).

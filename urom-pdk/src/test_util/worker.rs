@@ -45,10 +45,6 @@ impl<P: Protocol> Worker<P> {
 
     /// Makes the plugin member `id` of its domain: others find the address that it reported when it
     /// was opened.
-    ///
-    /// # Panics
-    /// As [`Domain::set_address`](super::Domain::set_address); what a handler's `address` gives is
-    /// always whole.
     #[track_caller]
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
@@ -75,12 +71,11 @@ impl<P: Protocol> Worker<P> {
         self.wait(self.send(command))
     }
 
-    /// Sends a command. Its handler runs until it waits for something, or ends; the notification
+    /// Sends a command, whose handler runs until it waits for something, or ends; the notification
     /// comes with the next [`progress`](Self::progress).
     ///
     /// # Panics
-    /// When the command cannot be written, because a payload contradicts the fields that describe
-    /// it, or the plugin is closed.
+    /// When a payload contradicts the fields that describe it, or the plugin is closed.
     #[track_caller]
     pub fn send<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
         self.send_from(CONNECTION, command)
@@ -88,11 +83,10 @@ impl<P: Protocol> Worker<P> {
 
     /// The same from another connection: another host program, which is nobody the plugin knows.
     #[track_caller]
-    pub fn send_from<C: Request<Protocol = P>>(
-        &self,
-        connection: u64,
-        command: C,
-    ) -> Sent<C::Reply> {
+    pub fn send_from<C>(&self, connection: u64, command: C) -> Sent<C::Reply>
+    where
+        C: Request<Protocol = P>,
+    {
         let sent = self.queue_from(connection, command);
         self.flush();
         sent
@@ -105,13 +99,8 @@ impl<P: Protocol> Worker<P> {
         self.queue_from(CONNECTION, command)
     }
 
-    /// The same from another connection.
     #[track_caller]
-    pub fn queue_from<C: Request<Protocol = P>>(
-        &self,
-        connection: u64,
-        command: C,
-    ) -> Sent<C::Reply> {
+    fn queue_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
         let mut bytes = vec![0; command.encoded_len().expect("a command that can be counted")];
         if let Err(error) = command.encode(&mut bytes) {
             panic!("the command cannot be written: {error}");
@@ -119,11 +108,8 @@ impl<P: Protocol> Worker<P> {
         self.sent(connection, &bytes, command.echo())
     }
 
-    /// Sends bytes in the place of a command, for what no typed command can be: cut, too long,
-    /// unknown. Whatever they are, the plugin owes a notification.
-    ///
-    /// # Panics
-    /// When the plugin is closed.
+    /// Sends bytes instead of a command, for what no typed command can be: cut, too long, unknown.
+    /// Whatever they are, the plugin owes a notification. Panics when it is closed.
     #[track_caller]
     pub fn send_bytes(&self, bytes: &[u8]) -> Sent<Bytes> {
         let sent = self.sent(CONNECTION, bytes, ());
@@ -153,11 +139,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// What a command was answered with, if it was: [`progress`](Self::progress) brings answers. An
-    /// answer is given once.
-    ///
-    /// # Panics
-    /// When the notification is not the one that the command asks for, or is malformed, or was
-    /// given before.
+    /// answer is given once. Panics when the notification is not the one that the command asks for.
     #[track_caller]
     pub fn answer<R: Reply>(&self, sent: &Sent<R>) -> Option<Result<R, DocaError>> {
         self.assert_mine(sent);
@@ -167,9 +149,6 @@ impl<P: Protocol> Worker<P> {
 
     /// The notification of a command as it is, if it came and its answer was not taken: also the
     /// bytes that come with a failure, which typed answers leave out.
-    ///
-    /// # Panics
-    /// When the command is another worker's.
     #[track_caller]
     pub fn notification<R: Reply>(&self, sent: &Sent<R>) -> Option<Notification> {
         self.assert_mine(sent);
@@ -177,14 +156,10 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Goes on until a command was answered: calls `progress` of this worker and of all others in
-    /// its domain.
+    /// its domain. Panics when that takes longer than the [patience](Self::set_patience).
     ///
     /// # Errors
     /// The status of the notification, unless that is `SUCCESS`.
-    ///
-    /// # Panics
-    /// When no notification comes within the [patience](Self::set_patience), and as
-    /// [`answer`](Self::answer).
     #[track_caller]
     pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
         let until = Instant::now() + self.patience.get();
@@ -206,9 +181,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
-    /// unless this says otherwise, as in a service. A longer one reaches its host as a failure,
-    /// with the code that the plugin's `notif_pack` gives (`INVALID_VALUE` for a plugin of this
-    /// kit).
+    /// unless this says otherwise. A longer one reaches its host as a failure.
     pub fn set_message_limit(&self, bytes: usize) {
         self.instance.limit.set(bytes);
     }
@@ -218,9 +191,8 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().in_flight()
     }
 
-    /// Moves the clock of this thread on, that is, of all plugins that tests of this thread opened:
-    /// what sleeps until then goes on in the next [`progress`](Self::progress). Between calls of
-    /// this the clock stands still.
+    /// Moves the clock of all plugins that this thread opened, which stands still otherwise: what
+    /// sleeps until then goes on in the next [`progress`](Self::progress).
     pub fn advance(&self, by: Duration) {
         clock::advance(by);
     }
@@ -231,9 +203,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The next `count` notifications that plugins of this thread allocate find the C heap full:
-    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again. 0
-    /// ends it.
-    ///
+    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again.
     /// Plugins that were opened by their interface alone allocate unseen.
     pub fn fill_c_heap(&self, count: usize) {
         watch::fail_notifications(count);

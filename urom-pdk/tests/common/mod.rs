@@ -9,7 +9,7 @@ use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx, WorkerNotify};
+use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
 pub(crate) use urom_pdk::test_util::iface;
@@ -33,31 +33,22 @@ pub(crate) const NO_LOOKUPS: DomainLookups =
     DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
 
 /// A context before `open`, with rubbish where the plugin's state will be.
-pub(crate) fn context(iface: PluginIface) -> Box<WorkerCtx> {
-    context_with(iface, NO_LOOKUPS)
-}
-
-fn context_with(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
+pub(crate) fn context(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
     Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
 }
 
 /// A worker with the plugin of [`protocol`].
 pub(crate) fn open() -> Worker {
-    Worker::open::<protocol::Obedient, protocol::Words>().expect("it opens")
+    Worker::open::<protocol::Obedient, protocol::Words>(NO_LOOKUPS).expect("it opens")
 }
 
 impl Worker {
-    /// Opens the plugin.
-    pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker, DocaError> {
-        Worker::open_with::<T, P>(NO_LOOKUPS)
-    }
-
     /// Opens the plugin in a worker with look-ups.
-    pub(crate) fn open_with<T: 'static, P: Protocol + Serve<Side, T>>(
+    pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>(
         lookups: DomainLookups,
     ) -> Result<Worker, DocaError> {
         let iface = iface::<T, P>();
-        let ctx = NonNull::from(Box::leak(context_with(iface, lookups)));
+        let ctx = NonNull::from(Box::leak(context(iface, lookups)));
         let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
         let worker = Worker { iface, ctx, commands, notifications };
         let open = iface.open.expect("open");
@@ -79,14 +70,12 @@ impl Worker {
         unsafe { (*self.ctx()).plugin_ctx }
     }
 
-    /// Puts a command into the list of the next [`flush`](Worker::flush).
     pub(crate) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         let command =
             CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
         self.commands.push_back(command);
     }
 
-    /// Hands all queued commands over.
     pub(crate) fn flush(&mut self) {
         let worker_cmd = self.iface.worker_cmd.expect("worker_cmd");
         let ctx = self.ctx();
@@ -96,7 +85,6 @@ impl Worker {
         assert!(self.commands.is_empty(), "the whole list was taken");
     }
 
-    /// Sends one command.
     pub(crate) fn send(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         self.queue(dest_id, token, bytes);
         self.flush();
@@ -123,7 +111,6 @@ impl Worker {
         }
     }
 
-    /// Calls progress until something comes.
     pub(crate) fn wait(&mut self) -> Vec<NotificationDesc> {
         for _ in 0..10_000 {
             let all = self.progress();
@@ -144,25 +131,6 @@ impl Worker {
         (code, len)
     }
 
-    /// Packs a notification into a buffer of `room` bytes.
-    pub(crate) fn pack(
-        &self,
-        notification: NotificationDesc,
-        room: usize,
-    ) -> (DocaError, usize, Vec<u8>) {
-        let pack = self.iface.notif_pack.expect("notif_pack");
-        let (mut buffer, mut len) = (vec![0xeeu8; room], room);
-        let desc = notification.into_raw();
-        // SAFETY: the descriptor is this frame's.
-        let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
-        // SAFETY: a notification of this plugin and a buffer of `len` bytes.
-        let code = unsafe { pack(header, &mut len, buffer.as_mut_ptr().cast()) };
-        let desc = NonNull::new(desc).expect("not NULL");
-        // SAFETY: it was given away above and nobody took it.
-        drop(unsafe { NotificationDesc::from_raw(desc) });
-        (code, len, buffer)
-    }
-
     /// Closes the plugin; a second call, with the state gone, must do nothing.
     pub(crate) fn close(&mut self) {
         let close = self.iface.close.expect("close");
@@ -176,7 +144,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.close();
-        // SAFETY: from a box, in `open_with`; the plugin is closed.
+        // SAFETY: from a box, in `open`; the plugin is closed.
         drop(unsafe { Box::from_raw(self.ctx()) });
     }
 }

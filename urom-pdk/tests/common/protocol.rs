@@ -15,7 +15,6 @@ use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Sid
 /// What a test and the handler of its thread share.
 #[derive(Default)]
 pub(crate) struct Script {
-    /// What `open` fails with.
     pub(crate) open: Cell<Option<DocaError>>,
     /// What `address` gives, and how often it was asked.
     pub(crate) address: RefCell<Vec<u8>>,
@@ -28,18 +27,14 @@ pub(crate) struct Script {
     pub(crate) released: Cell<bool>,
     /// The wakers of the `WAIT` commands, in the order of their first polls.
     pub(crate) wakers: RefCell<Vec<Waker>>,
-    /// How often a `WAIT` was polled.
     pub(crate) polls: Cell<usize>,
-    /// What was dropped, in order.
     pub(crate) dropped: RefCell<Vec<&'static str>>,
-    /// How many calls of `refusal` will find no memory.
     pub(crate) no_memory: Cell<usize>,
     pub(crate) refusal_panics: Cell<bool>,
     /// What `ACT` and `ACT_AND_WAIT` commands do first.
     pub(crate) act: RefCell<Option<Act>>,
     /// What the futures of `ACT_AND_WAIT` commands do when they are dropped.
     pub(crate) last: RefCell<Option<Act>>,
-    /// What `open` was given.
     pub(crate) domains: RefCell<Option<DomainHandle>>,
 }
 
@@ -76,8 +71,6 @@ pub(crate) const FAIL_NASTILY: u64 = 9;
 pub(crate) const ACT: u64 = 10;
 pub(crate) const ACT_AND_WAIT: u64 = 11;
 pub(crate) const PANIC_WHEN_READY: u64 = 12;
-
-const TAGS: &[(&str, u64)] = &[("Echo", ECHO), ("Fail", FAIL)];
 
 /// The bytes of a command.
 pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
@@ -212,17 +205,15 @@ impl<F> Drop for Brittle<F> {
 }
 
 fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
-    let wrong = |field, problem| DecodeError { message: "Command", field, problem };
-    let (Some(tag), Some(value)) = (get(command, 0), get(command, 8)) else {
-        return Err(wrong("length", DecodeProblem::TooShort { found: command.len(), least: 16 }));
-    };
-    if command.len() != 16 {
-        return Err(wrong("length", DecodeProblem::Length { found: command.len(), expected: 16 }));
+    match (get(command, 0), get(command, 8)) {
+        (Some(tag), Some(value)) if command.len() == 16 && tag <= PANIC_WHEN_READY => {
+            Ok((tag, value))
+        }
+        _ => {
+            let problem = DecodeProblem::TooShort { found: command.len(), least: 16 };
+            Err(DecodeError { message: "Command", field: "length", problem })
+        }
     }
-    if tag > PANIC_WHEN_READY {
-        return Err(wrong("tag", DecodeProblem::UnknownTag { found: tag, known: TAGS }));
-    }
-    Ok((tag, value))
 }
 
 impl Obedient {
@@ -238,13 +229,17 @@ impl Obedient {
                 panic!("as the test asks");
             }
             PANIC_IN_DROP => {
-                let _mine = Mine(None);
+                let _mine = OnDrop(|| panic!("as the test asks"));
                 turns(u64::MAX).await;
             }
             ACT => return self.act(cx, command),
             ACT_AND_WAIT => {
                 self.act(cx, command)?;
-                let _last = Last(self, cx, command);
+                let _last = OnDrop(|| {
+                    if let Some(last) = &*self.0.last.borrow() {
+                        last(cx, command).expect("the last act");
+                    }
+                });
                 self.wait(command).await;
             }
             DEST => return Ok(cx.dest_id() << 8 | cx.plugin_id()),
@@ -260,7 +255,11 @@ impl Obedient {
 
     /// Pending until the test releases it; reads the command's bytes when it is dropped.
     async fn wait(&self, command: &[u8]) {
-        let _noted = Noted(self, command);
+        let _noted = OnDrop(|| {
+            let tag = get(command, 0);
+            assert!([Some(WAIT), Some(ACT_AND_WAIT)].contains(&tag), "the command outlives this");
+            self.0.dropped.borrow_mut().push("future");
+        });
         let mut first = true;
         poll_fn(|cx| {
             self.0.polls.set(self.0.polls.get() + 1);
@@ -273,31 +272,11 @@ impl Obedient {
     }
 }
 
-struct Last<'a>(&'a Obedient, &'a Context, &'a [u8]);
+struct OnDrop<F: FnMut()>(F);
 
-impl Drop for Last<'_> {
+impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
-        if let Some(last) = &*self.0.0.last.borrow() {
-            last(self.1, self.2).expect("the last act");
-        }
-    }
-}
-
-struct Noted<'a>(&'a Obedient, &'a [u8]);
-
-impl Drop for Noted<'_> {
-    fn drop(&mut self) {
-        let tag = get(self.1, 0);
-        assert!(tag == Some(WAIT) || tag == Some(ACT_AND_WAIT), "the command outlives its future");
-        self.0.0.dropped.borrow_mut().push("future");
-    }
-}
-
-struct Mine(Option<()>);
-
-impl Drop for Mine {
-    fn drop(&mut self) {
-        assert!(self.0.is_some(), "as the test asks");
+        (self.0)();
     }
 }
 

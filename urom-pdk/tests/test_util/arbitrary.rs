@@ -1,8 +1,6 @@
 //! Messages of every form, made up: what conditions, lengths, words and codecs say holds, whatever
 //! the bytes.
 
-use std::fmt::Debug;
-
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
 use urom_abi::test_util::arbitrary::{Arbitrary, Error, Unstructured};
@@ -92,13 +90,6 @@ pub(crate) enum Command<'m> {
     Unheard {
         #[urom(with = nothing)]
         nothing: u64,
-    },
-    /// A length that hardly any number gives.
-    #[urom(reply = Answered)]
-    Picky {
-        number: u64,
-        #[urom(inline, addr = none, len = number.checked_sub(0x1234_5678_9abc))]
-        bytes: &'m [u8],
     },
 }
 
@@ -203,6 +194,7 @@ fn payloads_by_address_are_there_and_are_not() {
 
 #[test]
 fn no_bytes_make_zeros() {
+    assert_eq!(format!("{:?}", Seed::new(&[1, 2])), "Seed::new(&[1, 2])");
     let seed = Seed::new(&[]);
     let Members { table, rows, cells } = seed.make();
     assert_eq!((table, rows.len(), cells), (Table::zeroed(), 0, None));
@@ -210,22 +202,10 @@ fn no_bytes_make_zeros() {
 }
 
 #[test]
-fn the_same_bytes_make_the_same() {
-    let bytes: Vec<u8> = (0..=255).collect();
-    let (one, other) = (Seed::new(&bytes), Seed::new(&bytes));
-    assert_eq!(one.make::<Narrow<'_>>(), other.make::<Narrow<'_>>());
-    assert_eq!(format!("{:?}", Seed::new(&[1, 2])), "Seed::new(&[1, 2])");
-}
-
-#[test]
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn what_nothing_can_make_is_an_error_and_no_endless_search() {
-    fn fails<'a, T: Arbitrary<'a> + Debug>(seed: &'a Seed) {
-        assert!(matches!(made::<T>(seed), Err(Error::IncorrectFormat)));
-    }
     let seed = Seed::new(&[0x77; 300]);
-    fails::<Unheard>(&seed);
-    fails::<Picky<'_>>(&seed);
+    assert!(matches!(made::<Unheard>(&seed), Err(Error::IncorrectFormat)));
     let text = crate::driving::panic_of(|| _ = seed.make::<Unheard>());
     assert!(text.starts_with("no ") && text.contains("Unheard could be made up"), "{text}");
 }

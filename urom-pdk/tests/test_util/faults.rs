@@ -14,7 +14,6 @@ fn open(wrong: Wrong) -> Result<Worker<Protocol>, DocaError> {
     unsafe { Worker::from_watched_iface(IFACE, &Domain::new()) }
 }
 
-/// What comes of two commands.
 fn report(wrong: Wrong) -> Report {
     let worker = open(wrong).expect("it opens");
     worker.send(Echo { cookie: 1, value: 2 });
@@ -27,7 +26,6 @@ fn asked() -> [Asked; 2] {
     [command(1, "Echo", 1), command(2, "Turns", 9)]
 }
 
-/// How long a command without payloads is.
 const LEN: usize = <Protocol as urom_abi::protocol::Protocol>::COMMAND_LEN;
 
 #[test]
@@ -40,15 +38,11 @@ fn hand_made_methods_that_are_right_are_not_found_wrong() {
 #[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn commands_that_are_answered_again_are_named_once_each() {
-    for (wrong, times) in [(Wrong::AnswersTwice, 2), (Wrong::AnswersThrice, 3)] {
-        let report = report(wrong);
-        assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain(command, times)));
-        let text = report.to_string();
-        let line = format!(
-            "\n  - command 2 (Turns, {LEN} bytes, from connection 9) got {times} notifications"
-        );
-        assert!(text.contains(&line), "{text}");
-    }
+    let report = report(Wrong::AnswersThrice);
+    assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain(command, 3)));
+    let line =
+        format!("\n  - command 2 (Turns, {LEN} bytes, from connection 9) got 3 notifications");
+    assert!(report.to_string().contains(&line), "{report}");
 }
 
 #[test]

@@ -15,7 +15,6 @@ use urom_pdk::DocaError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Nothing,
-    AnswersTwice,
     AnswersThrice,
     NeverAnswers,
     ForgetsCommands,
@@ -51,7 +50,6 @@ fn forget(what: impl Any) {
     FORGOTTEN.with_borrow_mut(|all| all.push(Box::new(what)));
 }
 
-/// All its methods.
 pub(crate) const IFACE: PluginIface = PluginIface {
     api_version: API_VERSION,
     open: Some(open),
@@ -62,7 +60,6 @@ pub(crate) const IFACE: PluginIface = PluginIface {
     notif_pack: Some(notif_pack),
 };
 
-/// The notifications that wait for `progress`.
 type Waiting = Vec<NotificationDesc>;
 
 unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
@@ -119,7 +116,6 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
         let mut command = unsafe { CommandDesc::from_raw(block) };
         let times = match WRONG.get() {
             Wrong::NeverAnswers => 0,
-            Wrong::AnswersTwice => 2,
             Wrong::AnswersThrice => 3,
             _ => 1,
         };

@@ -1,7 +1,6 @@
 //! The plugin under the test kit.
 
 use graph_protocol::{Loopback, LoopbackDone, Protocol};
-use urom_pdk::DocaError;
 use urom_pdk::test_util::Worker;
 
 use super::Graph;
@@ -23,25 +22,4 @@ fn commands_that_come_together_are_answered_by_the_next_progress() {
     for (data, sent) in sent.iter().enumerate() {
         assert_eq!(worker.answer(sent), Some(Ok(LoopbackDone { data: data as u64 })));
     }
-}
-
-#[test]
-fn bytes_that_are_no_loopback_are_an_invalid_value() {
-    let worker = Worker::<Protocol>::open::<Graph>();
-    for bytes in [&[][..], &[0; 15], &[0; 17], &[1; 16]] {
-        assert_eq!(
-            worker.wait(worker.send_bytes(bytes)),
-            Err(DocaError::INVALID_VALUE),
-            "{bytes:?}"
-        );
-    }
-    assert_eq!(worker.call(Loopback { data: 7 }), Ok(LoopbackDone { data: 7 }));
-}
-
-#[test]
-fn a_full_heap_is_no_lost_answer() {
-    let worker = Worker::<Protocol>::open::<Graph>();
-    worker.fill_c_heap(2);
-    assert_eq!(worker.call(Loopback { data: 7 }), Err(DocaError::NO_MEMORY));
-    assert_eq!(worker.call(Loopback { data: 7 }), Ok(LoopbackDone { data: 7 }));
 }
