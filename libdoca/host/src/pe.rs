@@ -28,7 +28,7 @@ use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
-use crate::pe::sleep::Bell;
+use crate::pe::sleep::{Bell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
@@ -55,6 +55,7 @@ pub(super) struct Pe {
     me: Weak<Pe>,
     pub(super) mailbox: Arc<Mailbox>,
     bell: Bell,
+    nap: Nap,
     epoll: OwnedFd,
     /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
     /// before the queue.
@@ -89,18 +90,16 @@ impl Pe {
     pub(super) fn new() -> std::io::Result<Rc<Pe>> {
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = Bell::new()?;
-        epoll::add(
-            &epoll,
-            mailbox.wake().as_fd(),
-            epoll::EventData::new_u64(0),
-            epoll::EventFlags::IN,
-        )?;
-        epoll::add(&epoll, bell.wake.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        let (bell, nap) = (Bell::new()?, Nap::new()?);
+        for source in [mailbox.wake().as_fd(), bell.wake.as_fd(), nap.timer.as_fd()] {
+            // The host asks whether there is anything, not what.
+            epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        }
         Ok(Rc::new_cyclic(|me| Pe {
             me: Weak::clone(me),
             mailbox,
             bell,
+            nap,
             epoll,
             transport: OnceCell::new(),
             probe: RefCell::default(),

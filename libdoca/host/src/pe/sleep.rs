@@ -1,9 +1,12 @@
-//! The engine's descriptor, and its bell: what wakes a host that sleeps.
+//! The engine's descriptor, its bell and its nap: what wakes a host that sleeps.
 
 use std::cell::Cell;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 use urom_abi::DocaError;
 use urom_wire::Wake;
 
@@ -11,9 +14,6 @@ use super::Pe;
 
 /// How often UCX is armed before the host has to progress it.
 const ARM_ATTEMPTS: usize = 4;
-
-/// The longest sleep of a host while a domain starts: the out-of-band functions wake nobody.
-const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
 /// shows.
@@ -63,6 +63,41 @@ impl Bell {
     }
 }
 
+/// A timer that ends the host's sleep while a domain starts: the out-of-band functions wake nobody.
+pub(crate) struct Nap {
+    pub(crate) timer: OwnedFd,
+    begun: Cell<bool>,
+}
+
+impl Nap {
+    const LENGTH: Itimerspec = Itimerspec {
+        it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+        it_value: Timespec { tv_sec: 0, tv_nsec: 1_000_000 },
+    };
+
+    pub(crate) fn new() -> std::io::Result<Nap> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Nap { timer, begun: Cell::new(false) })
+    }
+
+    fn begin(&self) -> Result<(), DocaError> {
+        self.begun.set(true);
+        let begun = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Nap::LENGTH);
+        begun.map(drop).map_err(|error| {
+            log!(error, "the progress engine's timer cannot be set: {error}");
+            DocaError::OPERATING_SYSTEM
+        })
+    }
+
+    fn end(&self) {
+        if self.begun.take() {
+            // Fails only when the timer has not fired.
+            let _ = rustix::io::read(&self.timer, &mut [0_u8; 8]);
+        }
+    }
+}
+
 impl Pe {
     /// The descriptor that [`request_notification`](Pe::request_notification) arms.
     pub(crate) fn notification_fd(&self) -> i32 {
@@ -70,8 +105,7 @@ impl Pe {
     }
 
     /// Sends what waits, then makes the descriptor readable with the next event, or at once. What
-    /// UCX cannot send yet is an event of UCX. While a domain starts, it waits here, for a short
-    /// time.
+    /// UCX cannot send yet is an event of UCX.
     ///
     /// The host may submit, stop and even progress before it sleeps: work that this leaves wakes
     /// it, too.
@@ -80,17 +114,15 @@ impl Pe {
         self.flush();
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
+        if !self.exchanging.borrow().is_empty() {
+            self.nap.begin()?;
+        }
         let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
             && !self.probe.borrow().is_running()
             && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())
             && self.arm()?;
-        let is_starting = !self.exchanging.borrow().is_empty();
-        if nothing && is_starting {
-            // A signal ends it early.
-            let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&NAP));
-        }
-        if !nothing || is_starting {
+        if !nothing {
             self.bell.ring();
         }
         Ok(())
@@ -123,6 +155,7 @@ impl Pe {
     /// Makes the descriptor wait again. Progress handles UCX's events.
     pub(crate) fn clear_notification(&self) {
         self.bell.silence();
+        self.nap.end();
         if self.mailbox.has_post() {
             self.read_mail();
         }
@@ -131,6 +164,8 @@ impl Pe {
 
 #[cfg(test)]
 mod tests {
+    use rustix::event::{PollFd, PollFlags, poll};
+
     use super::*;
 
     fn is_readable(bell: &Bell) -> bool {

@@ -108,7 +108,7 @@ impl Pe {
         let transport = signals::blocked(make);
         let transport = transport.map_err(|error| broken(&error.to_string()))?;
         let fd = transport.ucx.event_fd().map_err(|error| broken(&error.to_string()))?;
-        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
+        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
             .map_err(|error| broken(&error.to_string()))?;
         Ok(transport)
     }

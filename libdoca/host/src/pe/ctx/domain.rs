@@ -2,8 +2,8 @@
 //!
 //! A start is a future that each call of progress polls: the out-of-band exchange, the table to
 //! each of this process's workers, their answers that plugins find it, and the exchange of
-//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up what is
-//! under way, and waits for a short time until no plugin finds anything of the domain.
+//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up
+//! what is under way, and waits for a short time until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
