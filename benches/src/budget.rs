@@ -2,11 +2,11 @@
 //!
 //! A row names its figures. Suites know no budgets: they measure, and name what they measured.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::figure::Figure;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Row {
     pub(crate) what: String,
     /// A figure's name. With a `*` at its end: all figures whose names begin so; the worst counts.
@@ -19,7 +19,7 @@ pub(crate) struct Row {
 }
 
 /// What of a figure is compared with the budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Of {
     Value,
@@ -27,7 +27,7 @@ pub(crate) enum Of {
     TimesFaster,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Limit {
     AtMost(f64),
@@ -52,12 +52,11 @@ impl Limit {
     }
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Verdict {
-    #[serde(flatten)]
+#[derive(Debug)]
+pub(crate) struct Verdict<'a> {
     pub(crate) row: Row,
     /// The figure that counts: the worst.
-    pub(crate) figure: Option<Figure>,
+    pub(crate) figure: Option<&'a Figure>,
     /// What was compared with the budget.
     pub(crate) measured: Option<f64>,
     pub(crate) met: Option<bool>,
@@ -76,7 +75,7 @@ impl Row {
     /// The part of `figure` that counts. `None` when the figure lacks it.
     fn measured(&self, figure: &Figure) -> Option<f64> {
         match self.of {
-            Of::Value => Some(figure.value),
+            Of::Value => Some(figure.kit.value),
             Of::Ratio => figure.ratio,
             Of::TimesFaster => figure.ratio.map(|ratio| 1.0 / ratio),
         }
@@ -87,7 +86,7 @@ impl Row {
         a.is_nan() || !b.is_nan() && a != b && !self.limit.with(b).holds(a)
     }
 
-    fn verdict(self, figures: &[Figure]) -> Verdict {
+    fn verdict(self, figures: &[Figure]) -> Verdict<'_> {
         let mut worst: Option<(&Figure, f64)> = None;
         for figure in figures.iter().filter(|figure| self.is_about(figure)) {
             let Some(measured) = self.measured(figure) else { continue };
@@ -97,7 +96,7 @@ impl Row {
         }
         let measured = worst.map(|(_, measured)| measured);
         Verdict {
-            figure: worst.map(|(figure, _)| Figure { histogram: None, ..figure.clone() }),
+            figure: worst.map(|(figure, _)| figure),
             measured,
             met: measured.map(|measured| self.limit.holds(measured)),
             goal_met: measured.zip(self.goal).map(|(at, goal)| self.limit.with(goal).holds(at)),
@@ -114,12 +113,12 @@ pub(crate) fn rows() -> Vec<Row> {
     serde_json::from_str(include_str!("../budgets.json")).expect("budgets.json is well formed")
 }
 
-pub(crate) fn judge(figures: &[Figure]) -> Vec<Verdict> {
+pub(crate) fn judge(figures: &[Figure]) -> Vec<Verdict<'_>> {
     rows().into_iter().map(|row| row.verdict(figures)).collect()
 }
 
 /// Whether no row is missed and, in a `complete` run, none is unmeasured.
-pub(crate) fn success(verdicts: &[Verdict], complete: bool) -> bool {
+pub(crate) fn success(verdicts: &[Verdict<'_>], complete: bool) -> bool {
     verdicts.iter().all(|verdict| verdict.met.unwrap_or(!complete))
 }
 
@@ -130,7 +129,7 @@ mod tests {
     const ROUND_TRIP: &str = "loopback/round-trip/shm/uromd/1-host/1";
     const ALLOCATIONS: &str = "allocations/per-command/*";
 
-    fn of<'a>(verdicts: &'a [Verdict], figures: &str) -> &'a Verdict {
+    fn of<'a>(verdicts: &'a [Verdict<'a>], figures: &str) -> &'a Verdict<'a> {
         verdicts.iter().find(|verdict| verdict.row.figures == figures).unwrap()
     }
 
@@ -143,7 +142,8 @@ mod tests {
         for (value, met, goal_met) in
             [(11.0, true, true), (15.0, true, false), (15.1, false, false)]
         {
-            let verdicts = judge(&[Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)]);
+            let figures = [Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)];
+            let verdicts = judge(&figures);
             let verdict = of(&verdicts, ROUND_TRIP);
             assert_eq!((verdict.met, verdict.goal_met), (Some(met), Some(goal_met)), "{value}");
             assert_eq!(success(&verdicts, false), met);
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_worst_of_several_figures_counts() {
-        let verdicts = judge(&allocations([0.0, 2.0, 1.0]));
+        let figures = allocations([0.0, 2.0, 1.0]);
+        let verdicts = judge(&figures);
         let verdict = of(&verdicts, ALLOCATIONS);
         assert_eq!((verdict.measured, verdict.met), (Some(2.0), Some(false)));
         let figures = [0.9, 0.7].map(|ratio| {
@@ -177,7 +178,8 @@ mod tests {
     #[test]
     fn times_faster_is_the_inverse_of_the_ratio() {
         let name = "peers/tonic/tcp-spinning";
-        let verdicts = judge(&[Figure::new(name, "us", 10.0).against("tonic", 121.0)]);
+        let figures = [Figure::new(name, "us", 10.0).against("tonic", 121.0)];
+        let verdicts = judge(&figures);
         assert_eq!(of(&verdicts, name).measured.map(f64::round), Some(12.0));
     }
 

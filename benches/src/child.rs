@@ -17,19 +17,6 @@ pub(crate) struct Child {
     answers: BufReader<ChildStdout>,
 }
 
-/// This program with other arguments.
-pub(crate) fn own<const N: usize>(arguments: [&str; N]) -> Result<Command> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(program);
-    command.args(arguments);
-    Ok(command)
-}
-
-/// This program as a process of `suite`.
-pub(crate) fn of_suite(suite: &str, arguments: &impl Serialize) -> Result<Command> {
-    own(["--process", suite, &serde_json::to_string(arguments)?])
-}
-
 impl Child {
     /// Starts `command`.
     pub(crate) fn start(mut command: Command) -> Result<Child> {

@@ -3,28 +3,17 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Two digits: each bar stands for values that differ by less than 1 %.
-const DIGITS: u8 = 2;
+/// Samples in nanoseconds. It travels as values, rising, and the number of samples of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+pub(crate) struct Distribution(Histogram<u64>);
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Distribution {
-    pub(crate) p50: u64,
-    pub(crate) p90: u64,
-    pub(crate) p99: u64,
-    pub(crate) p999: u64,
-    pub(crate) max: u64,
-    pub(crate) count: u64,
-    /// Values, rising, and the number of samples of each.
-    pub(crate) bars: Vec<(u64, u64)>,
-}
-
-pub(crate) struct Recorder(Histogram<u64>);
-
-impl Recorder {
+impl Distribution {
     /// Without samples. A sample of more than a minute counts as a minute.
-    pub(crate) fn new() -> Recorder {
-        let histogram = Histogram::new_with_bounds(1, 60_000_000_000, DIGITS);
-        Recorder(histogram.expect("the bounds and digits are in range"))
+    pub(crate) fn new() -> Distribution {
+        // Two digits: values that differ by less than 1 % may count as one.
+        let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 2);
+        Distribution(histogram.expect("the bounds and digits are in range"))
     }
 
     #[inline]
@@ -32,30 +21,47 @@ impl Recorder {
         self.0.saturating_record(nanoseconds.max(1));
     }
 
-    pub(crate) fn finish(self) -> Distribution {
-        let at = |quantile| self.0.value_at_quantile(quantile);
-        let bars = self.0.iter_recorded();
-        Distribution {
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: self.0.max(),
-            count: self.0.len(),
-            bars: bars.map(|bar| (bar.value_iterated_to(), bar.count_at_value())).collect(),
-        }
+    /// The value that so many of the samples do not exceed: 0.5 is the median, 1 the longest.
+    pub(crate) fn at(&self, quantile: f64) -> u64 {
+        self.0.value_at_quantile(quantile)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Values, rising, and the number of samples of each.
+    pub(crate) fn bars(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter_recorded().map(|bar| (bar.value_iterated_to(), bar.count_at_value()))
+    }
+
+    /// All samples of several distributions.
+    pub(crate) fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
+        let bars: Vec<_> = parts.flat_map(Distribution::bars).collect();
+        (!bars.is_empty()).then(|| bars.into())
     }
 }
 
-impl Distribution {
-    /// All samples of several distributions.
-    pub(crate) fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
-        let mut recorder = None;
-        for (nanoseconds, count) in parts.flat_map(|part| &part.bars) {
-            let recorder = recorder.get_or_insert_with(Recorder::new);
-            recorder.0.saturating_record_n((*nanoseconds).max(1), *count);
-        }
-        recorder.map(Recorder::finish)
+impl From<Vec<(u64, u64)>> for Distribution {
+    fn from(bars: Vec<(u64, u64)>) -> Distribution {
+        let mut all = Distribution::new();
+        bars.iter().for_each(|(value, count)| all.0.saturating_record_n((*value).max(1), *count));
+        all
+    }
+}
+
+impl From<Distribution> for Vec<(u64, u64)> {
+    fn from(of: Distribution) -> Vec<(u64, u64)> {
+        of.bars().collect()
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<u64> for Distribution {
+    fn from_iter<I: IntoIterator<Item = u64>>(samples: I) -> Distribution {
+        let mut all = Distribution::new();
+        samples.into_iter().for_each(|sample| all.record(sample));
+        all
     }
 }
 
@@ -63,31 +69,30 @@ impl Distribution {
 mod tests {
     use super::*;
 
-    fn of(samples: impl IntoIterator<Item = u64>) -> Distribution {
-        let mut recorder = Recorder::new();
-        samples.into_iter().for_each(|sample| recorder.record(sample));
-        recorder.finish()
+    #[test]
+    fn quantiles_are_those_of_the_samples() {
+        let distribution = Distribution::from_iter(1..=1000);
+        for (quantile, expected) in [(0.5, 500), (0.9, 900), (0.99, 990), (1.0, 1000)] {
+            let value = distribution.at(quantile);
+            assert!(value.abs_diff(expected) * 100 <= expected, "{quantile}: {value}");
+        }
+        assert_eq!(distribution.count(), 1000);
     }
 
     #[test]
-    fn percentiles_are_those_of_the_samples() {
-        let distribution = of(1..=1000);
-        let near = |value: u64, expected: u64| value.abs_diff(expected) * 100 <= expected;
-        assert!(near(distribution.p50, 500) && near(distribution.p90, 900), "{distribution:?}");
-        assert!(near(distribution.p99, 990) && near(distribution.max, 1000), "{distribution:?}");
-        assert_eq!(distribution.count, 1000);
-    }
-
-    #[test]
-    fn a_sum_is_what_one_recorder_would_have_made() {
-        assert_eq!(Distribution::sum([of(1..500), of(500..=1000)].iter()), Some(of(1..=1000)));
+    fn a_sum_is_what_one_would_have_recorded_and_survives_the_way() {
+        let parts = [Distribution::from_iter(1..500), Distribution::from_iter(500..=1000)];
+        let sum = Distribution::sum(parts.iter()).unwrap();
+        assert!(sum.bars().eq(Distribution::from_iter(1..=1000).bars()));
+        let text = serde_json::to_string(&sum).unwrap();
+        assert_eq!(serde_json::from_str::<Distribution>(&text).unwrap(), sum);
         assert_eq!(Distribution::sum([].iter()), None);
     }
 
     #[test]
     fn nothing_and_too_much_are_recorded_at_the_ends() {
-        let distribution = of([0, u64::MAX]);
-        assert_eq!(distribution.bars.len(), 2);
-        assert_eq!((distribution.bars[0].0, distribution.count), (1, 2));
+        let distribution = Distribution::from_iter([0, u64::MAX]);
+        assert_eq!((distribution.bars().count(), distribution.count()), (2, 2));
+        assert_eq!(distribution.bars().next(), Some((1, 1)));
     }
 }

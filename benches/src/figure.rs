@@ -13,15 +13,13 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     /// `ns`, `/s`, `instructions` and so on, of the value and of the peer's.
     pub(crate) unit: String,
-    pub(crate) value: f64,
+    #[serde(flatten)]
+    pub(crate) kit: Measured,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<Peer>,
     /// The value divided by the peer's: the median of the launches' ratios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ratio: Option<f64>,
-    pub(crate) launches: Vec<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) histogram: Option<Distribution>,
     /// What a reader has to know to understand it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
@@ -31,22 +29,45 @@ pub(crate) struct Figure {
 #[serde(default)]
 pub(crate) struct Peer {
     pub(crate) name: String,
+    #[serde(flatten)]
+    pub(crate) of: Measured,
+}
+
+/// The median of some launches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Measured {
     pub(crate) value: f64,
     pub(crate) launches: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) histogram: Option<Distribution>,
 }
 
+impl Measured {
+    fn new(value: f64) -> Measured {
+        Measured { value, launches: vec![value], histogram: None }
+    }
+
+    fn merged(launches: &[&Measured]) -> Measured {
+        let values: Vec<f64> = launches.iter().map(|launch| launch.value).collect();
+        let histograms = launches.iter().filter_map(|launch| launch.histogram.as_ref());
+        Measured {
+            value: median(&values).unwrap_or_default(),
+            histogram: Distribution::sum(histograms),
+            launches: values,
+        }
+    }
+}
+
 impl Figure {
     pub(crate) fn new(name: impl Into<String>, unit: &str, value: f64) -> Figure {
         let (name, unit) = (name.into(), unit.to_owned());
-        Figure { name, unit, value, launches: vec![value], ..Figure::default() }
+        Figure { name, unit, kit: Measured::new(value), ..Figure::default() }
     }
 
     pub(crate) fn against(mut self, peer: &str, value: f64) -> Figure {
-        self.ratio = Some(self.value / value);
-        self.peer =
-            Some(Peer { name: peer.to_owned(), value, launches: vec![value], histogram: None });
+        self.ratio = Some(self.kit.value / value);
+        self.peer = Some(Peer { name: peer.to_owned(), of: Measured::new(value) });
         self
     }
 
@@ -69,9 +90,9 @@ impl Figure {
         own: Option<Distribution>,
         peers: Option<Distribution>,
     ) -> Figure {
-        self.histogram = own;
+        self.kit.histogram = own;
         if let Some(peer) = &mut self.peer {
-            peer.histogram = peers;
+            peer.of.histogram = peers;
         }
         self
     }
@@ -95,22 +116,14 @@ pub(crate) fn merge(launches: Vec<Vec<Figure>>) -> Vec<Figure> {
 
 /// One of several figures of the same name, of which there is at least one.
 fn merged(group: Vec<Figure>) -> Figure {
-    let values: Vec<f64> = group.iter().map(|figure| figure.value).collect();
+    let kit: Vec<&Measured> = group.iter().map(|figure| &figure.kit).collect();
+    let peers = group.iter().filter_map(|figure| Some(&figure.peer.as_ref()?.of));
     let ratios: Vec<f64> = group.iter().filter_map(|figure| figure.ratio).collect();
-    let peers: Vec<&Peer> = group.iter().filter_map(|figure| figure.peer.as_ref()).collect();
-    let of_peers: Vec<f64> = peers.iter().map(|peer| peer.value).collect();
-    let peer = peers.first().zip(median(&of_peers)).map(|(first, value)| Peer {
-        name: first.name.clone(),
-        value,
-        histogram: Distribution::sum(peers.iter().filter_map(|peer| peer.histogram.as_ref())),
-        launches: of_peers.clone(),
-    });
+    let of = Measured::merged(&peers.collect::<Vec<_>>());
     Figure {
-        value: median(&values).unwrap_or_default(),
+        kit: Measured::merged(&kit),
+        peer: group[0].peer.clone().map(|peer| Peer { of, ..peer }),
         ratio: median(&ratios),
-        peer,
-        histogram: Distribution::sum(group.iter().filter_map(|figure| figure.histogram.as_ref())),
-        launches: values,
         ..group[0].clone()
     }
 }
@@ -126,10 +139,11 @@ mod tests {
         };
         let figures = merge(vec![launch(10.0, 1.0), launch(30.0, 15.0), launch(20.0, 10.0)]);
         assert_eq!(figures.len(), 2);
-        assert_eq!((figures[0].value, &figures[0].launches[..]), (20.0, &[10.0, 30.0, 20.0][..]));
+        let kit = &figures[0].kit;
+        assert_eq!((kit.value, &kit.launches[..]), (20.0, &[10.0, 30.0, 20.0][..]));
         // The median of the ratios, not the ratio of the medians.
         assert_eq!(figures[0].ratio, Some(2.0));
-        assert_eq!(figures[0].peer.as_ref().map(|peer| peer.value), Some(10.0));
+        assert_eq!(figures[0].peer.as_ref().map(|peer| peer.of.value), Some(10.0));
         assert_eq!((figures[1].ratio, &figures[1].peer), (None, &None));
     }
 
@@ -137,7 +151,7 @@ mod tests {
     fn a_machine_that_changes_its_speed_does_not_affect_the_ratio() {
         let rounds = [vec![1.0, 2.0, 4.0, 9.0], vec![2.0, 4.0, 8.0, 16.0]];
         let figure = Figure::in_turns("a", "ns", "C", &rounds).unwrap();
-        assert_eq!((figure.value, figure.peer.as_ref().map(|peer| peer.value)), (3.0, Some(6.0)));
+        assert_eq!((figure.kit.value, figure.peer.map(|peer| peer.of.value)), (3.0, Some(6.0)));
         assert_eq!(figure.ratio, Some(0.5));
         assert_eq!(Figure::in_turns("a", "ns", "C", &[vec![], vec![]]), None);
     }
@@ -146,7 +160,7 @@ mod tests {
     fn another_program_may_print_the_value_alone() {
         let figure: Figure =
             serde_json::from_str(r#"{"name":"codec/x","unit":"instructions","value":3}"#).unwrap();
-        assert_eq!((figure.value, figure.launches.len()), (3.0, 0));
+        assert_eq!((figure.kit.value, figure.kit.launches.len()), (3.0, 0));
         let text = serde_json::to_string(&figure).unwrap();
         assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
     }

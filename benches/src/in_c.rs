@@ -6,7 +6,7 @@ use anyhow::Result;
 use urom_tests::c::{Source, prefix};
 
 /// The directory of UCX when this crate was built; empty when the loader finds it by itself.
-const UCX_LIBRARIES: &str = env!("UCX_LIBRARIES");
+pub(crate) const UCX_LIBRARIES: &str = env!("UCX_LIBRARIES");
 
 /// The plugin's name for the service: it lies beside that in Rust.
 pub(crate) fn name(plugin: &str) -> String {

@@ -13,6 +13,8 @@ mod figure;
 mod in_c;
 mod launch;
 mod machine;
+mod party;
+mod process;
 mod processes;
 mod report;
 mod run;
@@ -27,7 +29,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 
-use launch::Launch;
+use process::Process;
 use report::Summary;
 use run::LAUNCHES;
 
@@ -50,24 +52,16 @@ struct Arguments {
     /// Lists the suites, and measures nothing.
     #[arg(long)]
     list: bool,
-    /// One launch of a suite's part: how the program calls itself.
-    #[arg(long, hide = true, num_args = 3, value_names = ["SUITE", "PART", "LAUNCH"])]
-    launch: Option<Vec<String>>,
-    /// Another process of a suite: how the program calls itself.
-    #[arg(long, hide = true, num_args = 2, value_names = ["SUITE", "ARGUMENTS"])]
-    process: Option<Vec<String>>,
+    /// How the program calls itself.
+    #[arg(long, hide = true, value_name = "JSON")]
+    process: Option<String>,
 }
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
-    if let Some([suite, part, launch]) = arguments.launch.as_deref() {
-        let launch: Launch = serde_json::from_str(launch).context("a malformed launch")?;
-        let part = suites::find(suite)?.parts.get(part.parse::<usize>()?);
-        child::answer(&(part.context("the suite has no such part")?.measure)(&launch)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some([suite, arguments]) = arguments.process.as_deref() {
-        suites::find(suite)?.process.context("this suite has no other process")?(arguments)?;
+    if let Some(process) = &arguments.process {
+        let process: Process = serde_json::from_str(process).context("a malformed process")?;
+        process.run()?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.list {
@@ -99,7 +93,7 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
         }
         eprintln!("{}: {:.0} s", suite.name, start.elapsed().as_secs_f64());
     }
-    let summary = Summary {
+    Ok(Summary {
         machine: machine::describe()?,
         quick: arguments.quick,
         all_suites: selected.len() == suites::SUITES.len(),
@@ -107,7 +101,5 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
         seconds: begin.elapsed().as_secs_f64(),
         failures,
         figures,
-        budgets: Vec::new(),
-    };
-    Ok(summary.judged())
+    })
 }

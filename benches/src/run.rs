@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::cache_line;
-use crate::child::{self, Child};
+use crate::child::Child;
 use crate::cores::Cores;
 use crate::figure::{Figure, merge};
 use crate::launch::Launch;
+use crate::process::Process;
 use crate::suites::Suite;
 use crate::suites::counted::COUNTS_DIRECTORY;
 
@@ -48,8 +49,8 @@ pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec
 
 fn in_a_process(suite: &Suite, part: usize, tls: &str, launch: &Launch) -> Result<Vec<Figure>> {
     let counts = TempDir::new()?;
-    let launch = serde_json::to_string(launch)?;
-    let mut command = child::own(["--launch", suite.name, &part.to_string(), &launch])?;
+    let (suite_name, launch) = (suite.name.to_owned(), launch.clone());
+    let mut command = Process::Launch { suite: suite_name, part, launch }.command()?;
     command.env_remove("UCX_MEM_EVENTS").env("UCX_TLS", tls);
     command.envs(suite.parts[part].variables.iter().copied());
     command.env(COUNTS_DIRECTORY, counts.path());

@@ -10,10 +10,6 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// With the values of `UCX_TLS` that leave UCX nothing else.
-    pub(crate) const SHM_ALONE: (Transport, &'static str) = (Transport::SharedMemory, "self,sm");
-    pub(crate) const TCP_ALONE: (Transport, &'static str) = (Transport::Tcp, "tcp");
-
     /// Its part of figures' names.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
-use crate::{OLDEST, PINNED, VARIABLE, of_target};
+use crate::search::{Search, of_target};
+use crate::{OLDEST, PINNED, VARIABLE};
 
 /// No UCX for the target. [`Display`] prints every attempt and remedy, in several lines.
 #[derive(Clone, Debug)]
@@ -15,8 +16,8 @@ pub struct NotFound {
 }
 
 impl NotFound {
-    pub(crate) fn new(wanted: &Wanted<'_>, attempts: Vec<String>) -> Self {
-        Self { target: wanted.target.to_owned(), attempts, remedies: wanted.remedies() }
+    pub(crate) fn new(search: &Search, attempts: Vec<String>) -> Self {
+        Self { target: search.target.clone(), attempts, remedies: remedies(search) }
     }
 
     /// Why each place was passed over, in the order of the search.
@@ -32,61 +33,44 @@ impl NotFound {
     }
 }
 
-/// What was searched for.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) target: &'a str,
-    pub(crate) arch: &'a str,
-    /// Whether the target is another machine than this one.
-    pub(crate) foreign: bool,
-    /// Cargo's target directory, as far as it is known.
-    pub(crate) target_directory: Option<&'a Path>,
-    /// The clone of the kit, where there is one.
-    pub(crate) clone: Option<&'a Path>,
-}
-
-impl Wanted<'_> {
-    fn remedies(self) -> Vec<String> {
-        let Self { target, arch, foreign, .. } = self;
-        if crate::unpacked::machine(arch).is_err() {
-            return vec![
-                "build for x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu".to_owned(),
-            ];
-        }
-        let mut remedies = Vec::new();
-        if let Some(clone) = self.clone {
-            let option = if foreign { format!(" --target {target}") } else { String::new() };
-            remedies.push(format!(
-                "with the kit's clone: cd {} && cargo xtask setup{option}",
-                quoted(clone)
-            ));
-        }
-        let tree = self.target_directory.unwrap_or(Path::new("target"));
-        let place = tree.join("ucx").join(format!("{PINNED}-{arch}"));
-        remedies.push(format!(
-            "from PyPI: python3 -m pip install --no-deps --only-binary=:all: --platform \
-             manylinux_2_28_{arch} --target {} libucx-cu12=={PINNED}",
-            quoted(&place)
-        ));
-        let (major, minor) = OLDEST;
-        let distribution =
-            format!("from a Debian or Ubuntu whose libucx-dev is {major}.{minor} or newer");
-        remedies.push(if foreign {
-            let debian = if arch == "aarch64" { "arm64" } else { "amd64" };
-            format!(
-                "{distribution}: dpkg --add-architecture {debian} && apt-get update && \
-                 apt-get install libucx-dev:{debian}"
-            )
-        } else {
-            format!("{distribution}: apt-get install libucx-dev pkg-config")
-        });
-        let variable = if foreign { of_target(VARIABLE, target) } else { VARIABLE.to_owned() };
-        remedies.push(format!(
-            "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: \
-             {variable}=DIR"
-        ));
-        remedies
+fn remedies(search: &Search) -> Vec<String> {
+    let Search { target, arch, foreign, .. } = search;
+    if crate::unpacked::machine(arch).is_err() {
+        return vec!["build for x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu".to_owned()];
     }
+    let mut remedies = Vec::new();
+    if search.kit.join("xtask").is_dir() {
+        let option = if *foreign { format!(" --target {target}") } else { String::new() };
+        remedies.push(format!(
+            "with the kit's clone: cd {} && cargo xtask setup{option}",
+            quoted(&search.kit)
+        ));
+    }
+    let tree = search.target_directory.as_deref().unwrap_or(Path::new("target"));
+    let place = tree.join("ucx").join(format!("{PINNED}-{arch}"));
+    remedies.push(format!(
+        "from PyPI: python3 -m pip install --no-deps --only-binary=:all: --platform \
+             manylinux_2_28_{arch} --target {} libucx-cu12=={PINNED}",
+        quoted(&place)
+    ));
+    let (major, minor) = OLDEST;
+    let distribution =
+        format!("from a Debian or Ubuntu whose libucx-dev is {major}.{minor} or newer");
+    remedies.push(if *foreign {
+        let debian = if arch == "aarch64" { "arm64" } else { "amd64" };
+        format!(
+            "{distribution}: dpkg --add-architecture {debian} && apt-get update && \
+                 apt-get install libucx-dev:{debian}"
+        )
+    } else {
+        format!("{distribution}: apt-get install libucx-dev pkg-config")
+    });
+    let variable = if *foreign { of_target(VARIABLE, target) } else { VARIABLE.to_owned() };
+    remedies.push(format!(
+        "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: \
+             {variable}=DIR"
+    ));
+    remedies
 }
 
 impl Display for NotFound {
@@ -117,24 +101,9 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    const THIS: Wanted<'static> = Wanted {
-        target: "x86_64-unknown-linux-gnu",
-        arch: "x86_64",
-        foreign: false,
-        target_directory: None,
-        clone: None,
-    };
-    const OTHER: Wanted<'static> =
-        Wanted { target: "aarch64-unknown-linux-gnu", arch: "aarch64", foreign: true, ..THIS };
-
-    fn text(wanted: &Wanted<'_>) -> String {
-        NotFound::new(wanted, vec!["first".to_owned(), "second".to_owned()]).to_string()
-    }
-
     #[test]
-    fn every_attempt_and_the_exact_command_are_told() {
-        let text = text(&Wanted { target_directory: Some(Path::new("/w/target")), ..THIS });
-        let expected = [
+    fn every_attempt_and_the_exact_commands_for_the_target_are_told() {
+        let this = [
             "no UCX 1.16 or newer to link with for x86_64-unknown-linux-gnu\n  1. first\n  \
              2. second\n",
             "python3 -m pip install --no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 \
@@ -142,23 +111,30 @@ mod tests {
             "apt-get install libucx-dev pkg-config\n",
             "UROM_UCX_DIR=DIR",
         ];
-        for part in expected {
-            assert!(text.contains(part), "`{part}` is not in:\n{text}");
-        }
-        assert!(!text.contains("xtask"), "there is no clone: {text}");
-    }
-
-    #[test]
-    fn for_a_foreign_target_the_commands_are_the_targets() {
-        let text = text(&Wanted { clone: Some(Path::new("/my kit")), ..OTHER });
-        let expected = [
-            "cd '/my kit' && cargo xtask setup --target aarch64-unknown-linux-gnu\n",
+        let other = [
+            "cargo xtask setup --target aarch64-unknown-linux-gnu\n",
             "--platform manylinux_2_28_aarch64 --target target/ucx/1.22.0-aarch64 ",
             "apt-get install libucx-dev:arm64\n",
             "UROM_UCX_DIR_aarch64_unknown_linux_gnu=DIR",
         ];
-        for part in expected {
-            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        let search = |target: &str| Search {
+            foreign: target.starts_with("aarch64"),
+            ..Search::with(target, |_| None)
+        };
+        let without_clone = Search {
+            target_directory: Some("/w/target".into()),
+            kit: "/nowhere".into(),
+            ..search("x86_64-unknown-linux-gnu")
+        };
+        for (search, expected) in
+            [(without_clone, this), (search("aarch64-unknown-linux-gnu"), other)]
+        {
+            let attempts = vec!["first".to_owned(), "second".to_owned()];
+            let text = NotFound::new(&search, attempts).to_string();
+            for part in expected {
+                assert!(text.contains(part), "`{part}` is not in:\n{text}");
+            }
+            assert_eq!(text.contains("xtask"), search.foreign, "where a clone is: {text}");
         }
     }
 

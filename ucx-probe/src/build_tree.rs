@@ -6,49 +6,30 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::found::{Found, Source};
-use crate::unpacked::look_into;
+use crate::unpacked::{Unfit, look_into};
 
 /// Takes the newest one for `arch`, beside and above `place` and in the `target` directory of the
 /// kit.
-pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, String> {
-    let mut directories = place.map(beside_and_above).unwrap_or_default();
-    directories.push(kit.join("target/ucx"));
-    newest(&directories, arch).map_err(|reasons| {
-        if !reasons.is_empty() {
-            return reasons.join("; ");
-        }
-        let beside = place.map(|place| format!("beside or above {}, nor in ", place.display()));
-        let kit = kit.join("target");
-        format!(
-            "no ucx/<version>-{arch}/libucx {}{}",
-            beside.as_deref().unwrap_or("in "),
-            kit.display()
-        )
-    })
-}
-
-/// Takes the newest one in these `ucx` directories.
-fn newest(directories: &[PathBuf], arch: &str) -> Result<Found, Vec<String>> {
+pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, Unfit> {
+    let directories = place.map(beside_and_above).into_iter().flatten();
+    let directories = directories.chain([kit.join("target/ucx")]);
     let mut packages: Vec<_> =
-        directories.iter().flat_map(|directory| packages(directory, arch)).collect();
+        directories.flat_map(|directory| packages(&directory, arch)).collect();
     packages.sort();
     packages.dedup();
     let mut reasons = Vec::new();
     for (_, root) in packages.iter().rev() {
-        match look_into(root, arch) {
-            Ok(unpacked) => {
-                return Ok(Found {
-                    source: Source::BuildTree,
-                    version: unpacked.version,
-                    directory: Some(unpacked.libraries),
-                    told: true,
-                    files: unpacked.files,
-                });
-            }
+        match look_into(Source::BuildTree, root, arch) {
+            Ok(found) => return Ok(found),
             Err(unfit) => reasons.push(unfit.reason),
         }
     }
-    Err(reasons)
+    if reasons.is_empty() {
+        let beside = place.map(|place| format!("beside or above {}, nor ", place.display()));
+        let (beside, kit) = (beside.unwrap_or_default(), kit.join("target"));
+        reasons.push(format!("no ucx/<version>-{arch}/libucx {beside}in {}", kit.display()));
+    }
+    Err(reasons.join("; ").into())
 }
 
 /// Packages with names such as `1.22.0-x86_64`, and their versions.
@@ -79,44 +60,43 @@ fn beside_and_above(place: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
     use crate::test_trees::Sample;
 
+    /// Looks into the sample's own `ucx` directory.
+    fn newest(sample: &Sample, arch: &str) -> Result<Found, String> {
+        search(Some(&sample.path("")), &sample.path("kit"), arch).map_err(|unfit| unfit.reason)
+    }
+
     #[test]
-    fn the_newest_one_for_the_machine_is_taken_by_number() {
+    fn the_newest_one_that_fits_is_taken_by_number() {
         let sample = Sample::new();
-        for version in [(1, 9), (1, 16), (1, 22), (1, 100)] {
-            sample.ucx(
-                &format!("ucx/{}.{}.0-aarch64/libucx", version.0, version.1),
-                version,
-                "aarch64",
-            );
+        for (name, version, arch) in [
+            ("1.9.0-aarch64", (1, 9), "aarch64"),
+            ("1.16.0-aarch64", (1, 16), "aarch64"),
+            ("1.100.0-aarch64", (1, 100), "aarch64"),
+            ("1.22.0-aarch64", (1, 22), "aarch64"),
+            ("2.0.0-x86_64", (2, 0), "x86_64"),
+            // Passed over.
+            ("1.101.0-aarch64", (1, 101), "x86_64"),
+            ("1.102.0-aarch64", (1, 15), "aarch64"),
+        ] {
+            sample.ucx(&format!("ucx/{name}/libucx"), version, arch);
         }
-        sample.ucx("ucx/2.0.0-x86_64/libucx", (2, 0), "x86_64");
-        let found = newest(&[sample.path("ucx")], "aarch64").expect("there are some");
+        fs::create_dir_all(sample.path("ucx/1.103.0-aarch64")).expect("a directory");
+        let found = newest(&sample, "aarch64").expect("some fit");
         assert_eq!(found.version, (1, 100));
         assert_eq!(found.rpath(), Some(&*sample.path("ucx/1.100.0-aarch64/libucx/lib")));
     }
 
     #[test]
-    fn one_that_does_not_fit_is_passed_over() {
-        let sample = Sample::new();
-        let fits = sample.ucx("ucx/1.16.0-x86_64/libucx", (1, 16), "x86_64");
-        sample.ucx("ucx/1.22.0-x86_64/libucx", (1, 22), "aarch64");
-        sample.ucx("ucx/1.21.0-x86_64/libucx", (1, 15), "x86_64");
-        fs::create_dir_all(sample.path("ucx/1.20.0-x86_64")).expect("a directory");
-        let found = newest(&[sample.path("ucx")], "x86_64").expect("one fits");
-        assert_eq!(found.directory.as_deref(), Some(&*fits.join("lib")));
-    }
-
-    #[test]
     fn each_one_that_does_not_fit_is_named_when_none_does() {
         let sample = Sample::new();
-        sample.ucx("ucx/1.22.0-x86_64/libucx", (1, 22), "aarch64");
-        sample.ucx("ucx/1.9.0-x86_64/libucx", (1, 9), "x86_64");
-        fs::create_dir_all(sample.path("target")).expect("a directory");
-        fs::rename(sample.path("ucx"), sample.path("target/ucx")).expect("it is there");
-        let reason = search(None, &sample.path(""), "x86_64").expect_err("none fits");
+        sample.ucx("target/ucx/1.22.0-x86_64/libucx", (1, 22), "aarch64");
+        sample.ucx("target/ucx/1.9.0-x86_64/libucx", (1, 9), "x86_64");
+        let reason = search(None, &sample.path(""), "x86_64").expect_err("none fits").reason;
         assert!(
             reason.contains("is not for x86_64") && reason.contains("is of UCX 1.9"),
             "{reason}"
@@ -137,31 +117,30 @@ mod tests {
         ] {
             sample.ucx(&format!("ucx/{name}/libucx"), (1, 22), "x86_64");
         }
-        let reasons = newest(&[sample.path("ucx"), sample.path("none")], "x86_64")
-            .expect_err("none has the name");
-        assert!(reasons.is_empty(), "{reasons:?}");
+        let reason = newest(&sample, "x86_64").expect_err("none has the name");
+        assert!(reason.starts_with("no ucx/<version>-x86_64/libucx beside or above "), "{reason}");
         let place = Path::new("/nowhere/target");
-        let reason = |place| search(place, Path::new("/kit"), "x86_64").expect_err("there is none");
-        assert_eq!(
-            reason(Some(place)),
-            "no ucx/<version>-x86_64/libucx beside or above /nowhere/target, nor in /kit/target"
-        );
-        assert_eq!(reason(None), "no ucx/<version>-x86_64/libucx in /kit/target");
+        for (place, beside) in
+            [(Some(place), "beside or above /nowhere/target, nor in"), (None, "in")]
+        {
+            let reason = search(place, Path::new("/kit"), "x86_64").expect_err("there is none");
+            let expected = format!("no ucx/<version>-x86_64/libucx {beside} /kit/target");
+            assert_eq!(reason.reason, expected);
+        }
     }
 
     #[test]
     fn links_are_followed_and_circles_end() {
         let sample = Sample::new();
         let root = sample.ucx("elsewhere/1.22.0-x86_64/libucx", (1, 22), "x86_64");
-        std::os::unix::fs::symlink("elsewhere", sample.path("ucx")).expect("a link");
-        std::os::unix::fs::symlink("1.99.0-x86_64", sample.path("elsewhere/1.99.0-x86_64"))
-            .expect("a link");
-        let found = newest(&[sample.path("ucx")], "x86_64").expect("it is behind a link");
+        symlink("elsewhere", sample.path("ucx")).expect("a link");
+        symlink("1.99.0-x86_64", sample.path("elsewhere/1.99.0-x86_64")).expect("a link");
+        let found = newest(&sample, "x86_64").expect("it is behind a link");
         let directory = found.directory.as_deref().expect("it has one");
         assert_eq!(fs::canonicalize(directory).expect("it is there"), root.join("lib"));
         fs::remove_file(sample.path("ucx")).expect("it is there");
-        std::os::unix::fs::symlink("ucx", sample.path("ucx")).expect("a link");
-        newest(&[sample.path("ucx")], "x86_64").expect_err("a circle has nothing in it");
+        symlink("ucx", sample.path("ucx")).expect("a link");
+        newest(&sample, "x86_64").expect_err("a circle has nothing in it");
     }
 
     #[test]

@@ -25,8 +25,6 @@ pub struct Found {
     pub version: (u32, u32),
     /// The directory of the libraries; `None` when the linker finds them by itself.
     pub directory: Option<PathBuf>,
-    /// Whether the loader on the target needs the directory.
-    pub(crate) told: bool,
     /// Files whose change may change the answer.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -35,6 +33,6 @@ impl Found {
     /// The directory to be searched by the loader; `None` when it does so anyway.
     #[must_use]
     pub fn rpath(&self) -> Option<&Path> {
-        self.directory.as_deref().filter(|_| self.told)
+        self.directory.as_deref().filter(|_| self.source != Source::Multiarch)
     }
 }

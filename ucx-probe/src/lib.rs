@@ -48,13 +48,11 @@ mod search;
 #[cfg(test)]
 mod test_trees;
 mod unpacked;
-mod variables;
 
 pub use advice::NotFound;
 pub use found::{Found, Source};
 pub use script::{emit_link, emit_rpath, rpath};
-pub use search::Search;
-pub use variables::of_target;
+pub use search::{Search, of_target};
 
 /// The oldest UCX that will do, as major and minor number. The bindings of `ucx-sys` are made from
 /// its headers.

@@ -6,11 +6,15 @@ use std::process::Command;
 
 use crate::OLDEST;
 use crate::found::{Found, Source};
-use crate::unpacked::check_machine;
-use crate::variables::Variables;
+use crate::search::Search;
+use crate::unpacked::{Unfit, check_machine};
 
 /// What pkg-config reads itself; a variable for the target takes the place of the general one.
 const SETTINGS: [&str; 3] = ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];
+
+/// All variables that the search reads.
+pub(crate) const VARIABLES: [&str; 5] =
+    ["PKG_CONFIG", "PKG_CONFIG_ALLOW_CROSS", SETTINGS[0], SETTINGS[1], SETTINGS[2]];
 
 /// The program with its settings for one target.
 struct PkgConfig {
@@ -19,30 +23,19 @@ struct PkgConfig {
 }
 
 /// Asks whether there is a new UCX, where it is, and whether that is for the target's machine.
-pub(crate) fn search(
-    variables: &Variables,
-    target: &str,
-    arch: &str,
-    foreign: bool,
-) -> Result<Found, String> {
-    let pkg_config = PkgConfig::new(variables, target, foreign)?;
+pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
+    let pkg_config = PkgConfig::new(search)?;
     let (major, minor) = OLDEST;
     pkg_config.ask(&["--print-errors", "--exists", &format!("ucx >= {major}.{minor}")])?;
     let text = pkg_config.ask(&["--modversion", "ucx"])?;
     let mut numbers = text.split('.').map_while(|number| number.parse().ok());
     let version = numbers.next().zip(numbers.next());
     let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is no version"))?;
-    let answer = |directory, files| Found {
-        source: Source::PkgConfig,
-        version,
-        directory,
-        told: true,
-        files,
-    };
+    let answer = |directory, files| Found { source: Source::PkgConfig, version, directory, files };
 
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
     let library = directory.join("libucp.so");
-    if !foreign && pkg_config.ask(&["--libs-only-L", "ucx"])?.is_empty() {
+    if !search.foreign && pkg_config.ask(&["--libs-only-L", "ucx"])?.is_empty() {
         // Where the linker looks by itself. The file may still have another name there, and then
         // nothing is watched.
         return Ok(answer(None, Vec::from_iter(library.is_file().then_some(library))));
@@ -56,31 +49,32 @@ pub(crate) fn search(
         pkg_config.below_sysroot(&directory).into_iter().chain([directory]).chain(moved)
     {
         let library = directory.join("libucp.so");
-        match check_machine(&library, arch) {
+        match check_machine(&library, &search.arch) {
             Ok(()) => return Ok(answer(Some(directory), vec![library])),
             Err(unfit) => reasons.push(unfit.reason),
         }
     }
     reasons.dedup();
-    Err(format!("pkg-config ucx {text}: {}", reasons.join("; ")))
+    Err(format!("pkg-config ucx {text}: {}", reasons.join("; ")).into())
 }
 
 impl PkgConfig {
     /// Refuses a foreign target unless something says that pkg-config was set up for it: it would
     /// tell of this machine's.
-    fn new(variables: &Variables, target: &str, foreign: bool) -> Result<Self, String> {
-        let mut own = Vec::new();
+    fn new(search: &Search) -> Result<Self, String> {
+        let Search { target, foreign, .. } = search;
+        let mut has_own = false;
         let mut read = |name| {
-            let value = if foreign { variables.only_of_target(name, target) } else { None };
-            own.extend(value.is_some().then_some(name));
-            value.or_else(|| variables.get(name))
+            let value = if *foreign { search.variable_of_target(name) } else { None };
+            has_own |= value.is_some();
+            value.or_else(|| search.variable(name))
         };
         let program = read("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
         let settings: Vec<_> =
             SETTINGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
         let allowed = read("PKG_CONFIG_ALLOW_CROSS").map(|value| value != "0");
         let has_sysroot = settings.iter().any(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR");
-        if foreign && !allowed.unwrap_or(has_sysroot || !own.is_empty()) {
+        if *foreign && !allowed.unwrap_or(has_sysroot || has_own) {
             return Err(format!(
                 "pkg-config is not set up for {target} (PKG_CONFIG_ALLOW_CROSS=1 with \
                  PKG_CONFIG_LIBDIR for it)"
@@ -134,10 +128,11 @@ mod tests {
         sample.program("pkg-config", &script).into()
     }
 
-    fn variables(set: Vec<(&'static str, OsString)>) -> Variables {
-        Variables::new(move |name| {
-            set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
-        })
+    /// What is found for a target by a machine of x86_64 with these variables.
+    fn found(target: &str, set: Vec<(&'static str, OsString)>) -> Result<Found, String> {
+        let read = move |name: &str| set.iter().find(|(known, _)| *known == name)?.1.clone().into();
+        let search = Search { foreign: target != THIS, ..Search::with(target, read) };
+        super::search(&search).map_err(|unfit| unfit.reason)
     }
 
     #[test]
@@ -153,7 +148,7 @@ mod tests {
             let program = fake(&sample, &format!("{}.{}.1", version.0, version.1), libdir, options);
             let path = there.clone().into();
             let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_PATH", path)];
-            let found = search(&variables(set), THIS, "x86_64", false).expect("it is new");
+            let found = found(THIS, set).expect("it is new");
             assert_eq!((found.version, found.directory.as_ref()), (version, directory));
             assert_eq!(found.rpath(), directory.map(|directory| &**directory));
         }
@@ -165,7 +160,7 @@ mod tests {
         let directory = sample.library("opt/lib", "aarch64");
         for libdir in [directory.to_str().expect("readable"), "/nowhere"] {
             let program = fake(&sample, "1.18.1", libdir, &format!("-L{libdir}"));
-            let reason = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false);
+            let reason = found(THIS, vec![("PKG_CONFIG", program)]);
             let reason = reason.expect_err("it does not fit");
             assert!(reason.contains(&format!("{libdir}/libucp.so")), "{reason}");
         }
@@ -174,10 +169,8 @@ mod tests {
     #[test]
     fn failures_are_told_in_one_line() {
         let sample = Sample::new();
-        let ask = |program: OsString| {
-            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
-                .expect_err("it fails")
-        };
+        let ask =
+            |program: OsString| found(THIS, vec![("PKG_CONFIG", program)]).expect_err("it fails");
         let program = sample.program(
             "unknown",
             "echo >&2; echo 'Package ucx was not found' >&2; echo 'Perhaps' >&2; exit 1",
@@ -202,7 +195,7 @@ mod tests {
         let ask = |more: &[(&'static str, &str)]| {
             let mut set = vec![("PKG_CONFIG", program.clone())];
             set.extend(more.iter().map(|(name, value)| (*name, OsString::from(value))));
-            search(&variables(set), OTHER, "aarch64", true).map(|found| found.directory)
+            found(OTHER, set).map(|found| found.directory)
         };
         assert!(ask(&[]).expect_err("it would be this machine's").contains("not set up"));
         assert!(ask(&[("PKG_CONFIG_ALLOW_CROSS", "0"), ("PKG_CONFIG_SYSROOT_DIR", "/s")]).is_err());
@@ -222,7 +215,7 @@ mod tests {
         let program = fake(&sample, "1.22.0", "/usr/lib", "");
         let set =
             vec![("PKG_CONFIG", program), ("PKG_CONFIG_SYSROOT_DIR", sample.path("root").into())];
-        let found = search(&variables(set), OTHER, "aarch64", true).expect("it is there");
+        let found = found(OTHER, set).expect("it is there");
         assert_eq!(found.directory.as_deref(), Some(&*directory));
     }
 }

@@ -30,9 +30,7 @@ pub fn emit_rpath() {
 /// Outside a build script.
 #[must_use]
 pub fn rpath() -> Option<PathBuf> {
-    let (search, answer) = searched();
-    emit(&watched(&search, answer.as_ref().ok()));
-    answer.ok()?.rpath().map(Path::to_owned)
+    searched().ok()?.rpath().map(Path::to_owned)
 }
 
 /// Links this package with UCX, or fails its build with what was tried and what to install. For
@@ -42,14 +40,10 @@ pub fn rpath() -> Option<PathBuf> {
 ///
 /// Outside a build script.
 pub fn emit_link() {
-    let (search, answer) = searched();
-    emit(&watched(&search, answer.as_ref().ok()));
-    match answer {
-        Ok(found) => emit(&link_lines(&found)),
-        Err(missing) => {
-            emit(&failure_lines(&missing.to_string(), std::env::var_os("DOCS_RS").is_some()))
-        }
-    }
+    emit(&match searched() {
+        Ok(found) => link_lines(&found),
+        Err(missing) => failure_lines(&missing.to_string(), std::env::var_os("DOCS_RS").is_some()),
+    });
 }
 
 fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
@@ -63,10 +57,11 @@ fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
     clippy::panic,
     reason = "it documents that it panics, and a build script has no caller to tell"
 )]
-fn searched() -> (Search, Result<Found, NotFound>) {
+fn searched() -> Result<Found, NotFound> {
     let search = Search::of_build_script().unwrap_or_else(|reason| panic!("{reason}"));
     let answer = search.find();
-    (search, answer)
+    emit(&watched(&search, answer.as_ref().ok()));
+    answer
 }
 
 /// What may change the answer. Otherwise cargo runs the script again only when the script changes.
@@ -124,15 +119,9 @@ mod tests {
     use super::*;
     use crate::found::Source;
 
-    fn found(directory: Option<&str>, told: bool) -> Found {
-        let directory = directory.map(PathBuf::from);
-        Found {
-            source: Source::BuildTree,
-            version: (1, 22),
-            directory,
-            told,
-            files: vec!["/u/libucp.so".into()],
-        }
+    fn found(source: Source, directory: Option<&str>) -> Found {
+        let (directory, files) = (directory.map(PathBuf::from), vec!["/u/libucp.so".into()]);
+        Found { source, version: (1, 22), directory, files }
     }
 
     #[test]
@@ -154,13 +143,14 @@ mod tests {
             "cargo::rustc-link-arg=-Xlinker",
             "cargo::rustc-link-arg=/a,b",
         ];
-        assert_eq!(link_lines(&found(Some("/a,b"), true)), expected);
+        assert_eq!(link_lines(&found(Source::BuildTree, Some("/a,b"))), expected);
     }
 
     #[test]
     fn the_loader_is_not_told_what_it_knows() {
-        assert_eq!(link_lines(&found(Some("/usr/lib/aarch64-linux-gnu"), false)).len(), 3);
-        assert_eq!(link_lines(&found(None, true)).len(), 2);
+        let multiarch = found(Source::Multiarch, Some("/usr/lib/aarch64-linux-gnu"));
+        assert_eq!(link_lines(&multiarch).len(), 3);
+        assert_eq!(link_lines(&found(Source::PkgConfig, None)).len(), 2);
     }
 
     #[test]
@@ -168,6 +158,7 @@ mod tests {
         let search = Search::with("x86_64-unknown-linux-gnu", |_| None);
         let again = |found: Option<&Found>| watched(&search, found).join("\n");
         assert!(again(None).contains("rerun-if-changed=no-ucx-was-found"));
-        assert_eq!(again(Some(&found(None, true))), "cargo::rerun-if-changed=/u/libucp.so");
+        let known = again(Some(&found(Source::PkgConfig, None)));
+        assert!(known.ends_with("\ncargo::rerun-if-changed=/u/libucp.so"), "{known}");
     }
 }

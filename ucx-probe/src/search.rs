@@ -5,24 +5,33 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::advice::{NotFound, Wanted};
+use crate::advice::NotFound;
 use crate::found::{Found, Source};
-use crate::unpacked::{self, Unfit, Unpacked, failed, look_at, look_into};
-use crate::variables::{Variables, of_target};
+use crate::unpacked::{self, Unfit, failed, look_at, look_into};
 use crate::{VARIABLE, build_tree, pkg_config};
+
+/// The name of `variable` that holds for `target` only.
+#[must_use]
+pub fn of_target(variable: &str, target: &str) -> String {
+    format!("{variable}_{}", target.replace('-', "_"))
+}
+
+pub(crate) type Environment = dyn Fn(&str) -> Option<OsString>;
 
 /// A search for one target.
 pub struct Search {
-    target: String,
-    arch: String,
+    pub(crate) target: String,
+    pub(crate) arch: String,
     /// Whether the target is another machine than the one this runs on.
-    foreign: bool,
-    variables: Variables,
+    pub(crate) foreign: bool,
+    pub(crate) environment: Box<Environment>,
     /// Beside and above this lie the build trees.
-    place: Option<PathBuf>,
-    target_directory: Option<PathBuf>,
-    kit: PathBuf,
-    system: PathBuf,
+    pub(crate) place: Option<PathBuf>,
+    /// Cargo's target directory, as far as it is known.
+    pub(crate) target_directory: Option<PathBuf>,
+    /// The clone of the kit, where there is one.
+    pub(crate) kit: PathBuf,
+    pub(crate) system: PathBuf,
 }
 
 impl Search {
@@ -39,7 +48,7 @@ impl Search {
             target: target.to_owned(),
             foreign: arch != env::consts::ARCH,
             arch,
-            variables: Variables::new(read),
+            environment: Box::new(read),
             place: None,
             target_directory: None,
             kit: kit.parent().unwrap_or(kit).to_owned(),
@@ -57,19 +66,15 @@ impl Search {
         let target = variable("TARGET")?;
         let out = PathBuf::from(variable("OUT_DIR")?);
         let target = target.to_str().ok_or("TARGET is not text")?;
-        let mut search = Self::new(target);
-        search.target_directory = target_directory_of(&out, target);
-        search.place = Some(out);
-        Ok(search)
+        let target_directory = target_directory_of(&out, target);
+        Ok(Self { target_directory, place: Some(out), ..Self::new(target) })
     }
 
     /// Looks into the `ucx` directory in cargo's target directory too, and in those above it.
     #[must_use]
-    pub fn target_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+    pub fn target_directory(self, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
-        self.place = Some(directory.clone());
-        self.target_directory = Some(directory);
-        self
+        Self { place: Some(directory.clone()), target_directory: Some(directory), ..self }
     }
 
     /// Searches.
@@ -78,59 +83,66 @@ impl Search {
     ///
     /// When there is no UCX that will do: what was tried, and what brings one.
     pub fn find(&self) -> Result<Found, NotFound> {
-        let mut attempts = Vec::new();
-        let wanted = Wanted {
-            target: &self.target,
-            arch: &self.arch,
-            foreign: self.foreign,
-            target_directory: self.target_directory.as_deref(),
-            clone: Some(&*self.kit).filter(|kit| kit.join("xtask").is_dir()),
-        };
-        let not_found = |attempts| NotFound::new(&wanted, attempts);
         if let Err(reason) = unpacked::machine(&self.arch) {
-            return Err(not_found(vec![reason]));
+            return Err(NotFound::new(self, vec![reason]));
         }
+        let mut attempts = Vec::new();
         match self.named() {
             Ok(found) => return Ok(found),
-            Err(Named::Unfit(reason)) => return Err(not_found(vec![reason])),
-            Err(Named::Not(reason)) => attempts.push(reason),
+            Err((reason, false)) => return Err(NotFound::new(self, vec![reason])),
+            Err((reason, true)) => attempts.push(reason),
         }
-        let others: [&dyn Fn() -> Result<Found, String>; 3] = [
-            &|| pkg_config::search(&self.variables, &self.target, &self.arch, self.foreign),
-            &|| self.multiarch(),
-            &|| build_tree::search(self.place.as_deref(), &self.kit, &self.arch),
-        ];
+        let others: [&dyn Fn() -> Result<Found, Unfit>; 3] =
+            [&|| pkg_config::search(self), &|| self.multiarch(), &|| {
+                build_tree::search(self.place.as_deref(), &self.kit, &self.arch)
+            }];
         for search in others {
             match search() {
                 Ok(found) => return Ok(found),
-                Err(reason) => attempts.push(reason),
+                Err(unfit) => attempts.push(unfit.reason),
             }
         }
-        Err(not_found(attempts))
+        Err(NotFound::new(self, attempts))
     }
 
-    /// The variables that a search has read.
+    /// A variable's value. An empty one counts as one that is not set.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        (self.environment)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a variable for the target only.
+    pub(crate) fn variable_of_target(&self, name: &str) -> Option<OsString> {
+        self.names_of_target(name).iter().find_map(|name| self.variable(name))
+    }
+
+    /// The spellings of a variable for the target that cargo's build scripts know.
+    fn names_of_target(&self, name: &str) -> [String; 3] {
+        let target = &self.target;
+        [format!("{name}_{target}"), of_target(name, target), format!("TARGET_{name}")]
+    }
+
+    /// The variables that may change the answer.
     pub(crate) fn variables(&self) -> Vec<String> {
-        self.variables.names()
+        let mut names = vec![VARIABLE.to_owned(), of_target(VARIABLE, &self.target)];
+        for name in pkg_config::VARIABLES {
+            names.push(name.to_owned());
+            names.extend(self.names_of_target(name));
+        }
+        names
     }
 
-    /// The directory that the user names.
-    fn named(&self) -> Result<Found, Named> {
+    /// The directory that the user names; or why there is none, and whether the search goes on.
+    fn named(&self) -> Result<Found, (String, bool)> {
         let own = of_target(VARIABLE, &self.target);
-        if let Some(root) = self.variables.get(&own) {
-            return self.in_root(&own, &root).map_err(|unfit| Named::Unfit(unfit.reason));
+        if let Some(root) = self.variable(&own) {
+            return self.in_root(&own, &root).map_err(|unfit| (unfit.reason, false));
         }
-        let Some(root) = self.variables.get(VARIABLE) else {
-            return Err(Named::Not(format!("neither {own} nor {VARIABLE} is set")));
+        let Some(root) = self.variable(VARIABLE) else {
+            return Err((format!("neither {own} nor {VARIABLE} is set"), true));
         };
-        self.in_root(VARIABLE, &root).map_err(|unfit| {
-            match unfit.is_of_other_machine && self.foreign {
-                // On a machine that builds for itself and for others, the general variable names
-                // its own.
-                true => Named::Not(unfit.reason),
-                false => Named::Unfit(unfit.reason),
-            }
-        })
+        // On a machine that builds for itself and for others, the general variable names its own.
+        self.in_root(VARIABLE, &root)
+            .map_err(|unfit| (unfit.reason, unfit.is_of_other_machine && self.foreign))
     }
 
     fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, Unfit> {
@@ -144,36 +156,19 @@ impl Search {
         }
         let root = fs::canonicalize(root)
             .map_err(|error| failed(&format!("{variable}: looking for"), root, &error))?;
-        let unpacked = look_into(&root, &self.arch)
-            .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })?;
-        Ok(answer(Source::Variable(variable.to_owned()), unpacked, true))
+        look_into(Source::Variable(variable.to_owned()), &root, &self.arch)
+            .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })
     }
 
     /// Debian's directories of one architecture, which linkers and loaders know.
-    fn multiarch(&self) -> Result<Found, String> {
+    fn multiarch(&self) -> Result<Found, Unfit> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);
         let include = self.system.join("usr/include");
         let own = include.join(&name);
         let include = if own.join("ucp").is_dir() { own } else { include };
-        match look_at(libraries, &include, &self.arch) {
-            Ok(unpacked) => Ok(answer(Source::Multiarch, unpacked, false)),
-            Err(unfit) => Err(unfit.reason),
-        }
+        look_at(Source::Multiarch, libraries, &include, &self.arch)
     }
-}
-
-/// Why the variables did not answer.
-enum Named {
-    /// One names what does not fit.
-    Unfit(String),
-    /// None is meant for this target.
-    Not(String),
-}
-
-fn answer(source: Source, unpacked: Unpacked, told: bool) -> Found {
-    let Unpacked { version, libraries, files } = unpacked;
-    Found { source, version, directory: Some(libraries), told, files }
 }
 
 /// Cargo's target directory, from `<it>/[triple/]profile/build/package/out`.

@@ -134,17 +134,28 @@ fn a_machine_without_bindings_is_refused_at_once() {
 }
 
 #[test]
-fn what_was_read_is_known_afterwards() {
+fn what_may_change_the_answer_is_watched() {
     let sample = Sample::new();
     let named = sample.ucx("named", (1, 22), "x86_64");
-    let searched = search(&sample, THIS, &[("UROM_UCX_DIR", &named)]);
-    let found = searched.find().expect("it is named");
-    // What comes later in the order cannot change the answer.
-    assert_eq!(searched.variables(), ["UROM_UCX_DIR", "UROM_UCX_DIR_x86_64_unknown_linux_gnu"]);
+    let search = search(&sample, THIS, &[("UROM_UCX_DIR", &named)]);
+    let found = search.find().expect("it is named");
     assert!(found.files.contains(&named.join("lib/libucp.so")), "{found:?}");
-    let searched = search(&sample, THIS, &[]);
-    searched.find().expect_err("there is none");
-    assert!(searched.variables().contains(&"PKG_CONFIG_PATH".to_owned()));
+    let names = search.variables();
+    for name in ["UROM_UCX_DIR_x86_64_unknown_linux_gnu", "TARGET_PKG_CONFIG_PATH", "PKG_CONFIG"] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn a_variable_for_the_target_has_three_spellings() {
+    for set in ["X_a-b-c", "X_a_b_c", "TARGET_X"] {
+        let read = |target| {
+            let search = Search::with(target, move |name| (name == set).then(|| name.into()));
+            search.variable_of_target("X")
+        };
+        assert_eq!(read("a-b-c"), Some(set.into()));
+        assert_eq!(read("d-e-f").is_some(), set == "TARGET_X");
+    }
 }
 
 #[test]

@@ -5,12 +5,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::OLDEST;
+use crate::found::{Found, Source};
 
-/// Why a directory is no UCX to link with.
+/// Why there is no UCX to link with.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub(crate) reason: String,
-    /// It is a UCX for another machine.
+    /// There is one, and it is for another machine.
     pub(crate) is_of_other_machine: bool,
 }
 
@@ -18,14 +19,6 @@ impl From<String> for Unfit {
     fn from(reason: String) -> Self {
         Self { reason, is_of_other_machine: false }
     }
-}
-
-/// A directory that was looked into.
-#[derive(Debug)]
-pub(crate) struct Unpacked {
-    pub(crate) version: (u32, u32),
-    pub(crate) libraries: PathBuf,
-    pub(crate) files: Vec<PathBuf>,
 }
 
 /// What `e_machine` of an ELF file must be for programs of `arch`, or why it cannot be told.
@@ -41,17 +34,22 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
 
 /// Looks into the root of an installed or unpacked UCX, or into the directory around it that pip
 /// makes.
-pub(crate) fn look_into(root: &Path, arch: &str) -> Result<Unpacked, Unfit> {
+pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found, Unfit> {
     let inner = root.join("libucx");
     let root = if inner.join("include").is_dir() { &inner } else { root };
     let lib64 = root.join("lib64");
     let has_lib64 = lib64.join("libucp.so").is_file() && !root.join("lib/libucp.so").is_file();
     let libraries = if has_lib64 { lib64 } else { root.join("lib") };
-    look_at(libraries, &root.join("include"), arch)
+    look_at(source, libraries, &root.join("include"), arch)
 }
 
 /// Looks at libraries and headers that need not lie together.
-pub(crate) fn look_at(libraries: PathBuf, include: &Path, arch: &str) -> Result<Unpacked, Unfit> {
+pub(crate) fn look_at(
+    source: Source,
+    libraries: PathBuf,
+    include: &Path,
+    arch: &str,
+) -> Result<Found, Unfit> {
     let header = include.join("ucp/api/ucp_version.h");
     let version = version(&header)?;
     if version < OLDEST {
@@ -62,12 +60,9 @@ pub(crate) fn look_at(libraries: PathBuf, include: &Path, arch: &str) -> Result<
     check_machine(&library, arch)?;
     // A build script names it to cargo, in one line.
     if library.to_str().is_none_or(|path| path.contains('\n')) {
-        return Err(Unfit::from(format!(
-            "{} has a name that cargo cannot be told",
-            library.display()
-        )));
+        return Err(format!("{} has a name that cargo cannot be told", library.display()).into());
     }
-    Ok(Unpacked { version, libraries, files: vec![library, header] })
+    Ok(Found { source, version, directory: Some(libraries), files: vec![library, header] })
 }
 
 /// The version of the headers.
@@ -112,16 +107,20 @@ pub(crate) fn failed(what: &str, path: &Path, error: &std::io::Error) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{look_into as look_into_of, *};
     use crate::test_trees::{Sample, elf};
+
+    fn look_into(root: &Path, arch: &str) -> Result<Found, Unfit> {
+        look_into_of(Source::BuildTree, root, arch)
+    }
 
     #[test]
     fn libraries_may_lie_in_lib64_and_all_of_it_in_the_directory_that_pip_made() {
         let sample = Sample::new();
         let root = sample.ucx("pip/libucx", (1, 22), "aarch64");
         fs::rename(root.join("lib"), root.join("lib64")).expect("it is there");
-        let unpacked = look_into(&sample.path("pip"), "aarch64").expect("it fits");
-        assert_eq!(unpacked.libraries, root.join("lib64"));
+        let found = look_into(&sample.path("pip"), "aarch64").expect("it fits");
+        assert_eq!(found.directory, Some(root.join("lib64")));
     }
 
     #[test]

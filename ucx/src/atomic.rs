@@ -5,12 +5,11 @@ use std::task::{Context as TaskContext, Poll};
 
 use ucx_sys as sys;
 
-use crate::endpoint::{Endpoint, ErrorMode};
+use crate::endpoint::ErrorMode;
 use crate::features::Features;
 use crate::held::Held;
 use crate::request::Request;
 use crate::rma::RemoteMemory;
-use crate::slot::Completion;
 use crate::status::Status;
 use crate::version::{Version, version};
 
@@ -27,43 +26,37 @@ impl RemoteMemory {
     ///
     /// On endpoints with [`ErrorMode::Peer`], operations that no device does end with an error. All
     /// operations use words in the order of the peer's processor. `INVALID_PARAM` for a word that
-    /// is not at a multiple of eight or for another endpoint, `OUT_OF_RANGE` for one that is not
-    /// inside, `UNSUPPORTED` without [`Features::AMO64`].
-    pub fn fetch_add(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
-        self.atomic(endpoint, sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
+    /// is not at a multiple of eight, `OUT_OF_RANGE` for one that is not inside, `UNSUPPORTED`
+    /// without [`Features::AMO64`].
+    pub fn fetch_add(&self, offset: u64, value: u64) -> Atomic {
+        self.atomic(sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
     }
 
     /// Puts a word at `offset` and yields what was there before: `UCP_ATOMIC_OP_SWAP`.
-    pub fn swap(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
-        self.atomic(endpoint, sys::UCP_ATOMIC_OP_SWAP, offset, value, 0)
+    pub fn swap(&self, offset: u64, value: u64) -> Atomic {
+        self.atomic(sys::UCP_ATOMIC_OP_SWAP, offset, value, 0)
     }
 
     /// Puts `new` at `offset` if `expected` is there, and yields what was there before:
     /// `UCP_ATOMIC_OP_CSWAP`.
-    pub fn compare_swap(
-        &self,
-        endpoint: &Endpoint,
-        offset: u64,
-        expected: u64,
-        new: u64,
-    ) -> Atomic {
-        self.atomic(endpoint, sys::UCP_ATOMIC_OP_CSWAP, offset, expected, new)
+    pub fn compare_swap(&self, offset: u64, expected: u64, new: u64) -> Atomic {
+        self.atomic(sys::UCP_ATOMIC_OP_CSWAP, offset, expected, new)
     }
 
     fn atomic(
         &self,
-        endpoint: &Endpoint,
         operation: sys::ucp_atomic_op_t,
         offset: u64,
         operand: u64,
         answer: u64,
     ) -> Atomic {
         let words = vec![operand, answer];
-        let (raw, address) = match self.reach(endpoint, Features::AMO64, offset, 8) {
+        let (raw, address) = match self.reach(Features::AMO64, offset, 8) {
             Ok((raw, address)) if address % 8 == 0 => (raw, address),
             Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
             Err(status) => return Atomic(Request::failed(status, words)),
         };
+        let endpoint = self.endpoint();
         if endpoint.error_mode() == ErrorMode::Peer
             && version() < ENDS
             && !endpoint.has_device_with_atomics()
@@ -73,7 +66,7 @@ impl RemoteMemory {
         let mut words = Held::new(words);
         let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
         let (operand, answer) = (&raw const *operand, &raw mut *answer);
-        let mut params = self.worker().inner().params();
+        let mut params = endpoint.worker().inner().params();
         params.op_attr_mask |=
             sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         params.datatype = sys::ucp_dt_make_contig(8);
@@ -84,8 +77,7 @@ impl RemoteMemory {
         let returned = unsafe {
             sys::ucp_atomic_op_nbx(raw, operation, operand.cast(), 1, address, self.key(), &params)
         };
-        let request = Request::started(self.worker(), returned, Completion::new(Status::OK), words);
-        Atomic(request.keeping(self.hold()))
+        Atomic(self.started(returned, words))
     }
 }
 

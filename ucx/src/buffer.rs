@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::memory::MemoryHandle;
+use crate::memory::Memory;
 
 /// Host memory that a request can own while UCX reads it.
 ///
@@ -32,9 +32,9 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if any; it spares UCX the search. A worker of
-    /// another context ignores it.
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
+    /// The registered memory that these bytes belong to, if any; it spares UCX the search. A worker
+    /// of another context ignores it.
+    fn memory(&self) -> Option<&Memory> {
         None
     }
 }

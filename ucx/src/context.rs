@@ -199,13 +199,7 @@ impl ContextBuilder {
             return Err(Status::UNSUPPORTED.during(why));
         }
         let transports = environment("UCX_TLS");
-        let settings = settings::for_release(
-            &self.config,
-            version(),
-            transports.as_deref(),
-            settings::has_module,
-        );
-        for (name, value) in settings {
+        for (name, value) in settings::for_release(&self.config, version(), transports.as_deref()) {
             config.set(&name, &value)?;
         }
         let danger = settings::without_rendezvous(version(), environment);

@@ -5,14 +5,13 @@ mod connect;
 
 use std::cell::Cell;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
-use std::ptr;
 use std::rc::Rc;
 
 use ucx_sys as sys;
 
-pub use self::close::{Close, CloseMode};
+pub use self::close::CloseMode;
+use self::close::close;
 pub use self::connect::EndpointBuilder;
 use crate::inner::Inner;
 use crate::status::Status;
@@ -22,7 +21,7 @@ use crate::worker::Worker;
 type Hook = Box<dyn FnOnce(Status)>;
 
 /// The argument of UCX's error handler. It lives until UCX has closed the endpoint.
-pub(crate) struct Shared {
+struct Shared {
     worker: *const Inner,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
@@ -36,7 +35,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The handle is gone.
-    pub(crate) fn forget(&self, worker: &Worker) {
+    fn forget(&self, worker: &Worker) {
         self.hook.set(None);
         self.over.set(true);
         if let Some(id) = self.watched.take() {
@@ -51,7 +50,7 @@ impl Shared {
         }
         self.failed.set(Some(LEFT));
         let hook = self.hook.take();
-        drop(Close::new(raw, Rc::clone(self), worker.clone(), CloseMode::Force));
+        close(raw, Rc::clone(self), worker, CloseMode::Force);
         if let Some(hook) = hook {
             hook(LEFT);
         }
@@ -112,7 +111,7 @@ pub enum ErrorMode {
 /// let address = unsafe { WorkerAddress::from_bytes(bytes) }?;
 /// let endpoint = worker.connect(&address)?;
 /// endpoint.tag_send(7, b"hello".to_vec()).wait().0?;
-/// endpoint.close(CloseMode::Flush).wait()?;
+/// endpoint.close(CloseMode::Flush);
 /// # Ok(())
 /// # }
 /// ```
@@ -146,23 +145,17 @@ impl Endpoint {
         self.mode
     }
 
-    /// Closes the endpoint: `ucp_ep_close_nbx`. It goes on when the result is dropped. A failed
-    /// endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler, it begins
-    /// when the handler has returned.
-    pub fn close(self, mode: CloseMode) -> Close {
-        let mode = match self.mode {
-            ErrorMode::Peer if self.is_failed() => CloseMode::Force,
-            ErrorMode::Peer => mode,
-            ErrorMode::None => CloseMode::Flush,
-        };
-        let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
-        let shared = unsafe { ptr::read(&this.shared) };
-        // SAFETY: as above.
-        let worker = unsafe { ptr::read(&this.worker) };
-        match shared.over.get() {
-            true => Close::over(&worker, shared),
-            false => Close::new(this.raw, shared, worker, mode),
+    /// Closes the endpoint: `ucp_ep_close_nbx`. The worker's progress, or its end, finishes that.
+    /// A failed endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler,
+    /// it begins when the handler has returned.
+    pub fn close(self, mode: CloseMode) {
+        self.close_once(if self.is_failed() { CloseMode::Force } else { mode });
+    }
+
+    fn close_once(&self, mode: CloseMode) {
+        let mode = if self.mode == ErrorMode::None { CloseMode::Flush } else { mode };
+        if !self.shared.over.get() {
+            close(self.raw, Rc::clone(&self.shared), &self.worker, mode);
         }
     }
 
@@ -203,23 +196,11 @@ impl Endpoint {
     pub(crate) fn is_watched(&self) -> bool {
         self.shared.watched.get().is_some()
     }
-
-    /// Tells this endpoint from every other.
-    pub(crate) fn shared(&self) -> &Rc<Shared> {
-        &self.shared
-    }
 }
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        if self.shared.over.get() {
-            return;
-        }
-        let mode = match self.mode {
-            ErrorMode::Peer => CloseMode::Force,
-            ErrorMode::None => CloseMode::Flush,
-        };
-        drop(Close::new(self.raw, Rc::clone(&self.shared), self.worker.clone(), mode));
+        self.close_once(CloseMode::Force);
     }
 }
 

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 pub(crate) use self::table::Handlers;
-use self::table::{Owned, State};
+use self::table::State;
 use crate::am::{Data, Message, Reply};
 use crate::context::void;
 use crate::features::Features;
@@ -42,6 +42,13 @@ trait Registered {
     ///
     /// The caller has turned the state away from idle, and no other call is under way.
     unsafe fn run(&self, message: Message<'_>);
+
+    /// Drops the closure.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Registered::run).
+    unsafe fn clear(&self);
 }
 
 impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
@@ -58,9 +65,7 @@ impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
             }
         });
     }
-}
 
-impl<F> Owned for Handler<F> {
     unsafe fn clear(&self) {
         // SAFETY: the caller has the closure for itself until this returns.
         let call = unsafe { &mut *self.call.get() }.take();
@@ -122,30 +127,19 @@ impl Worker {
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler; otherwise UCX's error.
-    pub fn set_am_handler(
-        &self,
-        id: u16,
-        handler: impl FnMut(Message<'_>) + 'static,
-    ) -> Result<()> {
-        // SAFETY: the handler is the worker's, and UCX reaches it only inside a call on a handle of
-        // the worker.
-        let worker = unsafe { Worker::borrowed(self.as_ptr()) };
-        let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });
-        let callback = (callback_of(&handler), void(Rc::as_ptr(&handler)));
-        self.register(id, callback, handler)
-    }
-
-    fn register(
-        &self,
-        id: u16,
-        (callback, argument): (OnMessage, *mut c_void),
-        handler: Rc<dyn Owned>,
-    ) -> Result<()> {
+    pub fn set_am_handler<F>(&self, id: u16, handler: F) -> Result<()>
+    where
+        F: FnMut(Message<'_>) + 'static,
+    {
         let what = || format!("setting the handler of active message {id}");
         self.context().require(Features::AM, "setting the handler of an active message")?;
         if self.is_progressing() {
             return Err(Status::BUSY.during(what()));
         }
+        // SAFETY: the handler is the worker's, and UCX reaches it only inside a call on a handle of
+        // the worker.
+        let worker = unsafe { Worker::borrowed(self.as_ptr()) };
+        let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });
         let mut params = sys::ucp_am_handler_param_t::zeroed();
         params.field_mask = u64::from(
             sys::UCP_AM_HANDLER_PARAM_FIELD_ID
@@ -153,8 +147,8 @@ impl Worker {
                 | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
         );
         params.id = id.into();
-        params.cb = Some(callback);
-        params.arg = argument;
+        params.cb = Some(on_message::<F>);
+        params.arg = void(Rc::as_ptr(&handler));
         // SAFETY: the worker is live, the mask names what is set, the argument lives until it is
         // replaced.
         check(unsafe { sys::ucp_worker_set_am_recv_handler(self.raw(), &params) }, what())?;
@@ -163,21 +157,6 @@ impl Worker {
         drop(before);
         Ok(())
     }
-}
-
-/// What UCX calls for a message.
-type OnMessage = unsafe extern "C" fn(
-    *mut c_void,
-    *const c_void,
-    usize,
-    *mut c_void,
-    usize,
-    *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t;
-
-/// The function that calls a handler of this type.
-fn callback_of<F: FnMut(Message<'_>) + 'static>(_: &Rc<Handler<F>>) -> OnMessage {
-    on_message::<F>
 }
 
 /// The bytes that C gives as a pointer and a length. The pointer may be null for no bytes.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::buffer::{Buffer, BufferMut};
-use crate::memory::{Memory, MemoryHandle};
+use crate::memory::Memory;
 use crate::ranges::RangeLease;
 
 impl Memory {
@@ -98,8 +98,8 @@ macro_rules! buffers {
             fn len(&self) -> usize {
                 self.0.len()
             }
-            fn memory(&self) -> Option<MemoryHandle<'_>> {
-                Some(self.0.memory.handle())
+            fn memory(&self) -> Option<&Memory> {
+                Some(&self.0.memory)
             }
         }
     )*};

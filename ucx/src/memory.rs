@@ -1,16 +1,12 @@
 //! Memory that is registered with UCX: for peers to reach, or to send from without registering
 //! again.
 
-mod handle;
-
 use std::any::Any;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use self::handle::Mapping;
-pub use self::handle::MemoryHandle;
 use crate::buffer::BufferMut;
 use crate::context::Context;
 use crate::features::Features;
@@ -51,6 +47,29 @@ struct Inner {
     mapping: Mapping,
     ranges: Ranges,
     _bytes: Option<Box<dyn Any>>,
+}
+
+/// What `ucp_mem_map` made, undone by `ucp_mem_unmap`.
+struct Mapping {
+    raw: sys::ucp_mem_h,
+    context: Context,
+}
+
+impl Mapping {
+    fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Mapping> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is live, the mask names what is set.
+        check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
+        Ok(Mapping { raw, context: context.clone() })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it
+        // alive.
+        unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
+    }
 }
 
 impl Memory {
@@ -166,9 +185,12 @@ impl Memory {
         &self.inner.mapping.context
     }
 
-    /// The registration, for requests.
-    pub(crate) fn handle(&self) -> MemoryHandle<'_> {
-        MemoryHandle { mapping: &self.inner.mapping }
+    /// The registration, for UCX's calls in this context only: that of another means nothing there.
+    #[inline]
+    pub(crate) fn within(&self, context: &Context) -> Option<sys::ucp_mem_h> {
+        // Both contexts live, so no two have one address.
+        let mapping = &self.inner.mapping;
+        (mapping.context.raw() == context.raw()).then_some(mapping.raw)
     }
 
     /// The parts that requests have.

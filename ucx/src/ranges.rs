@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The ranges of some bytes that are taken. It does not know the bytes: [`Memory`](crate::Memory)
-/// has one for its leases, and a program has one beside a [`Window`](crate::Window). A handle that
+/// has one for its leases, and a program has one beside a window. A handle that
 /// can be cloned.
 ///
 /// ```

@@ -43,7 +43,7 @@ impl Outcome for usize {
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
     let mut params = worker.inner().params();
-    if let Some(memory) = buffer.memory().and_then(|handle| handle.within(worker.context())) {
+    if let Some(memory) = buffer.memory().and_then(|memory| memory.within(worker.context())) {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
         params.memh = memory;
     }

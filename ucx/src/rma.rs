@@ -6,13 +6,12 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use crate::buffer::{Buffer, BufferMut};
-use crate::endpoint::{Endpoint, Shared};
+use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
 use crate::request::{self, Request};
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
-use crate::worker::Worker;
 
 /// The longest key that is accepted. Real ones have about ten bytes for each kind of device.
 const LONGEST: usize = 4096;
@@ -25,41 +24,38 @@ const SHORTEST: usize = 9;
 const SLACK: usize = 64 * 256 + 4096;
 
 /// An unpacked remote key: `ucp_rkey_h`. Requests hold it too, so it has no handle of the worker.
-struct Key {
-    raw: sys::ucp_rkey_h,
-}
+struct Key(sys::ucp_rkey_h);
 
 impl Drop for Key {
     fn drop(&mut self) {
         // SAFETY: from `ucp_ep_rkey_unpack`, destroyed once; the worker is live, as whoever holds a
         // key either holds the worker too or is a request that UCX has not given back.
-        unsafe { sys::ucp_rkey_destroy(self.raw) };
+        unsafe { sys::ucp_rkey_destroy(self.0) };
     }
 }
 
-/// A part of a peer's registered memory, reached over one endpoint.
+/// A part of a peer's registered memory, reached over one endpoint, which it keeps open.
 ///
 /// ```no_run
 /// # type Any = Box<dyn std::error::Error>;
-/// # fn example(endpoint: &ucx::Endpoint, key: &[u8], address: u64) -> Result<(), Any> {
+/// # fn example(endpoint: &std::rc::Rc<ucx::Endpoint>, key: &[u8], address: u64) -> Result<(), Any> {
 /// // SAFETY: the owner sent key and address of 4096 bytes, and keeps them registered.
 /// let remote = unsafe { endpoint.remote_memory(key, address, 4096) }?;
-/// remote.put(endpoint, 8, b"hello".to_vec()).wait().0?;
+/// remote.put(8, b"hello".to_vec()).wait().0?;
 /// endpoint.flush().wait().0?;
-/// let (read, bytes) = remote.get(endpoint, 8, vec![0; 5]).wait();
+/// let (read, bytes) = remote.get(8, vec![0; 5]).wait();
 /// read?;
 /// assert_eq!(bytes, b"hello");
-/// let before = remote.fetch_add(endpoint, 0, 3).wait()?;
+/// let before = remote.fetch_add(0, 3).wait()?;
 /// # Ok(())
 /// # }
 /// ```
 pub struct RemoteMemory {
-    // Goes before the worker does.
+    // Goes before the endpoint that it was unpacked on.
     key: Rc<Key>,
     address: u64,
     length: u64,
-    endpoint: Rc<Shared>,
-    worker: Worker,
+    endpoint: Rc<Endpoint>,
 }
 
 impl Endpoint {
@@ -79,7 +75,7 @@ impl Endpoint {
     /// does not treat them as its own meanwhile. If the peer is this process, a wrong address is a
     /// wild pointer.
     pub unsafe fn remote_memory(
-        &self,
+        self: &Rc<Self>,
         key: &[u8],
         address: u64,
         length: u64,
@@ -101,13 +97,7 @@ impl Endpoint {
         // written to.
         let status = unsafe { sys::ucp_ep_rkey_unpack(endpoint, padded.as_ptr().cast(), &mut raw) };
         check(status, what())?;
-        Ok(RemoteMemory {
-            key: Rc::new(Key { raw }),
-            address,
-            length,
-            endpoint: Rc::clone(self.shared()),
-            worker: self.worker().clone(),
-        })
+        Ok(RemoteMemory { key: Rc::new(Key(raw)), address, length, endpoint: Rc::clone(self) })
     }
 }
 
@@ -124,79 +114,74 @@ impl RemoteMemory {
         self.length == 0
     }
 
+    /// The endpoint it is reached over.
+    #[must_use]
+    pub fn endpoint(&self) -> &Rc<Endpoint> {
+        &self.endpoint
+    }
+
     /// Writes `data` at `offset`: `ucp_put_nbx`. The request ends when the data may be used again;
-    /// a later [`Endpoint::flush`] ends when the bytes have arrived. `endpoint` is the one that
-    /// this memory was made from.
+    /// a later [`Endpoint::flush`] ends when the bytes have arrived.
     ///
-    /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint,
-    /// `UNSUPPORTED` without [`Features::RMA`].
-    pub fn put<B: Buffer>(&self, endpoint: &Endpoint, offset: u64, data: B) -> Request<B> {
-        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, data.len() as u64) {
+    /// `OUT_OF_RANGE` when the bytes are not all inside, `UNSUPPORTED` without [`Features::RMA`].
+    pub fn put<B: Buffer>(&self, offset: u64, data: B) -> Request<B> {
+        let (raw, address) = match self.reach(Features::RMA, offset, data.len() as u64) {
             Ok(reached) => reached,
             Err(status) => return Request::failed(status, data),
         };
         let data = Held::new(data);
-        let params = request::params_for(&self.worker, data.get());
+        let params = request::params_for(self.endpoint.worker(), data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside,
         // the mask names what is set, and the request owns the data and the key until UCX is done
         // with them.
         let returned =
-            unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), data)
-            .keeping(self.hold())
+            unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.0, &params) };
+        self.started(returned, data)
     }
 
     /// Reads the bytes at `offset` into `buffer`, as many as it has: `ucp_get_nbx`. Errors as for
     /// [`put`](RemoteMemory::put).
-    pub fn get<B: BufferMut>(&self, endpoint: &Endpoint, offset: u64, buffer: B) -> Request<B> {
-        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64)
-        {
+    pub fn get<B: BufferMut>(&self, offset: u64, buffer: B) -> Request<B> {
+        let (raw, address) = match self.reach(Features::RMA, offset, buffer.len() as u64) {
             Ok(reached) => reached,
             Err(status) => return Request::failed(status, buffer),
         };
         let mut buffer = Held::new(buffer);
-        let params = request::params_for(&self.worker, buffer.get());
+        let params = request::params_for(self.endpoint.worker(), buffer.get());
         let length = buffer.get().len();
         let start = buffer.get_mut().start_mut();
         // SAFETY: as in `put`, with a buffer that UCX may write.
         let returned =
-            unsafe { sys::ucp_get_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), buffer)
-            .keeping(self.hold())
+            unsafe { sys::ucp_get_nbx(raw, start.cast(), length, address, self.key.0, &params) };
+        self.started(returned, buffer)
     }
 
     /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached.
     pub(crate) fn reach(
         &self,
-        endpoint: &Endpoint,
         features: Features,
         offset: u64,
         length: u64,
     ) -> std::result::Result<(sys::ucp_ep_h, u64), Status> {
-        if !self.worker.features().contains(features) {
+        if !self.endpoint.worker().features().contains(features) {
             return Err(Status::UNSUPPORTED);
-        }
-        if !Rc::ptr_eq(&self.endpoint, endpoint.shared()) {
-            return Err(Status::INVALID_PARAM);
         }
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(Status::OUT_OF_RANGE);
         }
-        Ok((endpoint.open()?, self.address + offset))
-    }
-
-    pub(crate) fn worker(&self) -> &Worker {
-        &self.worker
+        Ok((self.endpoint.open()?, self.address + offset))
     }
 
     pub(crate) fn key(&self) -> sys::ucp_rkey_h {
-        self.key.raw
+        self.key.0
     }
 
-    /// What keeps the key alive for a request.
-    pub(crate) fn hold(&self) -> Rc<dyn std::any::Any> {
-        self.key.clone()
+    /// The request for what UCX returned, which keeps the key alive.
+    pub(crate) fn started<B>(&self, returned: sys::ucs_status_ptr_t, data: Held<B>) -> Request<B> {
+        let immediate = Completion::new(Status::OK);
+        let request = Request::started(self.endpoint.worker(), returned, immediate, data);
+        request.keeping(self.key.clone())
     }
 }
 

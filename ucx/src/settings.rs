@@ -2,7 +2,6 @@
 //! release fail later.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use crate::features::Features;
 use crate::version::Version;
@@ -23,17 +22,8 @@ const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
 /// What the settings of the transports with a receive queue in memory begin with.
 const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
 
-/// What UCX's list of transports has for several of them.
-const SEVERAL: [(&str, &[&str]); 5] = [
-    ("all", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
-    ("shm", &["posix", "sysv", "xpmem", "cma", "knem"]),
-    ("sm", &["posix", "sysv", "xpmem", "cma", "knem"]),
-    ("mm", &["posix", "sysv", "xpmem"]),
-    ("*", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
-];
-
-/// Transports that need a module of the kernel, which few machines have.
-const MODULES: [&str; 2] = ["xpmem", "knem"];
+/// The names in UCX's list of transports that stand for several, those in [`QUEUES`] among them.
+const SEVERAL: [&str; 5] = ["all", "*", "shm", "sm", "mm"];
 
 /// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
@@ -47,7 +37,6 @@ pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
     environment: Option<&str>,
-    has_module: impl Fn(&str) -> bool,
 ) -> Vec<Setting<'a>> {
     let plain = |(name, value): &'a (String, String)| (Cow::from(name), Cow::from(value));
     if release >= SILENT {
@@ -72,7 +61,7 @@ pub(crate) fn for_release<'a>(
         })
         .collect();
     if without {
-        taken.push(("TLS".into(), without_sysv(list, has_module).into()));
+        taken.push(("TLS".into(), without_sysv(list).into()));
     }
     taken
 }
@@ -129,23 +118,14 @@ fn allows(list: &str, transport: &str) -> bool {
     let (others, list) = list.strip_prefix('^').map_or((false, list), |list| (true, list));
     let named = list.split(',').any(|word| {
         let word = word.trim().trim_start_matches('\\');
-        word == transport || several(word).is_some_and(|names| names.contains(&transport))
+        word == transport || SEVERAL.contains(&word)
     });
     named != others
 }
 
-fn several(word: &str) -> Option<&'static [&'static str]> {
-    SEVERAL.iter().find(|(name, _)| *name == word).map(|(_, names)| *names)
-}
-
-/// Whether this machine's kernel has the module that a transport is made of.
-pub(crate) fn has_module(transport: &str) -> bool {
-    Path::new("/dev").join(transport).exists()
-}
-
-/// The list without `sysv`. It names those of several transports that are there: UCX warns of a
-/// named one that it lacks.
-fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
+/// The list without `sysv`. Of several, it names those that every machine has: UCX warns of a named
+/// one that it lacks.
+fn without_sysv(list: &str) -> String {
     if list.starts_with('^') {
         return format!("{list},sysv");
     }
@@ -153,20 +133,18 @@ fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
     if words.iter().any(|word| matches!(*word, "all" | "*")) {
         return "^sysv".to_owned();
     }
-    let words = words.into_iter().flat_map(|word| match several(word) {
-        Some(names) => names
-            .iter()
-            .copied()
-            .filter(|name| !MODULES.contains(name) || has_module(name))
-            .collect(),
-        None => vec![word],
+    let words = words.iter().filter(|word| **word != "sysv").map(|word| match *word {
+        "shm" | "sm" => "posix,cma",
+        "mm" => "posix",
+        word => word,
     });
-    words.filter(|word| *word != "sysv").collect::<Vec<_>>().join(",")
+    words.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::version::tests::parse;
 
     fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
         settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -175,7 +153,7 @@ mod tests {
     /// As text, such as `TLS=tcp MM_FIFO_SIZE=64`.
     fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
         let settings = owned(settings);
-        let taken = for_release(&settings, release.parse().unwrap(), environment, |_| false);
+        let taken = for_release(&settings, parse(release), environment);
         let words: Vec<_> = taken.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
     }
@@ -226,14 +204,14 @@ mod tests {
         let settings = owned(settings);
         let (name, value) = variable.split_once('=').unwrap();
         let environment = |asked: &str| (asked == name).then(|| value.to_owned());
-        refused(features, &settings, release.parse().unwrap(), environment)
+        refused(features, &settings, parse(release), environment)
     }
 
     #[test]
     fn a_release_that_crashes_without_hooks_sends_no_rendezvous_message_and_says_why() {
         let why = |release: &str, variable: &str, value: &str| {
             let environment = |asked: &str| (asked == variable).then(|| value.to_owned());
-            without_rendezvous(release.parse().unwrap(), environment)
+            without_rendezvous(parse(release), environment)
         };
         for value in ["n", "N", "no", "off", "0"] {
             for old in ["1.16.0", "1.21.0", "1.21.9"] {
@@ -281,11 +259,6 @@ mod tests {
             assert_eq!(taken(&[QUEUE, SYSV], "1.16.0", list), expected, "{list:?}");
         }
         assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
-        for (list, expected) in
-            [("shm", "posix,xpmem,cma"), ("mm", "posix,xpmem"), ("tcp,sm", "tcp,posix,xpmem,cma")]
-        {
-            assert_eq!(without_sysv(list, |module| module == "xpmem"), expected, "{list}");
-        }
         assert_eq!(
             taken(&[("MM_SEG_SIZE", "9000")], "1.16.0", None),
             "MM_SEG_SIZE=9000",

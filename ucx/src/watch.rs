@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -134,13 +133,5 @@ impl<W> Watch<W> {
             }
         }
         done
-    }
-}
-
-impl<W> fmt::Debug for Watch<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("sockets", &self.sockets.borrow().len())
-            .finish_non_exhaustive()
     }
 }

@@ -2,12 +2,12 @@
 //! UCX's exported memory handles need an RDMA device; a window does not: it goes through the
 //! owner's worker.
 
+use std::rc::Rc;
+
 use crate::address::WorkerAddress;
-use crate::buffer::{Buffer, BufferMut};
-use crate::endpoint::{Close, CloseMode, Endpoint, ErrorMode};
+use crate::endpoint::ErrorMode;
 use crate::features::Features;
 use crate::memory::Memory;
-use crate::request::Request;
 use crate::rma::RemoteMemory;
 use crate::sealed::{self, Mark};
 use crate::status::{Result, Status};
@@ -20,7 +20,7 @@ const MARK: Mark = *b"UWN\x02";
 const FIELDS: usize = 4 + 2 * 8;
 
 impl Memory {
-    /// Describes this memory for peers, as bytes for [`Window::open`].
+    /// Describes this memory for peers, as bytes for [`RemoteMemory::open`].
     ///
     /// `worker` belongs to the owner. Unless a device reaches the memory by itself, nothing moves
     /// while this worker is not progressed. From now on the memory stays registered until the
@@ -43,42 +43,29 @@ impl Memory {
     }
 }
 
-/// Memory of another worker that [`Memory::window`] described, with an endpoint to it.
-///
-/// The owner must progress its worker. Reading while others write gives a mixture, never an error.
-///
-/// ```no_run
-/// # type Any = Box<dyn std::error::Error>;
-/// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> Result<(), Any> {
-/// use ucx::{CloseMode, Memory, Window};
-///
-/// // The owner:
-/// let memory = Memory::allocate(owner.context(), 4096)?;
-/// let described = memory.window(owner)?;
-/// // Another process, which received the bytes:
-/// // SAFETY: the bytes came unchanged from the owner, which is part of this program.
-/// let window = unsafe { Window::open(worker, &described) }?;
-/// window.put(8, b"hello".to_vec()).wait().0?;
-/// window.flush().wait().0?;
-/// let (read, bytes) = window.get(8, vec![0; 5]).wait();
-/// read?;
-/// window.close(CloseMode::Flush).wait()?;
-/// # Ok(())
-/// # }
-/// ```
-pub struct Window {
-    // Before the endpoint that its key was unpacked on.
-    memory: RemoteMemory,
-    endpoint: Endpoint,
-}
-
-impl Window {
-    /// Opens the window that [`Memory::window`] described.
+impl RemoteMemory {
+    /// Opens a window, memory of another worker that [`Memory::window`] described, over an endpoint
+    /// of its own. The owner must progress its worker. Reading while others write gives a mixture,
+    /// never an error.
     ///
     /// Over transports that notice a lost peer, such as `tcp`, requests then end with an error
     /// ([`ErrorMode::Peer`]). Without one, as with shared memory alone, the window opens all the
     /// same (UCX logs an error), and requests to an owner that is gone never end.
-    /// [`open_with`](Window::open_with) leaves the choice to the caller.
+    /// [`open_with`](RemoteMemory::open_with) leaves the choice to the caller.
+    ///
+    /// ```no_run
+    /// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> Result<(), ucx::Error> {
+    /// use ucx::{Memory, RemoteMemory};
+    ///
+    /// // The owner:
+    /// let described = Memory::allocate(owner.context(), 4096)?.window(owner)?;
+    /// // Another process, which received the bytes:
+    /// // SAFETY: the bytes came unchanged from the owner, which is part of this program.
+    /// let window = unsafe { RemoteMemory::open(worker, &described) }?;
+    /// window.put(8, b"hello".to_vec()).detach();
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Safety
     ///
@@ -91,28 +78,32 @@ impl Window {
     /// `INVALID_ADDR` for bytes that are no window, or were cut or damaged. `UNREACHABLE` if no
     /// transport leads there, or the owner's UCX does not understand this one. `UNSUPPORTED`
     /// without [`Features::RMA`]; otherwise UCX's error.
-    pub unsafe fn open(worker: &Worker, bytes: &[u8]) -> Result<Window> {
+    pub unsafe fn open(worker: &Worker, bytes: &[u8]) -> Result<RemoteMemory> {
         // SAFETY: the caller's promise is the same.
-        match unsafe { Window::open_with(worker, bytes, ErrorMode::Peer) } {
+        match unsafe { RemoteMemory::open_with(worker, bytes, ErrorMode::Peer) } {
             Err(error) if error.status() == Status::UNREACHABLE && !watches_peers(worker) => {
                 // SAFETY: the caller's promise is the same.
-                unsafe { Window::open_with(worker, bytes, ErrorMode::None) }
+                unsafe { RemoteMemory::open_with(worker, bytes, ErrorMode::None) }
             }
             opened => opened,
         }
     }
 
-    /// As [`open`](Window::open), with this error mode. [`ErrorMode::None`] takes the fastest
+    /// As [`open`](RemoteMemory::open), with this error mode. [`ErrorMode::None`] takes the fastest
     /// transport: on one machine shared memory, if the contexts have it.
     ///
     /// # Safety
     ///
-    /// As [`open`](Window::open).
+    /// As [`open`](RemoteMemory::open).
     ///
     /// # Errors
     ///
-    /// As [`open`](Window::open).
-    pub unsafe fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
+    /// As [`open`](RemoteMemory::open).
+    pub unsafe fn open_with(
+        worker: &Worker,
+        bytes: &[u8],
+        mode: ErrorMode,
+    ) -> Result<RemoteMemory> {
         worker.context().require(Features::RMA, "opening a window")?;
         // SAFETY: the caller's promise is the same.
         let Described { address, length, key, owner } = unsafe { Described::read(bytes) }?;
@@ -120,56 +111,9 @@ impl Window {
         // SAFETY: the caller promises that `Memory::window` made these bytes: key, address and
         // length belong together, and to the owner's worker, to which the endpoint leads. It keeps
         // the memory registered for as long as it can be reached.
-        let memory = unsafe { endpoint.remote_memory(key, address, length) }?;
-        Ok(Window { memory, endpoint })
-    }
-
-    /// How many bytes the memory has.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.memory.len()
-    }
-
-    /// Never true: memory of no bytes cannot be registered.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.memory.is_empty()
-    }
-
-    /// Writes `data` at `offset`. The request ends when the data may be used again; a later
-    /// [`flush`](Window::flush) ends when the bytes have arrived.
-    ///
-    /// `OUT_OF_RANGE` when the bytes are not all inside; UCX's error when the owner is gone.
-    pub fn put<B: Buffer>(&self, offset: u64, data: B) -> Request<B> {
-        self.memory.put(&self.endpoint, offset, data)
-    }
-
-    /// Reads the bytes at `offset` into `buffer`, as many as it has. Errors as for
-    /// [`put`](Window::put).
-    pub fn get<B: BufferMut>(&self, offset: u64, buffer: B) -> Request<B> {
-        self.memory.get(&self.endpoint, offset, buffer)
-    }
-
-    /// Ends when everything that was put before has arrived in the owner's memory.
-    pub fn flush(&self) -> Request<()> {
-        self.endpoint.flush()
-    }
-
-    /// The window's endpoint, to see whether it failed.
-    #[must_use]
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    /// Closes the window, as [`Endpoint::close`]. A window that is dropped may lose what was put
-    /// and not flushed.
-    pub fn close(self, mode: CloseMode) -> Close {
-        drop(self.memory);
-        self.endpoint.close(mode)
+        unsafe { Rc::new(endpoint).remote_memory(key, address, length) }
     }
 }
-
-debug_fields!(Window, |it| { memory: it.memory, endpoint: it.endpoint });
 
 /// Whether any transport of the worker notices a lost peer. Tested by connecting to itself, which
 /// is reachable in any case.
@@ -198,7 +142,7 @@ struct Described<'a> {
 impl Described<'_> {
     /// # Safety
     ///
-    /// As [`Window::open`].
+    /// As [`RemoteMemory::open`].
     unsafe fn read(bytes: &[u8]) -> Result<Described<'_>> {
         let what = "a window, which Memory::window describes,";
         let (fields, body) = sealed::open::<FIELDS>(MARK, what, bytes)?;
@@ -240,7 +184,7 @@ mod tests {
         ];
         for (index, (bytes, status)) in cases.into_iter().enumerate() {
             // SAFETY: no window at all comes of these bytes, which is what the test is about.
-            let opened = unsafe { Window::open(&worker, &bytes) };
+            let opened = unsafe { RemoteMemory::open(&worker, &bytes) };
             assert_eq!(opened.unwrap_err().status(), status, "case {index}");
         }
     }

@@ -74,7 +74,8 @@ fn a_worker_that_goes_fails_what_waits_for_it_and_the_hook_is_called_once() {
         assert_eq!(to_server.error(), Some(seen.borrow()[0]));
         let (result, _) = finish(&[&client], to_server.am_send(1, b"", pattern(1 << 20)));
         assert!(result.is_err());
-        assert_eq!(to_server.close(CloseMode::Flush).wait(), Ok(()));
+        to_server.close(CloseMode::Flush);
+        client.progress();
         assert_eq!(seen.borrow().len(), 1);
     }
 }
@@ -89,7 +90,7 @@ fn an_endpoint_can_be_closed_or_dropped_in_a_handler_and_in_its_own_hook() {
         let done = Rc::clone(&closed);
         server
             .set_am_handler(1, move |_| {
-                drop(in_handler.take().unwrap().close(CloseMode::Force));
+                in_handler.take().unwrap().close(CloseMode::Force);
                 done.set(true);
             })
             .unwrap();
@@ -127,12 +128,9 @@ fn closing_with_flush_loses_nothing() {
             connected.to_server.am_send(1, b"", pattern(100)).detach();
         }
         let Connected { to_server, to_client, client, server } = connected;
-        let close = to_server.close(CloseMode::Flush);
+        to_server.close(CloseMode::Flush);
         until(&[&client, &server], "the messages", || count.get() == 1000);
-        let other = to_client.close(CloseMode::Flush);
-        until(&[&client, &server], "the close", || close.is_done() && other.is_done());
-        assert_eq!(close.wait(), Ok(()));
-        assert_eq!(count.get(), 1000);
+        to_client.close(CloseMode::Flush);
     }
 }
 

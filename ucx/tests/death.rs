@@ -88,7 +88,7 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
             assert!(buffer == pattern(1 << 20));
             let (result, _) = finish(&[&worker], endpoint.am_send(1, b"gone", ()));
             assert!(result.is_err());
-            assert_eq!(endpoint.close(CloseMode::Flush).wait(), Ok(()));
+            endpoint.close(CloseMode::Flush);
             // The worker serves others as before.
             let (_other, address) = peer_process(transports);
             let endpoint = worker.connect(address.worker()).unwrap();
@@ -135,7 +135,7 @@ fn a_peer_is_killed_during_long_messages_without_hooks() {
 
 #[test]
 fn without_hooks_a_killed_peer_is_an_error_like_any_other() {
-    if is_from("1.22.0") {
+    if is_from(1, 22) {
         // It does not crash, and sends rendezvous messages.
         return;
     }

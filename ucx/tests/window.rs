@@ -6,7 +6,7 @@ use std::io::Read;
 use std::time::Instant;
 
 use common::{DEADLINE, Process, TRANSPORTS, again, context, finish, pattern, say, until};
-use ucx::{CloseMode, Context, ErrorMode, Features, Memory, Status, Window, Worker, WorkerAddress};
+use ucx::{Context, ErrorMode, Features, Memory, RemoteMemory, Status, Worker, WorkerAddress};
 
 /// An owner, another worker, and memory of the owner with its window's bytes.
 struct Two {
@@ -17,16 +17,16 @@ struct Two {
 }
 
 /// A window of bytes that the tests made.
-fn open(worker: &Worker, bytes: &[u8]) -> ucx::Result<Window> {
+fn open(worker: &Worker, bytes: &[u8]) -> ucx::Result<RemoteMemory> {
     // SAFETY: what is not from `Memory::window`, in the owner that the test started, is refused for
     // its seal.
-    unsafe { Window::open(worker, bytes) }
+    unsafe { RemoteMemory::open(worker, bytes) }
 }
 
 /// As `open`, with this error mode only.
-fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> ucx::Result<Window> {
+fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> ucx::Result<RemoteMemory> {
     // SAFETY: as in `open`.
-    unsafe { Window::open_with(worker, bytes, mode) }
+    unsafe { RemoteMemory::open_with(worker, bytes, mode) }
 }
 
 impl Two {
@@ -40,12 +40,6 @@ impl Two {
     fn finish<B>(&self, request: ucx::Request<B>) -> (Result<(), Status>, B) {
         finish(&[&self.owner, &self.worker], request)
     }
-
-    fn close(&self, window: Window) {
-        let close = window.close(CloseMode::Flush);
-        until(&[&self.owner, &self.worker], "the close", || close.is_done());
-        assert_eq!(close.wait(), Ok(()));
-    }
 }
 
 #[test]
@@ -58,7 +52,7 @@ fn bytes_go_through_a_window_both_ways() {
             [(0, 1 << 20), (5, 3), (100, 70_000), ((1 << 20) - 8, 8), (1 << 20, 0)]
         {
             assert_eq!(two.finish(window.put(offset, pattern(length))).0, Ok(()));
-            assert_eq!(two.finish(window.flush()).0, Ok(()));
+            assert_eq!(two.finish(window.endpoint().flush()).0, Ok(()));
             let mut there = vec![0; length];
             two.memory.read(offset as usize, &mut there);
             assert!(there == pattern(length), "{length} at {offset} over {transports}");
@@ -67,7 +61,6 @@ fn bytes_go_through_a_window_both_ways() {
             assert_eq!(got, Ok(()));
             assert!(back == vec![9; length], "{length} at {offset} over {transports}");
         }
-        two.close(window);
     }
 }
 
@@ -76,7 +69,6 @@ fn a_caller_may_choose_to_go_without_errors() {
     let two = Two::new("tcp,shm,self", 4096);
     let window = open_with(&two.worker, &two.bytes, ErrorMode::None).unwrap();
     assert_eq!(two.finish(window.put(0, pattern(4096))).0, Ok(()));
-    two.close(window);
     let two = Two::new("shm,self", 4096);
     let error = open_with(&two.worker, &two.bytes, ErrorMode::Peer).unwrap_err();
     assert_eq!(error.status(), Status::UNREACHABLE);
@@ -90,12 +82,11 @@ fn several_windows_on_several_memories_do_not_mix() {
         let windows = [&two.memory, &two.memory, &other]
             .map(|memory| open(&two.worker, &memory.window(&two.owner).unwrap()).unwrap());
         assert_eq!(two.finish(windows[0].put(0, vec![1; 64])).0, Ok(()));
-        assert_eq!(two.finish(windows[0].flush()).0, Ok(()));
+        assert_eq!(two.finish(windows[0].endpoint().flush()).0, Ok(()));
         for (window, value) in windows.iter().zip([1, 1, 3]) {
             let (result, got) = two.finish(window.get(0, vec![0; 64]));
             assert_eq!((result, got), (Ok(()), vec![value; 64]));
         }
-        windows.into_iter().for_each(|window| two.close(window));
     }
 }
 
@@ -134,12 +125,10 @@ fn memory_stays_while_its_owner_can_be_reached() {
         drop(memory);
         let both = [&owner, &worker];
         assert_eq!(finish(&both, window.put(0, pattern(4096))).0, Ok(()));
-        assert_eq!(finish(&both, window.flush()).0, Ok(()));
+        assert_eq!(finish(&both, window.endpoint().flush()).0, Ok(()));
         let (got, back) = finish(&both, window.get(0, vec![0; 4096]));
         assert_eq!((got, back), (Ok(()), pattern(4096)));
-        let close = window.close(CloseMode::Flush);
-        until(&both, "the close", || close.is_done());
-        assert_eq!(close.wait(), Ok(()));
+        drop(window);
     }
 }
 
@@ -203,9 +192,8 @@ fn another_process_is_read_and_written() {
         for half in [0, 1 << 19] {
             assert_eq!(finish(&[&worker], window.put(half, vec![5; 1 << 19])).0, Ok(()));
         }
-        assert_eq!(finish(&[&worker], window.flush()).0, Ok(()));
-        let close = window.close(CloseMode::Flush);
-        until(&[&worker], "the close", || close.is_done());
+        assert_eq!(finish(&[&worker], window.endpoint().flush()).0, Ok(()));
+        drop(window);
         drop(owner.child.stdin.take());
         assert_eq!(owner.heard(), Some(vec![1]), "over {transports}");
     }

@@ -81,7 +81,7 @@ mod plain {
         let work =
             Work { context: 7, pair, other, third, turned: 9, note: *b"abc", pairs, bytes: b"ab", data };
         let mut bytes = [0; 256];
-        let len = work.clone().encode_into(&mut bytes);
+        let len = work.encode_into(&mut bytes);
         let Command::Work { pairs, turned, bytes, .. } = Command::decode(&bytes[..len]).unwrap() else {
             panic!("another command")
         };
@@ -135,7 +135,7 @@ mod made {
 
             #[urom_abi::urom_command(plugin = $name, version = $tag)]
             pub enum Command<'a> {
-                #[urom(reply = Done)]
+                #[urom(reply = Done, tag = $tag)]
                 Work {
                     #[urom(word)]
                     words: $number,
@@ -145,7 +145,7 @@ mod made {
                     second: &'a [$byte],
                     #[urom(with = $codec)]
                     value: $number,
-                } = $tag,
+                },
             }
         };
     }

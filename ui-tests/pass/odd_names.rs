@@ -32,8 +32,8 @@ mod messages {
             text: &'a str,
         },
         #[doc = concat!("Made ", "of parts.")]
-        #[urom(reply = Done)]
-        _Last = 18446744073709551615,
+        #[urom(reply = Done, tag = 18446744073709551615)]
+        _Last,
     }
 
     #[urom_abi::urom_notification]

@@ -27,7 +27,8 @@ mod answers {
     #[derive(Debug, Clone, PartialEq)]
     pub enum Answer {
         Done,
-        Echoed { #[urom(echo)] context: u64, status: i8, #[urom(echo)] r#type: u8 } = 9,
+        #[urom(tag = 9)]
+        Echoed { #[urom(echo)] context: u64, status: i8, #[urom(echo)] r#type: u8 },
     }
 }
 
@@ -35,8 +36,8 @@ mod only_units {
     #[urom_abi::urom_command(plugin = "units", version = 1)]
     #[derive(Debug, PartialEq)]
     pub enum Ask {
-        #[urom(reply = Pong)]
-        Ping = 3,
+        #[urom(reply = Pong, tag = 3)]
+        Ping,
     }
 
     #[urom_abi::urom_notification]

@@ -10,11 +10,9 @@ pub use core::primitive::{bool, str, u8, u16, u32, u64, usize};
 pub use core::result::Result::{self, Err, Ok};
 pub use core::time::Duration;
 
-#[cfg(feature = "test-util")]
-pub use crate::arbitrary;
 pub use crate::describe::build::{
-    Layout, WORD, address, assert_fits, assert_variant_fits, compare, echo, given, known, layout,
-    length, offsets, placed, plain, selector, ty, when,
+    Layout, WORD, address, assert_fits, compare, echo, given, known, layout, length, offsets,
+    placed, plain, selector, ty, when,
 };
 pub use crate::describe::{
     Count as PayloadCount, Described, Enum, EnumValue, Field as Item, IsAnything, IsNumber,
@@ -23,8 +21,10 @@ pub use crate::describe::{
 };
 pub use crate::descriptor::NotificationDesc;
 pub use crate::protocol::{
-    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Task,
+    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
+#[cfg(feature = "test-util")]
+pub use crate::test_util::arbitrary;
 pub use crate::wire::Field as At;
 pub use crate::wire::*;
 

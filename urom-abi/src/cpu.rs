@@ -15,6 +15,7 @@ const _: () = assert!(size_of::<CpuSet>() == 128 && align_of::<CpuSet>() == 8);
 
 impl CpuSet {
     /// One more than the largest CPU number a set can hold.
+    #[doc(hidden)]
     pub const CAPACITY: usize = 1024;
 
     /// No CPU.
@@ -43,6 +44,7 @@ impl CpuSet {
     }
 
     /// Whether every CPU of this set is in `other`.
+    #[doc(hidden)]
     pub fn is_subset(&self, other: &CpuSet) -> bool {
         self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
     }
@@ -91,23 +93,14 @@ impl fmt::Debug for CpuSet {
 }
 
 /// Why a text is no CPU set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{part}` is not a CPU or a range of CPUs below {}; write, for example, 0-3,6",
+    CpuSet::CAPACITY
+)]
 pub struct ParseCpuSetError {
     part: String,
 }
-
-impl fmt::Display for ParseCpuSetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is not a CPU or a range of CPUs below {}; write, for example, 0-3,6",
-            self.part,
-            CpuSet::CAPACITY
-        )
-    }
-}
-
-impl std::error::Error for ParseCpuSetError {}
 
 impl std::str::FromStr for CpuSet {
     type Err = ParseCpuSetError;

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use crate::error::DocaError;
 use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
-use crate::watch;
+use crate::test_util::watch;
 
 // For the worker.
 #[doc(hidden)]
@@ -64,11 +64,11 @@ unsafe impl<T: Block> Send for Descriptor<T> {}
 
 /// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a
 /// little past the end.
-pub const COMMAND_SLACK: usize = 16;
+const COMMAND_SLACK: usize = 16;
 
 impl CommandDesc {
-    /// Allocates a command with a copy of `payload`, `len` set to its length, and [`COMMAND_SLACK`]
-    /// zero bytes behind.
+    /// Allocates a command with a copy of `payload`, `len` set to its length, and 16 zero bytes
+    /// behind.
     ///
     /// # Errors
     /// `NO_MEMORY` when the C heap has no room.
@@ -192,6 +192,7 @@ impl<T: Block> Descriptor<T> {
     }
 
     /// The bytes behind the header, writable.
+    #[doc(hidden)]
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `payload`, and `self` is borrowed exclusively.

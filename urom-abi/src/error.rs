@@ -34,6 +34,7 @@ macro_rules! codes {
             }
 
             /// [`name`](Self::name) for C, in static memory.
+            #[doc(hidden)]
             pub const fn c_name(self) -> &'static CStr {
                 match self.0 {
                     $($value => c_text(concat!($c, "\0")),)*
@@ -42,6 +43,7 @@ macro_rules! codes {
             }
 
             /// [`description`](Self::description) for C, in static memory.
+            #[doc(hidden)]
             pub const fn c_description(self) -> &'static CStr {
                 match self.0 {
                     $($value => c_text(concat!($text, "\0")),)*

@@ -41,8 +41,6 @@ macro_rules! assert_layout {
 pub mod __private;
 #[doc(hidden)]
 pub mod address;
-#[cfg(feature = "test-util")]
-pub mod arbitrary;
 mod c_text;
 mod copy;
 mod count;
@@ -63,9 +61,8 @@ pub mod protocol;
 pub mod shared;
 #[doc(hidden)]
 pub mod signals;
+pub mod test_util;
 pub mod version;
-#[doc(hidden)]
-pub mod watch;
 pub mod wire;
 mod worker_id;
 // Between this project's worker and plugins of the kit.
@@ -86,6 +83,7 @@ pub use zerocopy;
 
 /// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the
 /// UROM header (24 bytes before a command, 32 before a notification) and everything behind it.
+#[doc(hidden)]
 pub const DEFAULT_MAX_MESSAGE: usize = 4096;
 
 /// The worker id that asks the service for a new worker with an id of its choosing
@@ -94,6 +92,7 @@ pub const WORKER_ID_ANY: u64 = u64::MAX;
 
 /// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses
 /// 62.
+#[doc(hidden)]
 pub const MAX_PLUGINS: usize = 62;
 
 /// What the macros make for tests: nothing, unless the feature `test-util` is on.

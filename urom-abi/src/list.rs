@@ -21,6 +21,7 @@ assert_layout!(ListLink, 16, align 8, { prev @ 0, next @ 8 });
 
 impl ListLink {
     /// A link that belongs to no list yet.
+    #[doc(hidden)]
     pub const fn detached() -> ListLink {
         ListLink { prev: std::ptr::null_mut(), next: std::ptr::null_mut() }
     }

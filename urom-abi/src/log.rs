@@ -23,6 +23,7 @@ pub enum Level {
 }
 
 /// The limit under which nothing is written (`DOCA_LOG_LEVEL_DISABLE`).
+#[doc(hidden)]
 pub const DISABLE: u32 = 10;
 
 impl Level {
@@ -36,12 +37,14 @@ impl Level {
     }
 
     /// The level with this number; `None` for a number that names none, [`DISABLE`] among them.
+    #[doc(hidden)]
     pub fn from_number(number: u32) -> Option<Level> {
         Level::ALL.into_iter().find(|level| level.number() == number)
     }
 
     /// The level that the crates `log` and `tracing` call so. They have none for what ends a
     /// program.
+    #[doc(hidden)]
     pub fn from_crates(name: &str) -> Level {
         match name {
             "ERROR" => Level::Error,

@@ -19,9 +19,9 @@ pub trait Protocol: Sized + 'static {
     const NAME: &'static str = Self::DESCRIPTION.name;
     /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
     const VERSION: u64 = Self::DESCRIPTION.version;
-    /// The size in bytes of every command without its inline payloads.
+    #[doc(hidden)]
     const COMMAND_LEN: usize = Self::DESCRIPTION.commands.len;
-    /// The size in bytes of every notification without its inline payloads.
+    #[doc(hidden)]
     const NOTIFICATION_LEN: usize = Self::DESCRIPTION.notifications.len;
     /// All of the above and every message, for programs to read: a C header is made of it.
     const DESCRIPTION: &'static describe::Protocol;
@@ -86,6 +86,7 @@ pub trait Reply: Sized {
     ///
     /// # Errors
     /// Which field is wrong, and how; `incoming` is dropped with its memory then.
+    #[doc(hidden)]
     fn read(
         incoming: impl Incoming,
         echo: Option<&Self::Echo>,
@@ -106,6 +107,7 @@ pub trait Reply: Sized {
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
+    #[doc(hidden)]
     fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError>;
 }
 
@@ -207,6 +209,11 @@ pub trait HostSide: Sized + 'static {
     where
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
 }
+
+/// What submitting the command `C` gives.
+#[doc(hidden)]
+pub type Submitted<H, C> =
+    Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
 
 /// A command that is ready to be submitted: what every generated `*Task` holds.
 #[doc(hidden)]

@@ -346,8 +346,7 @@ fn a_command_that_the_host_lacks_is_named_though_a_notification_of_its_has_the_n
 fn for_every_changed_byte_of_a_description_fingerprint_and_difference_agree() {
     let build = Build { kit: "1", panic: Panic::Unwind };
     let host = tiles();
-    let mut bytes = vec![0; section::len(host, &build)];
-    section::write(host, &build, &mut bytes);
+    let bytes = section::bytes(host, &build, true);
     let mut differ = 0;
     let step = if cfg!(miri) { 97 } else { 1 };
     for at in (0..bytes.len()).step_by(step) {

@@ -1,17 +1,18 @@
-//! What the contexts of workers and domains have in common (`struct doca_ctx`).
+//! What the contexts of services, workers and domains have in common (`struct doca_ctx`).
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::ptr::{self, NonNull};
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
+use urom_abi::host::{Api, Ctx, CtxState};
 
 use crate::callback;
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result, check};
-use crate::library::{Library, get, non_null};
+use crate::error::{Error, Result};
+use crate::library::{Library, get};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
@@ -39,67 +40,72 @@ impl From<CtxState> for State {
     }
 }
 
-pub(crate) struct ContextHandle {
-    pub(crate) library: Library,
-    ctx: NonNull<Ctx>,
-    /// Its kind in error messages, such as `a worker`.
-    kind: &'static str,
-    watchers: RefCell<Vec<Waker>>,
+/// A kind of context, and what one of it has besides that of all kinds.
+pub(crate) trait Kind: Sized + 'static {
+    /// The library's object.
+    type Raw;
+
+    /// What is created, in error messages.
+    const KIND: &'static str;
+
+    /// The library's functions for such objects.
+    fn functions(api: &Api) -> Functions<Self::Raw>;
+
+    /// Its name in error messages.
+    fn name(&self) -> String;
+
+    /// Runs inside progress, start or stop, before the watchers of the state are woken.
+    fn state_changed(_context: &Context<Self>, _next: CtxState) {}
+
+    /// Runs before it is asked to stop.
+    fn before_stop(_context: &Context<Self>) {}
+
+    /// How many handles of its engine are dropped with it.
+    fn handles(_context: &Context<Self>) -> usize {
+        1
+    }
 }
 
-impl ContextHandle {
-    /// Creates an object of the library, and the handle of its context.
-    ///
-    /// # Safety
-    /// The functions are `library`'s, for objects of type `T`. The object belongs to this thread
-    /// and lives as long as the handle.
-    pub(crate) unsafe fn create<T>(
-        library: Library,
-        kind: &'static str,
-        create: unsafe extern "C" fn(*mut *mut T) -> DocaError,
-        as_ctx: unsafe extern "C" fn(*mut T) -> *mut Ctx,
-    ) -> Result<(NonNull<T>, ContextHandle)> {
-        let what = || format!("creating {kind}");
-        // SAFETY: the pointer is to a local variable.
-        let object = get(ptr::null_mut(), what, |object| unsafe { create(object) })?;
-        let object = non_null(object, what)?;
-        // SAFETY: the object was just created.
-        let ctx = non_null(unsafe { as_ctx(object.as_ptr()) }, what)?;
-        Ok((object, ContextHandle { library, ctx, kind, watchers: RefCell::default() }))
-    }
+pub(crate) struct Functions<T> {
+    pub(crate) create: unsafe extern "C" fn(*mut *mut T) -> DocaError,
+    pub(crate) as_ctx: unsafe extern "C" fn(*mut T) -> *mut Ctx,
+    pub(crate) destroy: unsafe extern "C" fn(*mut T) -> DocaError,
+}
 
+/// A context in the library, with everything that must live as long as it.
+pub(crate) struct Context<K: Kind> {
+    pub(crate) library: Library,
+    pub(crate) engine: ProgressEngine,
+    pub(crate) object: NonNull<K::Raw>,
+    pub(crate) ctx: NonNull<Ctx>,
+    pub(crate) watchers: RefCell<Vec<Waker>>,
+    pub(crate) kind: K,
+}
+
+impl<K: Kind> Deref for Context<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.kind
+    }
+}
+
+impl<K: Kind> Context<K> {
     pub(crate) fn api(&self) -> &'static Api {
         self.library.api()
     }
 
-    pub(crate) fn ctx(&self) -> NonNull<Ctx> {
-        self.ctx
+    /// The object, for the library's functions.
+    pub(crate) fn object(&self) -> *mut K::Raw {
+        self.object.as_ptr()
     }
 
     pub(crate) fn is_idle(&self) -> bool {
         self.state().is_ok_and(|state| state == CtxState::IDLE)
     }
 
-    pub(crate) fn register(
-        &self,
-        engine: &ProgressEngine,
-        data: Data,
-        on_change: StateChangedCallback,
-    ) -> Result<()> {
-        // SAFETY: the context is live, and the engine is one of this thread.
-        unsafe { engine.core().connect(self.ctx) }?;
-        // SAFETY: the context is live.
-        let code = unsafe { (self.api().doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
-        check(code, || format!("setting up {}", self.kind))?;
-        // SAFETY: the context is live, and the callback takes the data just set.
-        let code = unsafe {
-            (self.api().doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_change))
-        };
-        check(code, || format!("setting up {}", self.kind))
-    }
-
     pub(crate) fn state(&self) -> Result<CtxState> {
-        let what = || format!("asking {} for its state", self.kind);
+        let what = || format!("asking {} for its state", K::KIND);
         // SAFETY: the context is live, and the pointer is to a local variable.
         get(CtxState::IDLE, what, |state| unsafe {
             (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), state)
@@ -130,83 +136,95 @@ impl ContextHandle {
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {
-        let what = || format!("counting tasks of {} in flight", self.kind);
+        let what = || format!("counting tasks of {} in flight", K::KIND);
         // SAFETY: the context is live, and the pointer is to a local variable.
         get(0, what, |count| unsafe {
             (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), count)
         })
     }
 
-    /// Begins to start it. `what` is a phrase such as `starting worker 3`.
-    pub(crate) fn start(&self, what: impl FnOnce() -> String) -> Result<()> {
+    /// Begins to start it; the code that the library refused with.
+    pub(crate) fn begin_start(&self) -> Result<(), DocaError> {
         // SAFETY: the context is live.
-        let code = callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
-        self.begun(code, what)
+        begun(callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) }))
     }
 
-    pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn start(&self) -> Result<()> {
+        self.begin_start().map_err(|code| self.error(code, "starting"))
+    }
+
+    /// Begins to stop it, unless it is idle.
+    pub(crate) fn stop(&self) -> Result<()> {
+        if self.state()? == CtxState::IDLE {
+            return Ok(());
+        }
+        K::before_stop(self);
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
-        self.begun(code, what)
+        begun(code).map_err(|code| self.error(code, "stopping"))
+    }
+
+    /// The result of a call that configures it.
+    pub(crate) fn set(&self, code: DocaError, what: &str) -> Result<()> {
+        code.check().map_err(|code| self.error(code, &format!("setting {what} of")))
+    }
+
+    fn error(&self, code: DocaError, verb: &str) -> Error {
+        Error::new(code, format!("{verb} {}", self.name())).why(self.failure())
     }
 
     /// Why a start ended in another state than `RUNNING`.
-    pub(crate) fn start_failure(&self, what: String) -> Error {
+    pub(crate) fn start_failure(&self) -> Error {
         let why = self.failure();
         let hint =
             if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
         let code = self.failure_code().unwrap_or(DocaError::INITIALIZATION);
-        Error::new(code, what).why(why).hint(hint)
+        self.error(code, "starting").hint(hint)
     }
 
-    fn begun(&self, code: DocaError, what: impl FnOnce() -> String) -> Result<()> {
-        match code {
-            DocaError::SUCCESS | DocaError::IN_PROGRESS => Ok(()),
-            code => Err(Error::new(code, what()).why(self.failure())),
-        }
-    }
-
-    /// Progresses `engine`, its own, until a start is over; returns the state then.
-    pub(crate) async fn started(
-        &self,
-        engine: &ProgressEngine,
-        what: impl Fn() -> String,
-    ) -> Result<CtxState> {
+    /// Progresses its engine until a start is over; returns the state then.
+    pub(crate) async fn started(&self) -> Result<CtxState> {
         let is_over = |state: &Result<CtxState>| {
             !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
         };
-        poll_fn(|cx| self.poll_state(engine, cx, is_over, &what)).await
+        poll_fn(|cx| self.poll_state(cx, is_over, "starting")).await
     }
 
     /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves
-    /// before, wakes `cx` at the next change. `what` names the wait, for the error where nobody
-    /// progresses the engine.
+    /// before, wakes `cx` at the next change. `verb` says what is waited for, for the error where
+    /// nobody progresses the engine.
     pub(crate) fn poll_state(
         &self,
-        engine: &ProgressEngine,
         cx: &TaskContext<'_>,
         is_over: impl Fn(&Result<CtxState>) -> bool,
-        what: impl FnOnce() -> String,
+        verb: &str,
     ) -> Poll<Result<CtxState>> {
         let is_over = || is_over(&self.state());
-        let is_known = self.watchers.borrow().iter().any(|known| known.will_wake(cx.waker()));
-        if is_known && !is_over() && engine.is_undriven() {
-            return Poll::Ready(Err(wait::undriven(what())));
+        let is_known = self.is_watched_by(cx.waker());
+        if is_known && !is_over() && self.engine.is_undriven() {
+            return Poll::Ready(Err(wait::undriven(format!("{verb} {}", self.name()))));
         }
-        if engine.poll(cx, is_over) {
+        if self.engine.poll(cx, is_over) {
             return Poll::Ready(self.state());
         }
-        engine.look_again(cx);
-        if !is_known {
-            let waker = cx.waker().clone();
-            self.watchers.borrow_mut().push(waker);
-        }
+        self.engine.look_again(cx);
+        self.watch_state(cx.waker());
         Poll::Pending
     }
 
-    /// To be called after every change of state.
-    pub(crate) fn wake_watchers(&self) {
-        let watchers = self.watchers.take();
-        watchers.into_iter().for_each(|waker| callback::guard(|| waker.wake()));
+    fn is_watched_by(&self, waker: &Waker) -> bool {
+        self.watchers.borrow().iter().any(|known| known.will_wake(waker))
     }
+
+    /// Wakes `waker` at the next change of state.
+    pub(crate) fn watch_state(&self, waker: &Waker) {
+        if !self.is_watched_by(waker) {
+            let waker = waker.clone();
+            self.watchers.borrow_mut().push(waker);
+        }
+    }
+}
+
+fn begun(code: DocaError) -> Result<(), DocaError> {
+    if code == DocaError::IN_PROGRESS { Ok(()) } else { code.check() }
 }

@@ -1,138 +1,130 @@
-//! The owner of a worker's or a domain's context.
+//! The owner of a context.
 //!
 //! The context has a fixed address, because the library's callbacks use it, also while its owner is
 //! being dropped.
 
-use std::ffi::c_void;
+use std::cell::RefCell;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
-use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 
 use crate::callback;
-use crate::context::ContextHandle;
+use crate::context::{Context, Kind};
 use crate::engine::ProgressEngine;
-use crate::engine::leaving::{LEAVE_LIMIT, Leaver};
-use crate::error::Result;
-
-/// A context with everything that must live as long as it.
-pub(crate) trait Owned: Deref<Target = ContextHandle> + 'static {
-    fn engine(&self) -> &ProgressEngine;
-
-    /// Its name in error messages.
-    fn name(&self) -> String;
-
-    /// Runs inside progress, start or stop, before the watchers of the state are woken.
-    fn state_changed(&self, _next: CtxState) {}
-
-    /// Stops the context, and waits a moment until it is idle; `false` when it is not.
-    fn stop_to_drop(&self) -> bool;
-
-    /// Destroys the context in the library, which refuses to while the context is not idle.
-    ///
-    /// # Safety
-    /// Nobody but the caller uses the context.
-    unsafe fn destroy(&self) -> DocaError;
-
-    /// Runs after the context was destroyed and before this is dropped.
-    fn destroyed(&self) {}
-
-    /// How many handles of its engine are dropped with this.
-    fn handles(&self) -> usize {
-        1
-    }
-}
+use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
+use crate::error::{Result, check};
+use crate::library::{get, non_null};
+use crate::wait;
 
 /// Stops, destroys and frees its context when dropped, or leaves that to the context's engine.
-pub(crate) struct Owner<C: Owned> {
-    context: NonNull<C>,
-}
+pub(crate) struct Owner<K: Kind>(NonNull<Context<K>>);
 
-impl<C: Owned> Owner<C> {
-    pub(crate) fn new(context: C) -> Owner<C> {
-        Owner { context: NonNull::from(Box::leak(Box::new(context))) }
+impl<K: Kind> Owner<K> {
+    /// Creates an object of the engine's library, and connects its context to the engine.
+    pub(crate) fn create(engine: ProgressEngine, kind: K) -> Result<Owner<K>> {
+        let library = engine.library();
+        let (api, what) = (library.api(), || format!("creating {}", K::KIND));
+        let functions = K::functions(api);
+        // SAFETY: the pointer is to a local variable.
+        let object = get(ptr::null_mut(), what, |object| unsafe { (functions.create)(object) })?;
+        let object = non_null(object, what)?;
+        // SAFETY: the object was just created.
+        let ctx = non_null(unsafe { (functions.as_ctx)(object.as_ptr()) }, what)?;
+        let watchers = RefCell::default();
+        let context = Context { library, engine, object, ctx, watchers, kind };
+        let owner = Owner(NonNull::from(Box::leak(Box::new(context))));
+        // SAFETY: the context is live, and the engine is one of this thread.
+        unsafe { owner.engine.core().connect(ctx) }?;
+        let data = Data { ptr: owner.0.as_ptr().cast() };
+        // SAFETY: the context is live.
+        check(unsafe { (api.doca_ctx_set_user_data)(ctx.as_ptr(), data) }, what)?;
+        let callback = Some(on_state_changed::<K> as _);
+        // SAFETY: the context is live, and the callback takes the data just set.
+        check(unsafe { (api.doca_ctx_set_state_changed_cb)(ctx.as_ptr(), callback) }, what)?;
+        Ok(owner)
     }
 
-    /// Connects the context to its engine, and the library's callbacks to the context.
-    pub(crate) fn register(&self) -> Result<()> {
-        let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
-        ContextHandle::register(self, self.engine(), data, on_state_changed::<C>)
+    /// Stops the context, and waits a moment until it is idle; `false` when it is not.
+    fn stop_to_drop(&self) -> bool {
+        if let Err(error) = self.stop() {
+            tracing::warn!("{error}");
+        }
+        wait::wait_until(DROP_WAIT, || self.is_idle())
     }
 }
 
-unsafe extern "C" fn on_state_changed<C: Owned>(
+unsafe extern "C" fn on_state_changed<K: Kind>(
     data: Data,
-    _ctx: *mut Ctx,
+    ctx: *mut Ctx,
     _previous: CtxState,
     next: CtxState,
 ) {
     callback::guard(|| {
-        // SAFETY: the context's data is the pointer that `Owner::register` put there, or NULL
-        // before.
+        // SAFETY: the context's data is the pointer that `Owner::create` put there, or NULL before.
         let pointer = unsafe { data.ptr };
-        if let Some(context) = NonNull::new(pointer.cast::<C>()) {
-            // SAFETY: the library has the pointer from an `Owner<C>`, which frees the context only
+        if let Some(context) = NonNull::new(pointer.cast::<Context<K>>()) {
+            // SAFETY: the library has the pointer from an `Owner<K>`, which frees the context only
             // after it was destroyed in the library.
             let context = unsafe { context.as_ref() };
-            context.state_changed(next);
-            context.wake_watchers();
+            K::state_changed(context, next);
+            let watchers = context.watchers.take();
+            watchers.into_iter().for_each(|waker| callback::guard(|| waker.wake()));
             if next == CtxState::IDLE {
-                context.engine().core().leaving.is_idle(context.ctx());
+                context.engine.core().leaving.is_idle(ctx);
             }
         }
     });
 }
 
-impl<C: Owned> Deref for Owner<C> {
-    type Target = C;
+impl<K: Kind> Deref for Owner<K> {
+    type Target = Context<K>;
 
-    fn deref(&self) -> &C {
+    fn deref(&self) -> &Context<K> {
         // SAFETY: this owner's `drop` alone frees the context, and nobody ever has it mutably.
-        unsafe { self.context.as_ref() }
+        unsafe { self.0.as_ref() }
     }
 }
 
-impl<C: Owned> Drop for Owner<C> {
+impl<K: Kind> Drop for Owner<K> {
     fn drop(&mut self) {
-        let again = || Owner { context: self.context };
+        let again = || Owner(self.0);
         if callback::is_running() {
             return callback::drop_later(again());
         }
         if !self.stop_to_drop() {
             // The drop of the clone waits when nobody else has a handle of the engine.
-            return self.engine().clone().core().leaving.keep(Box::new(again()));
+            return self.engine.clone().core().leaving.keep(Box::new(again()));
         }
-        // SAFETY: the owner is being dropped, so nobody else uses the context.
-        if let Err(code) = unsafe { self.destroy() }.check() {
+        let destroy = K::functions(self.api()).destroy;
+        // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
+        // to destroy one that is not idle.
+        let code = callback::calling(|| unsafe { destroy(self.object()) });
+        if let Err(code) = code.check() {
             tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
             // The library still uses the context, so it is leaked with all that it keeps.
-            return self.engine().forget_handle();
+            return self.engine.forget_handle();
         }
-        self.destroyed();
+        self.engine.core().deadlines().remove_worker(self.0.cast());
         // SAFETY: the library has destroyed its part, so no callback reaches the context any more,
         // and it came from a `Box`.
-        drop(unsafe { Box::from_raw(self.context.as_ptr()) });
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-impl<C: Owned> Leaver for Owner<C> {
-    fn ctx(&self) -> NonNull<Ctx> {
-        (**self).ctx()
-    }
-
-    fn is_idle(&self) -> bool {
-        (**self).is_idle()
+impl<K: Kind> Leaver for Owner<K> {
+    fn ctx(&self) -> *mut Ctx {
+        self.ctx.as_ptr()
     }
 
     fn handles(&self) -> usize {
-        (**self).handles()
+        K::handles(self)
     }
 
     fn stay_behind(self: Box<Self>) {
         tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
         // The library still uses the context, so it is leaked with all that it keeps.
-        self.engine().forget_handle();
+        self.engine.forget_handle();
         std::mem::forget(*self);
     }
 }

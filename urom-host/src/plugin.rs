@@ -41,10 +41,6 @@ impl Plugin {
         self.info.name().unwrap_or_default()
     }
 
-    pub(crate) fn info(&self) -> &PluginInfo {
-        &self.info
-    }
-
     /// Which service, of all this process ever connected to, it came from.
     pub(crate) fn service(&self) -> u64 {
         self.service

@@ -17,7 +17,7 @@ use urom_abi::DocaError;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
-pub(crate) use self::sync::Bell;
+use self::sync::Bell;
 use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
@@ -83,12 +83,13 @@ impl Wait {
     }
 
     /// Progresses all engines of this thread until `done` holds, and sleeps while nothing moves;
-    /// `false` when `deadline` passed first.
+    /// `false` when `deadline` passed first. `resume` continues the panic of a callback, or leaves
+    /// it to the next progress call that may unwind.
     #[inline]
     fn until(
         &self,
         deadline: Option<Instant>,
-        panics: Panics,
+        resume: fn(),
         mut done: impl FnMut() -> bool,
     ) -> bool {
         let mut idle = Idle::default();
@@ -97,18 +98,14 @@ impl Wait {
                 return true;
             }
             // All engines: one that has something ready would not let the thread sleep.
-            let moved = match panics {
-                Panics::GoOn => engine::all::spin(),
-                Panics::Stay => engine::all::pump(),
-            };
+            let moved = engine::all::pump();
+            resume();
             if moved || self.notifier.is_notified() {
                 idle.restart();
             }
             let Some(now) = idle.tick() else { continue };
             let expired = engine::all::expire(now);
-            if let Panics::GoOn = panics {
-                callback::resume();
-            }
+            resume();
             if deadline.is_some_and(|deadline| now >= deadline) {
                 return false;
             }
@@ -118,15 +115,6 @@ impl Wait {
             }
         }
     }
-}
-
-/// What becomes of a callback's panic during a wait.
-#[derive(Clone, Copy)]
-enum Panics {
-    /// It ends the wait.
-    GoOn,
-    /// It is kept for the next progress call that may unwind.
-    Stay,
 }
 
 impl Drop for Wait {
@@ -149,7 +137,7 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut output = None;
     wait.notifier.begin();
-    wait.until(deadline, Panics::GoOn, || {
+    wait.until(deadline, callback::resume, || {
         if wait.notifier.take()
             && let Poll::Ready(ready) = future.as_mut().poll(&mut context)
         {
@@ -201,7 +189,9 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
             return true;
         }
         for _ in 0..LOOK {
-            if engine.core().spin() && done() {
+            let moved = engine.core().pump_many();
+            callback::resume();
+            if moved && done() {
                 return true;
             }
         }
@@ -216,7 +206,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
 /// Progresses all engines once and checks their deadlines; returns the time.
 #[cold]
 fn progress_all() -> Instant {
-    engine::all::spin();
+    engine::all::pump();
     let now = Instant::now();
     engine::all::expire(now);
     callback::resume();
@@ -229,11 +219,15 @@ fn progress_all() -> Instant {
 /// For callers that must not unwind: the panic of a callback is kept for the next progress call.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = Wait::begin();
-    wait.until(Some(Instant::now() + limit), Panics::Stay, || {
-        // A flag that an earlier wait left behind would keep this one awake.
-        wait.notifier.take();
-        done()
-    })
+    wait.until(
+        Some(Instant::now() + limit),
+        || (),
+        || {
+            // A flag that an earlier wait left behind would keep this one awake.
+            wait.notifier.take();
+            done()
+        },
+    )
 }
 
 /// After how many polls the clock is read: it takes as long as a poll does.

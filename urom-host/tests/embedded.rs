@@ -19,7 +19,7 @@ fn a_plugin_found_by_name_takes_commands_as_bytes() {
     let worker = service.worker().plugin(plugin).start().wait().unwrap();
     let mut command = [0; 16];
     command[8] = 42;
-    let answer = soon(worker.command(plugin, &command).unwrap());
+    let answer = soon(worker.task(plugin, &command).submit().unwrap());
     assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(command.to_vec())));
     assert_eq!(service.handle().plugin_named("worker_graph").unwrap().id(), plugin.id());
     for absent in ["worker_absent", "worker_grap", "", "worker_graph.so"] {
@@ -158,10 +158,13 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
     // At the same time, and from the same directory.
     for (service, size) in [1 << 16, 1 << 12, 1 << 10].map(|size| (connect(size), size)) {
         let (graph, worker) = start(&service);
-        assert_eq!(worker.task(&graph).unwrap().capacity(), size - 24);
+        let text = format!("takes {} bytes, but {} fit", size - 23, size - 24);
+        let too_big = worker.task(&graph, &vec![0; size - 23]).submit();
+        fails(too_big, DocaError::TOO_BIG, &[&text, "send less, or raise"]);
         // The worker takes it as well: it is the plugin that says it is no command.
         let answer =
-            block_on_for(LIMIT, worker.command(&graph, &vec![0xff; size - 24]).unwrap()).unwrap();
+            block_on_for(LIMIT, worker.task(&graph, &vec![0xff; size - 24]).submit().unwrap())
+                .unwrap();
         assert_eq!((answer.status, answer.bytes.is_some()), (DocaError::INVALID_VALUE, true));
     }
 }
@@ -171,7 +174,7 @@ fn a_command_the_plugin_refuses_comes_back_with_its_status_and_bytes() {
     let service = connect();
     let (graph, worker) = start(&service);
     for command in [vec![], vec![0; 15], vec![9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]] {
-        let answer = block_on_for(LIMIT, worker.command(&graph, &command).unwrap()).unwrap();
+        let answer = block_on_for(LIMIT, worker.task(&graph, &command).submit().unwrap()).unwrap();
         assert_eq!(answer.status, DocaError::INVALID_VALUE, "{command:?}");
         assert_eq!(answer.bytes.map(|bytes| bytes.len()), Some(16));
     }

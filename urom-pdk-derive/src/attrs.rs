@@ -1,24 +1,70 @@
 //! The keys of an attribute: `name`, `name = value`. A reader takes those it knows, one call each;
 //! [`Keys::finish`] reports what is left.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use syn::parse::Parse;
-use syn::{Attribute, Expr, Meta};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, Meta, Token};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::Spanned;
 
 /// The keys of one item, from all its attributes together.
 #[derive(Default)]
 pub(crate) struct Keys {
     given: Vec<Key>,
     known: Vec<&'static str>,
+    spans: Spans,
 }
+
+/// Where the keys that were taken stand.
+pub(crate) type Spans = BTreeMap<&'static str, Span>;
 
 struct Key {
     name: String,
     span: Span,
     value: Option<TokenStream>,
+}
+
+/// What stands between two commas.
+enum Part {
+    Key(Key),
+    Other(TokenStream),
+}
+
+impl Parse for Part {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Part> {
+        let Ok(name) = input.call(Ident::parse_any) else {
+            return up_to_comma(input).map(Part::Other);
+        };
+        let value = if input.is_empty() || input.peek(Token![,]) {
+            None
+        } else if input.parse::<Option<Token![=]>>()?.is_some() {
+            // A comma within an expression belongs to it: `len = f::<A, B>(x)`.
+            let ahead = input.fork();
+            let is_expression =
+                ahead.parse::<Expr>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,]));
+            Some(match is_expression {
+                true => input.parse::<Expr>()?.into_token_stream(),
+                false => up_to_comma(input)?,
+            })
+        } else {
+            let rest = up_to_comma(input)?;
+            return Ok(Part::Other(quote!(#name #rest)));
+        };
+        Ok(Part::Key(Key { name: name.to_string(), span: name.span(), value }))
+    }
+}
+
+fn up_to_comma(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(tokens)
 }
 
 impl Keys {
@@ -41,26 +87,15 @@ impl Keys {
     }
 
     fn extend(&mut self, tokens: TokenStream, errors: &mut Errors) {
-        for part in split_at_commas(tokens) {
-            let mut part = part.into_iter().peekable();
-            let key = match (part.next(), part.peek()) {
-                (None, _) => continue,
-                (Some(TokenTree::Ident(name)), None) => Key::new(name, None),
-                (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(sign)))
-                    if sign.as_char() == '=' =>
-                {
-                    Key::new(name, Some(part.skip(1).collect()))
+        let parts = Punctuated::<Part, Token![,]>::parse_terminated.parse2(tokens);
+        for part in parts.into_iter().flatten() {
+            match part {
+                Part::Key(key) if self.has(&key.name) => {
+                    errors.at(key.span, messages::duplicate_key(&key.name));
                 }
-                (Some(first), _) => {
-                    let whole = std::iter::once(first).chain(part).collect::<TokenStream>();
-                    errors.on(whole, messages::not_a_key());
-                    continue;
-                }
-            };
-            if self.given.iter().any(|other| other.name == key.name) {
-                errors.at(key.span, messages::duplicate_key(&key.name));
-            } else {
-                self.given.push(key);
+                Part::Key(key) => self.given.push(key),
+                Part::Other(tokens) if tokens.is_empty() => {}
+                Part::Other(tokens) => errors.on(tokens, messages::not_a_key()),
             }
         }
     }
@@ -68,16 +103,16 @@ impl Keys {
     fn take(&mut self, name: &'static str) -> Option<Key> {
         self.known.push(name);
         let at = self.given.iter().position(|key| key.name == name)?;
-        Some(self.given.swap_remove(at))
+        let key = self.given.swap_remove(at);
+        self.spans.insert(name, key.span);
+        Some(key)
     }
 
-    /// A key without a value: where it stands, when it is there.
-    pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) -> Option<Span> {
-        let key = self.take(name)?;
-        if let Some(value) = key.value {
+    /// A key without a value.
+    pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) {
+        if let Some(value) = self.take(name).and_then(|key| key.value) {
             errors.on(value, messages::flag_with_value(name));
         }
-        Some(key.span)
     }
 
     /// A key whose value `read` understands. `example` shows how to write it.
@@ -87,22 +122,17 @@ impl Keys {
         example: &str,
         errors: &mut Errors,
         read: impl FnOnce(TokenStream) -> Option<T>,
-    ) -> Option<Spanned<T>> {
+    ) -> Option<T> {
         let key = self.take(name)?;
-        let tokens = match key.value {
-            Some(tokens) if !tokens.is_empty() => tokens,
-            _ => {
-                errors.at(key.span, messages::key_without_value(name, example));
-                return None;
-            }
+        let Some(tokens) = key.value.filter(|tokens| !tokens.is_empty()) else {
+            errors.at(key.span, messages::key_without_value(name, example));
+            return None;
         };
-        match read(tokens.clone()) {
-            Some(value) => Some(Spanned { value, span: key.span }),
-            None => {
-                errors.on(tokens, messages::bad_value(name, example));
-                None
-            }
+        let value = read(tokens.clone());
+        if value.is_none() {
+            errors.on(tokens, messages::bad_value(name, example));
         }
+        value
     }
 
     pub(crate) fn value<T: Parse>(
@@ -110,14 +140,13 @@ impl Keys {
         name: &'static str,
         example: &str,
         errors: &mut Errors,
-    ) -> Option<Spanned<T>> {
+    ) -> Option<T> {
         self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
     }
 
     /// A key that has its place elsewhere.
     pub(crate) fn refuse(&mut self, name: &str, place: &str, errors: &mut Errors) {
-        if let Some(at) = self.given.iter().position(|key| key.name == name) {
-            let key = self.given.swap_remove(at);
+        for key in self.given.extract_if(.., |key| key.name == name) {
             errors.at(key.span, messages::misplaced_key(name, place));
         }
     }
@@ -127,17 +156,18 @@ impl Keys {
         self.given.iter().any(|key| key.name == name)
     }
 
-    pub(crate) fn finish(self, errors: &mut Errors) {
-        let mut expected = self.known;
-        expected.sort_unstable();
-        let all = expected.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    /// Where the keys stand that were taken.
+    pub(crate) fn finish(mut self, errors: &mut Errors) -> Spans {
+        self.known.sort_unstable();
+        let all = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         for key in self.given {
-            let message = match alike(&key.name, &expected) {
+            let message = match alike(&key.name, &self.known) {
                 Some(meant) => messages::mistyped_key(&key.name, meant, &all),
                 None => messages::unknown_key(&key.name, &all),
             };
             errors.at(key.span, message);
         }
+        self.spans
     }
 }
 
@@ -151,49 +181,12 @@ fn alike<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().filter(is_slip).max_by(|a, b| score(a).total_cmp(&score(b))).copied()
 }
 
-impl Key {
-    fn new(name: Ident, value: Option<TokenStream>) -> Key {
-        Key { name: name.to_string(), span: name.span(), value }
-    }
-}
-
-/// What stands between the commas of a list. A comma within a value belongs to it:
-/// `len = f::<A, B>(x)`.
-fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let tokens = tokens.into_iter().collect::<Vec<_>>();
-    let is_comma =
-        |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
-    let mut parts = Vec::new();
-    let mut start = 0;
-    while start <= tokens.len() {
-        let ends = (start..=tokens.len()).filter(|at| tokens.get(*at).is_none_or(is_comma));
-        let mut ends = ends.collect::<Vec<_>>().into_iter();
-        let first = ends.next().unwrap_or(tokens.len());
-        let end = match &tokens[start..first] {
-            [TokenTree::Ident(_), TokenTree::Punct(sign), value @ ..]
-                if sign.as_char() == '=' && !value.is_empty() && !is_expression(value) =>
-            {
-                ends.find(|end| is_expression(&tokens[start + 2..*end])).unwrap_or(first)
-            }
-            _ => first,
-        };
-        parts.push(tokens[start..end].iter().cloned().collect());
-        start = end + 1;
-    }
-    parts
-}
-
-fn is_expression(tokens: &[TokenTree]) -> bool {
-    syn::parse2::<Expr>(tokens.iter().cloned().collect()).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
 
     fn errors_of(read: impl FnOnce(&mut Errors)) -> String {
-        let mut errors = Errors::new();
+        let mut errors = Errors::default();
         read(&mut errors);
         errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default()
     }
@@ -202,12 +195,12 @@ mod tests {
     fn keys_are_taken_once_and_by_name() {
         let found = errors_of(|errors| {
             let mut keys = Keys::parse(quote!(echo, tag = 7, crate = a::b,), errors);
-            assert!(keys.flag("echo", errors).is_some());
-            assert!(keys.flag("echo", errors).is_none());
+            keys.flag("echo", errors);
+            assert!(!keys.has("echo"));
             let tag = keys.value::<syn::LitInt>("tag", "tag = 1", errors);
-            assert_eq!(tag.map(|tag| tag.value.to_string()).as_deref(), Some("7"));
+            assert_eq!(tag.map(|tag| tag.to_string()).as_deref(), Some("7"));
             assert!(keys.value::<syn::Path>("crate", "crate = c", errors).is_some());
-            keys.finish(errors);
+            assert!(keys.finish(errors).into_keys().eq(["crate", "echo", "tag"]));
         });
         assert_eq!(found, "");
     }
@@ -243,22 +236,19 @@ mod tests {
             let found = errors_of(|errors| {
                 let mut keys = Keys::parse(tokens, errors);
                 let len = keys.value::<Expr>("len", "len = other_field", errors);
-                assert_eq!(
-                    len.map(|len| quote::ToTokens::to_token_stream(&len.value).to_string()),
-                    Some(value.to_string())
-                );
-                _ = (
-                    keys.flag("inline", errors),
-                    keys.value::<syn::Path>("addr", "addr = a", errors),
-                );
+                assert_eq!(len.map(|len| quote!(#len).to_string()), Some(value.to_string()));
+                keys.flag("inline", errors);
+                keys.value::<syn::Path>("addr", "addr = a", errors);
                 keys.finish(errors);
             });
             assert_eq!(found, "");
         }
         // What is no expression ends at its comma.
-        let parts = split_at_commas(quote!(len = a::<B, echo, tag = <C as D<E, F>>::G, x));
-        let parts = parts.iter().map(TokenStream::to_string).collect::<Vec<_>>();
-        assert_eq!(parts, ["len = a :: < B", "echo", "tag = < C as D < E , F >> :: G", "x"]);
+        let keys = quote!(len = a::<B, echo, tag = <C as D<E, F>>::G, x);
+        let keys = Keys::parse(keys, &mut Errors::default()).given;
+        let values = keys.iter().map(|key| key.value.as_ref().map(TokenStream::to_string));
+        let values = values.map(Option::unwrap_or_default).collect::<Vec<_>>();
+        assert_eq!(values, ["a :: < B", "", "< C as D < E , F > > :: G", ""]);
     }
 
     #[test]
@@ -284,11 +274,9 @@ mod tests {
                 #[urom(b)]
                 V
             );
-            let mut keys = Keys::take_helpers(&mut field.attrs, errors);
+            let keys = Keys::take_helpers(&mut field.attrs, errors);
             assert_eq!(field.attrs.len(), 1);
-            assert!(keys.has("a"));
-            assert!(keys.flag("a", errors).is_some() && keys.flag("b", errors).is_some());
-            keys.finish(errors);
+            assert!(keys.has("a") && keys.has("b"));
         });
         assert_eq!(found, "");
     }

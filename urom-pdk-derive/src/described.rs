@@ -17,7 +17,7 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let krate = krate(&mut input.attrs, &mut errors);
     for parameter in &input.generics.params {
         errors.on(parameter, messages::generic_described(names::written(parameter)));
@@ -56,7 +56,7 @@ fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     let mut keys = Keys::take_helpers(attributes, errors);
     let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
     keys.finish(errors);
-    krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value)
+    krate.unwrap_or_else(|| parse_quote!(::urom_abi))
 }
 
 fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut Errors) {
@@ -66,15 +66,8 @@ fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut 
 }
 
 fn has_repr(attributes: &[Attribute], what: &str) -> bool {
-    let mut found = false;
-    for repr in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        // rustc checks what else stands in it.
-        _ = repr.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident(what);
-            Ok(())
-        });
-    }
-    found
+    let mut reprs = attributes.iter().filter(|attribute| attribute.path().is_ident("repr"));
+    reprs.any(|repr| repr.to_token_stream().to_string().contains(what))
 }
 
 fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
@@ -195,18 +188,6 @@ pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
     } else {
         quote!(::core::concat!(#(#parts,)* #text))
     }
-}
-
-/// Whether the documentation among `attributes` may hold code, which `rustdoc --test` would run.
-pub(crate) fn may_hold_code(attributes: &[Attribute]) -> bool {
-    let mut docs = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
-    docs.any(|attribute| {
-        let Meta::NameValue(doc) = &attribute.meta else { return false };
-        let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value else { return true };
-        let is_code = |line: &str| line.starts_with("    ") || line.contains('\t');
-        let text = text.value();
-        text.contains("```") || text.contains("~~~") || text.lines().any(is_code)
-    })
 }
 
 #[cfg(test)]

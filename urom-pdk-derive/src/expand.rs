@@ -9,28 +9,28 @@ use crate::render::{self, Render};
 use crate::{fallback, validate};
 
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let parsed = parse::messages(which, args, item, &mut errors);
-    if let Some(model) = &parsed.model {
-        validate::messages(model, &mut errors);
-    }
+    let model = parsed.model.as_ref();
+    let clashes = model.is_some_and(|model| validate::messages(model, &mut errors));
+    let lacks_lifetime = model.is_some_and(validate::lacks_lifetimes);
     let item = parsed.item;
+    // What rustc reports is reported once.
     match (errors.into_compile_errors(), parsed.model) {
-        // A name that stands twice is rustc's to report, and once is enough.
-        (None, Some(model)) if !validate::repeats_a_name(&model) => {
+        (None, Some(model)) if !clashes && !lacks_lifetime => {
             let rendered = Render { model: &model, inert: false }.all();
             quote!(#item #rendered)
         }
-        (errors, Some(model)) => {
+        (errors, Some(model)) if !clashes => {
             let inert = fallback::messages(model);
             quote!(#errors #item #inert)
         }
-        (errors, None) => quote!(#errors #item),
+        (errors, _) => quote!(#errors #item),
     }
 }
 
 pub(crate) fn plugin(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::new();
+    let mut errors = Errors::default();
     let parsed = parse::plugin::plugin(args, item, &mut errors);
     let item = parsed.item;
     match (errors.into_compile_errors(), parsed.handler) {

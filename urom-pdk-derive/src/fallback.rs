@@ -1,17 +1,14 @@
 //! What stands in for a definition that has an error: the same items without bodies. So one mistake
 //! is not one more error for every use of the items.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{GenericParam, parse_quote};
 
-use crate::model::{Field, Messages};
+use crate::model::Messages;
 use crate::render::Render;
-use crate::{names, tokens, validate};
+use crate::{tokens, validate};
 
-/// The items, for those variants that can have them.
 pub(crate) fn messages(mut model: Messages) -> TokenStream {
     for at in 0..model.variants.len() {
         let reply = model.variants[at].reply.as_ref();
@@ -19,54 +16,28 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
             model.variants[at].reply = Some(structure);
         }
     }
-    let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
-    // What answers is a notification's structure; a command of that name cannot have one too.
-    items.extend(
-        model
-            .variants
-            .iter()
-            .filter_map(|variant| variant.reply.as_ref()?.get_ident())
-            .map(names::text),
-    );
-    let mut methods = HashSet::from(validate::METHODS.map(str::to_owned));
-    for mut variant in std::mem::take(&mut model.variants) {
-        let makes =
-            validate::items_of(&model, &variant).iter().map(names::text).collect::<Vec<_>>();
-        let Some(method) = names::method(&variant.ident) else { continue };
-        if makes.iter().any(|item| items.contains(item)) || !methods.insert(method.to_string()) {
-            continue;
-        }
-        items.extend(makes);
-        let mut fields = HashSet::new();
-        variant.fields.retain(|field| fields.insert(field.name()));
-        variant.fields.iter_mut().for_each(harmless);
-        model.variants.push(variant);
-    }
-    let Messages { generics, lifetime, variants, .. } = &mut model;
-    let unknown = generics.params.iter().filter_map(|parameter| match parameter {
-        GenericParam::Lifetime(of) if Some(&of.lifetime) == lifetime.as_ref() => None,
+    let unknown = model.generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Lifetime(of) if Some(&of.lifetime) == model.lifetime.as_ref() => None,
         GenericParam::Lifetime(of) => Some(&of.lifetime.ident),
         GenericParam::Type(of) => Some(&of.ident),
         GenericParam::Const(of) => Some(&of.ident),
     });
-    let unknown = unknown.collect::<Vec<_>>();
+    let unknown = unknown.cloned().collect::<Vec<_>>();
+    let mut variants = std::mem::take(&mut model.variants);
     for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
-        // The structures have no such parameters.
-        if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name)) {
+        let borrows = field.is_payload() && field.shape.form.is_borrowed();
+        let unsafe_type = validate::unsafe_type(&field.ty, model.is_command());
+        // The structures have no such parameters, and what is wrong was reported.
+        if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name))
+            || validate::lacks_lifetime(&model, field)
+            || !borrows && unsafe_type.is_some_and(|wrong| wrong.is_no_field())
+        {
             field.ty = parse_quote!(());
         }
+        if validate::SETTERS.contains(&&*field.name()) {
+            field.keys.spans.retain(|key, _| !["echo", "optional"].contains(key));
+        }
     }
+    model.variants = variants;
     Render { model: &model, inert: true }.all()
-}
-
-/// Takes from a field what would be an error once more.
-fn harmless(field: &mut Field) {
-    let borrows = field.is_payload() && field.shape.form.is_borrowed();
-    if !borrows && validate::meaningless(&field.ty).is_some() {
-        field.ty = parse_quote!(());
-    }
-    if validate::SETTERS.contains(&&*field.name()) {
-        field.keys.echo = None;
-        field.keys.optional = None;
-    }
 }

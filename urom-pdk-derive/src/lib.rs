@@ -22,8 +22,6 @@ mod model;
 mod names;
 mod parse;
 mod render;
-#[cfg(test)]
-mod snapshots;
 mod tokens;
 mod validate;
 
@@ -83,7 +81,7 @@ use proc_macro::TokenStream;
 /// | key | meaning |
 /// | --- | --- |
 /// | `reply = Variant` | the notification that answers; required, and only for commands |
-/// | `tag = 7` | the tag, also as a discriminant (`= 7`); otherwise one more than the variant before, from 0 |
+/// | `tag = 7` | the tag; otherwise one more than the variant before, from 0 |
 /// | `also = 1` | only for notifications: a second tag, accepted when the variant is read as an answer, never written |
 ///
 /// # Keys of a field, in `#[urom(...)]`
@@ -294,3 +292,6 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()
 }
+
+#[cfg(test)]
+mod tests;

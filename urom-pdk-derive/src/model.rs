@@ -8,13 +8,13 @@ use crate::names;
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
-pub(crate) use field::{Addr, Field, FieldKeys, Len, Role};
+pub(crate) use field::{Field, FieldKeys, Role};
 pub(crate) use payload::{Count, Payload, Presence, Word};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
 pub(crate) struct Messages {
-    /// Commands, with what belongs to the whole protocol, or notifications.
-    pub(crate) kind: Kind,
+    /// What commands say of the whole protocol; nothing for notifications.
+    pub(crate) plugin: Option<Plugin>,
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -29,27 +29,15 @@ pub(crate) struct Messages {
     pub(crate) refused_lifetime: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
-    /// Some of them stand above the macro, where they do not belong.
-    pub(crate) derived_above: bool,
-    /// The lints that the user allows for the definition or parts of it.
-    pub(crate) allowed: Vec<Attribute>,
+    /// Allows the lints that the user allows for the definition or parts of it.
+    pub(crate) allowed: Option<Attribute>,
     pub(crate) variants: Vec<Variant>,
 }
 
 impl Messages {
-    /// The fields between tag and union, as the first variant states them for all.
-    pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
-        self.variants.first().into_iter().flat_map(Variant::header)
-    }
-
     pub(crate) fn is_command(&self) -> bool {
-        matches!(self.kind, Kind::Command(_))
+        self.plugin.is_some()
     }
-}
-
-pub(crate) enum Kind {
-    Command(Plugin),
-    Notification,
 }
 
 pub(crate) struct Plugin {
@@ -100,7 +88,7 @@ pub(crate) struct Variant {
     pub(crate) tag: u64,
     pub(crate) tag_span: Span,
     /// Of a notification: another tag that it is read with.
-    pub(crate) also: Option<Spanned<u64>>,
+    pub(crate) also: Option<(u64, Span)>,
     /// Of a command: the notification that answers it.
     pub(crate) reply: Option<Path>,
     /// In the order of the wire, words among them.
@@ -134,10 +122,6 @@ impl Variant {
         self.fields.iter().filter(|field| field.is_header())
     }
 
-    pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| !field.is_header())
-    }
-
     pub(crate) fn payloads(&self) -> impl Iterator<Item = (&Field, &Payload)> {
         self.fields.iter().filter_map(|field| Some((field, field.payload()?)))
     }
@@ -145,11 +129,6 @@ impl Variant {
     pub(crate) fn field(&self, name: &Ident) -> Option<&Field> {
         self.fields.iter().find(|field| field.ident == *name)
     }
-}
-
-pub(crate) struct Spanned<T> {
-    pub(crate) value: T,
-    pub(crate) span: Span,
 }
 
 pub(crate) struct Export {

@@ -1,21 +1,20 @@
 //! From tokens to the model. Whether it makes sense together is for `validate` to say.
 
 mod above;
-mod keys;
+pub(crate) mod keys;
 mod lifetimes;
 mod own_name;
 pub(crate) mod plugin;
 mod roles;
 
-use std::collections::HashSet;
-
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, FieldKeys, Messages, Role, Shape, Spanned, TagWidth, Variant};
+use crate::model::{Field, FieldKeys, Messages, Role, Shape, TagWidth, Variant};
 use crate::{names, tokens};
 use keys::{MessagesKeys, VariantKeys};
 
@@ -50,7 +49,8 @@ pub(crate) fn messages(
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
-            errors.on(head(&other), messages::not_an_enum(which.name(), describe(&other)));
+            let (found, name) = describe(&other);
+            errors.on(name, messages::not_an_enum(which.name(), found));
             return Parsed { item, model: None };
         }
         Err(error) => {
@@ -59,8 +59,8 @@ pub(crate) fn messages(
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
-    let above = above::derives();
-    if !above.is_empty() {
+    let derived_above = above::has_derive();
+    if derived_above {
         errors.at(Span::call_site(), messages::derive_above(which.name()));
     }
     let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
@@ -68,17 +68,15 @@ pub(crate) fn messages(
         errors.on(attribute, messages::attribute_on_enum(which.name()));
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
-    let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
     let refused_lifetime =
         which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
     if refused_lifetime {
         lifetimes::remove(&mut item_enum);
     }
     let allowed = allowed(&item_enum);
-    let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
-    restate_repr(&mut item_enum, keys.tag, &variants);
+    let variants = variants(which, &mut item_enum, keys.tag, derived_above, errors);
     let model = Messages {
-        kind: keys.kind,
+        plugin: keys.plugin,
         ident: item_enum.ident.clone(),
         docs: docs(&item_enum.attrs),
         vis: item_enum.vis.clone(),
@@ -87,8 +85,7 @@ pub(crate) fn messages(
         generics: item_enum.generics.clone(),
         lifetime,
         refused_lifetime,
-        derives: shared_derives(&[item_enum.attrs.clone(), above.clone()].concat()),
-        derived_above: !above.is_empty(),
+        derives: shared_derives(&item_enum.attrs),
         allowed,
         variants,
     };
@@ -110,41 +107,26 @@ fn variants(
     for variant in &mut item.variants {
         let keys = VariantKeys::read(which, variant, errors);
         refuse_cfg(&mut variant.attrs, errors);
-        let stated = stated_tag(
-            keys.tag,
-            variant.discriminant.as_ref().map(|(_, value)| value),
-            tag,
-            errors,
-        );
-        if stated.is_none() {
-            // What is no tag was reported, and rustc would report it again.
-            variant.discriminant = None;
+        if let Some((_, value)) = variant.discriminant.take() {
+            errors.on(value, messages::tag_as_discriminant());
         }
-        let (tag_value, tag_span) = match (stated, next_tag) {
-            (Some((value, span)), _) => (value, span),
-            (None, Some(value)) => (value, variant.ident.span()),
-            (None, None) => {
-                errors.on(&variant.ident, messages::no_tag_left(tag.most()));
-                // One that nobody has, or that would be a mistake more.
-                let free =
-                    (0..).find(|free| variants.iter().all(|other: &Variant| other.tag != *free));
-                (free.unwrap_or_default(), variant.ident.span())
-            }
-        };
-        next_tag = tag_value.checked_add(1).filter(|next| *next <= tag.most());
-        let also = keys.also.and_then(|key| {
-            let value = literal_tag(&key.value, tag, errors)?;
-            Some(Spanned { value, span: key.span })
-        });
+        let stated = keys.tag.and_then(|stated| literal_tag(&stated, tag, errors));
+        let own = stated.or(next_tag.map(|next| (next, variant.ident.span())));
+        if own.is_none() {
+            errors.on(&variant.ident, messages::no_tag_left(tag.most()));
+        }
+        let next = own.and_then(|(own, _)| own.checked_add(1));
+        next_tag = next.filter(|next| *next <= tag.most());
+        let also = keys.also.and_then(|also| literal_tag(&also, tag, errors));
         let fields = fields(which, variant, keep_words, errors);
-        let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none())
-        else {
+        let lacks_reply = which == Macro::Command && keys.reply.is_none();
+        let (Some(fields), Some((tag, tag_span)), false) = (fields, own, lacks_reply) else {
             continue;
         };
         variants.push(Variant {
             ident: variant.ident.clone(),
             docs: docs(&variant.attrs),
-            tag: tag_value,
+            tag,
             tag_span,
             also,
             reply: keys.reply,
@@ -154,21 +136,7 @@ fn variants(
     variants
 }
 
-fn stated_tag(
-    key: Option<Expr>,
-    discriminant: Option<&Expr>,
-    tag: TagWidth,
-    errors: &mut Errors,
-) -> Option<(u64, Span)> {
-    if let (Some(key), Some(_)) = (&key, discriminant) {
-        errors.on(key, messages::tag_stated_twice());
-    }
-    let stated = key.as_ref().or(discriminant)?;
-    let value = literal_tag(stated, tag, errors)?;
-    Some((value, syn::spanned::Spanned::span(stated)))
-}
-
-fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64> {
+fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<(u64, Span)> {
     let value = match tokens::ungrouped(stated) {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
         _ => None,
@@ -177,7 +145,7 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
     if value.is_none() {
         errors.on(stated, messages::tag_not_a_literal(tag.most()));
     }
-    value
+    Some((value?, stated.span()))
 }
 
 /// The variant's fields, or `None` when they have no names. Words are left out of the user's enum,
@@ -203,7 +171,7 @@ fn fields(
     for mut field in std::mem::take(&mut named.named) {
         let keys = FieldKeys::read(which, &mut field.attrs, errors);
         refuse_cfg(&mut field.attrs, errors);
-        let is_kept = keys.word.is_none() || keep_words;
+        let is_kept = !keys.has("word") || keep_words;
         if let Some(ident) = field.ident.clone() {
             fields.push(Field {
                 stem: names::stem(&variant.ident, &ident),
@@ -220,7 +188,7 @@ fn fields(
             kept.push(field);
         }
     }
-    roles::assign(&mut fields);
+    roles::assign(&variant.ident, &mut fields, errors);
     named.named = kept;
     Some(fields)
 }
@@ -249,56 +217,27 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
 }
 
-/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the
-/// tag's type. Then every discriminant is the tag, also of variants that do not state one.
-fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
-    if item.variants.iter().all(|variant| variant.discriminant.is_none()) {
-        return;
-    }
-    if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
-        let width = Ident::new(&tag.name(), Span::call_site());
-        item.attrs.push(parse_quote!(#[repr(#width)]));
-    }
-    let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
-    if tags.len() < item.variants.len() {
-        // Something is wrong with them, and reported: rustc does not say so again.
-        item.variants.iter_mut().for_each(|variant| variant.discriminant = None);
-        return;
-    }
-    for (stated, variant) in item.variants.iter_mut().zip(variants) {
-        let value = Literal::u64_unsuffixed(variant.tag);
-        stated.discriminant.get_or_insert_with(|| (Default::default(), parse_quote!(#value)));
-    }
-}
-
-/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too
+/// The lints that the enum, its variants and their fields allow, as an attribute; `deprecated` too
 /// where one of them is that.
-fn allowed(item: &ItemEnum) -> Vec<Attribute> {
-    let variants = item.variants.iter();
-    let inner = variants.flat_map(|variant| {
+fn allowed(item: &ItemEnum) -> Option<Attribute> {
+    let inner = item.variants.iter().flat_map(|variant| {
         variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs))
     });
-    let inner = inner.collect::<Vec<_>>();
-    let mut allowed = Vec::new();
-    for attribute in item.attrs.iter().chain(inner.iter().copied()) {
-        if let Meta::List(list) = &attribute.meta
-            && (list.path.is_ident("allow") || list.path.is_ident("expect"))
-        {
-            // Without a reason of the user's, which is one for the definition.
-            let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
-            let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
-            let lints = lints.collect::<Vec<_>>();
-            if !lints.is_empty() {
-                allowed.push(
-                    parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]),
-                );
+    let mut lints = Vec::new();
+    for attribute in item.attrs.iter().chain(inner) {
+        match &attribute.meta {
+            Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+                // Without a reason of the user's, which is one for the definition.
+                let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+                let items = items.into_iter().flatten();
+                lints.extend(items.filter(|item| matches!(item, Meta::Path(_))));
             }
+            meta if meta.path().is_ident("deprecated") => lints.push(parse_quote!(deprecated)),
+            _ => {}
         }
     }
-    if inner.iter().any(|attribute| attribute.path().is_ident("deprecated")) {
-        allowed.push(parse_quote!(#[allow(deprecated, reason = "the definition deprecates it")]));
-    }
-    allowed
+    let is_any = !lints.is_empty();
+    is_any.then(|| parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]))
 }
 
 /// Those of the enum's derives that make sense for its variants' structures too.
@@ -319,29 +258,19 @@ fn shared_derives(attributes: &[Attribute]) -> Vec<Path> {
     derives
 }
 
-/// The part of an item that names it, so that an error does not underline all of it.
-fn head(item: &Item) -> TokenStream {
+/// What an item is, and the part that names it, so that an error does not underline all of it.
+fn describe(item: &Item) -> (&'static str, TokenStream) {
     match item {
-        Item::Struct(item) => item.ident.to_token_stream(),
-        Item::Union(item) => item.ident.to_token_stream(),
-        Item::Fn(item) => item.sig.ident.to_token_stream(),
-        Item::Trait(item) => item.ident.to_token_stream(),
-        Item::Impl(item) => item.self_ty.to_token_stream(),
-        Item::Mod(item) => item.ident.to_token_stream(),
-        other => other.to_token_stream(),
-    }
-}
-
-fn describe(item: &Item) -> &'static str {
-    match item {
-        Item::Enum(_) => "an enum",
-        Item::Struct(_) => "a struct",
-        Item::Union(_) => "a union",
-        Item::Fn(_) => "a function",
-        Item::Trait(_) => "a trait",
-        Item::Impl(item) if item.trait_.is_none() => "an inherent impl",
-        Item::Impl(_) => "an impl",
-        Item::Mod(_) => "a module",
-        _ => "this item",
+        Item::Enum(item) => ("an enum", item.ident.to_token_stream()),
+        Item::Struct(item) => ("a struct", item.ident.to_token_stream()),
+        Item::Union(item) => ("a union", item.ident.to_token_stream()),
+        Item::Fn(item) => ("a function", item.sig.ident.to_token_stream()),
+        Item::Trait(item) => ("a trait", item.ident.to_token_stream()),
+        Item::Impl(item) if item.trait_.is_none() => {
+            ("an inherent impl", item.self_ty.to_token_stream())
+        }
+        Item::Impl(item) => ("an impl", item.self_ty.to_token_stream()),
+        Item::Mod(item) => ("a module", item.ident.to_token_stream()),
+        other => ("this item", other.to_token_stream()),
     }
 }

@@ -1,8 +1,9 @@
 //! Looking into tokens whose meaning does not matter: types and expressions.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
-use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Lifetime, Macro, Pat, Token};
+use quote::quote;
+use syn::parse::ParseStream;
+use syn::{Expr, Lifetime, Macro, Pat, Token, parse_quote};
 
 /// The lifetimes named in `tokens`, without their ticks.
 pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
@@ -59,33 +60,22 @@ pub(crate) fn named(tokens: TokenStream, from: &str, to: &Ident) -> TokenStream 
     })
 }
 
-/// What stands in `matches!`.
-pub(crate) struct Matches {
-    pub(crate) expr: Expr,
-    pub(crate) pat: Pat,
-    pub(crate) guard: Option<Expr>,
-}
-
-impl Matches {
-    /// Of a macro that is called by this name; `None` for another one.
-    pub(crate) fn of(call: &Macro) -> Option<Matches> {
-        let is_matches = call.path.segments.last().is_some_and(|last| last.ident == "matches");
-        if is_matches { call.parse_body().ok() } else { None }
-    }
-}
-
-impl Parse for Matches {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Matches> {
-        let expr = input.parse()?;
+/// A call of `matches!` as the `match` that it is; `None` for another macro.
+pub(crate) fn matched(call: &Macro) -> Option<Expr> {
+    let is_matches = call.path.segments.last().is_some_and(|last| last.ident == "matches");
+    let as_match = |input: ParseStream<'_>| {
+        let expr = input.parse::<Expr>()?;
         input.parse::<Token![,]>()?;
         let pat = Pat::parse_multi_with_leading_vert(input)?;
         let guard = match input.parse::<Option<Token![if]>>()? {
-            Some(_) => Some(input.parse()?),
+            Some(guard) => Some((guard, input.parse::<Expr>()?)),
             None => None,
         };
         input.parse::<Option<Token![,]>>()?;
-        Ok(Matches { expr, pat, guard })
-    }
+        let guard = guard.map(|(guard, expr)| quote!(#guard #expr));
+        Ok(parse_quote!(match (#expr) { #pat #guard => true, _ => false }))
+    };
+    if is_matches { call.parse_body_with(as_match).ok() } else { None }
 }
 
 /// The expression without the groups that a macro leaves around it.
@@ -210,8 +200,6 @@ pub(crate) fn with_lifetime(tokens: TokenStream, from: &Lifetime, to: &Lifetime)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
-    use syn::parse_quote;
 
     #[test]
     fn lifetimes_are_found_and_exchanged_at_any_depth() {

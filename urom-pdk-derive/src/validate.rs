@@ -5,59 +5,76 @@ mod fields;
 mod header;
 mod payloads;
 mod types;
-mod words;
 
 use std::collections::{HashMap, HashSet};
 
 use heck::ToSnakeCase;
 use proc_macro2::Ident;
-use syn::{LitStr, Path, PathSegment};
+use quote::ToTokens;
+use syn::{LitStr, Path};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, Kind, Messages, Variant};
-use crate::names;
-pub(crate) use types::{is_number, is_primitive, meaningless};
+use crate::model::{Field, Messages, Variant};
+use crate::{names, tokens};
+pub(crate) use types::{is_number, is_primitive, unsafe_type};
 
 /// The generic parameters of generated items, which would hide a variant of that name.
-pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
+const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
 /// Methods that every handler has.
-pub(crate) const METHODS: [&str; 3] = ["open", "address", "progress"];
+const METHODS: [&str; 3] = ["open", "address", "progress"];
 /// Methods that every task has.
 pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
-pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
+/// Checks a definition; gives whether two of its items would have the same name.
+pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
     tags(model, errors);
+    let before = errors.count();
     items(model, errors);
-    if let Kind::Command(plugin) = &model.kind {
-        if let Some(name) = &plugin.name {
-            plugin_name(name, errors);
-        }
+    if model.is_command() {
         methods(model, errors);
-        replies(model, errors);
+    }
+    let clashes = errors.count() > before || repeats_a_name(model);
+    if let Some(plugin) = &model.plugin {
+        plugin.name.iter().for_each(|name| plugin_name(name, errors));
+        answers_and_setters(model, errors);
     }
     header::same_in_every_variant(model, errors);
     for variant in &model.variants {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
-        words::words(variant, errors);
         payloads::payloads(model, variant, errors);
         exprs::expressions(variant, errors);
     }
+    clashes
 }
 
-/// Whether two variants, or two fields of one, have the same name.
-pub(crate) fn repeats_a_name(model: &Messages) -> bool {
+/// Whether two variants, or two fields of one, have the same name, which rustc reports.
+fn repeats_a_name(model: &Messages) -> bool {
     fn repeats<'a>(mut all: impl Iterator<Item = &'a Ident>) -> bool {
         let mut known = HashSet::new();
         !all.all(|name| known.insert(names::text(name)))
     }
+    let fields = |variant: &Variant| repeats(variant.fields.iter().map(|field| &field.ident));
     repeats(model.variants.iter().map(|variant| &variant.ident))
-        || model
-            .variants
-            .iter()
-            .any(|variant| repeats(variant.fields.iter().map(|field| &field.ident)))
+        || model.variants.iter().any(fields)
+}
+
+/// Whether a payload lacks its lifetime, which rustc reports.
+pub(crate) fn lacks_lifetimes(model: &Messages) -> bool {
+    let mut fields = model.variants.iter().flat_map(|variant| &variant.fields);
+    fields.any(|field| lacks_lifetime(model, field))
+}
+
+/// Whether a payload borrows for no lifetime, or for one that the enum does not have.
+pub(crate) fn lacks_lifetime(model: &Messages, field: &Field) -> bool {
+    let used = tokens::lifetimes_in(field.ty.to_token_stream());
+    let is_known = |name: &String| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
+    model.is_command()
+        && field.is_payload()
+        && field.shape.form.is_borrowed()
+        && !used.iter().any(is_known)
 }
 
 fn plugin_name(name: &LitStr, errors: &mut Errors) {
@@ -75,8 +92,8 @@ fn plugin_name(name: &LitStr, errors: &mut Errors) {
 fn tags(model: &Messages, errors: &mut Errors) {
     let mut owners = HashMap::new();
     for variant in &model.variants {
-        if let Some(also) = variant.also.as_ref().filter(|also| also.value == variant.tag) {
-            errors.at(also.span, messages::also_is_tag(also.value));
+        if let Some((also, span)) = variant.also.filter(|(also, _)| *also == variant.tag) {
+            errors.at(span, messages::also_is_tag(also));
         }
         match owners.get(&variant.tag) {
             Some(owner) => errors.at(variant.tag_span, messages::tag_taken(variant.tag, owner)),
@@ -87,31 +104,18 @@ fn tags(model: &Messages, errors: &mut Errors) {
     }
 }
 
-pub(crate) fn items_of(model: &Messages, variant: &Variant) -> Vec<Ident> {
-    let second = match model.kind {
-        Kind::Command(_) => names::task(&variant.ident),
-        Kind::Notification => names::echo(&variant.ident),
-    };
-    vec![variant.ident.clone(), second]
-}
-
-/// Items that stand in the module before any variant makes its own, and what they belong to.
-pub(crate) fn fixed_items(model: &Messages) -> HashMap<String, String> {
-    let mut items = HashMap::from([(names::text(&model.ident), "the enum itself".to_owned())]);
-    if let Kind::Command(_) = model.kind {
-        items.extend(ITEMS.map(|name| (name.to_owned(), "every protocol".to_owned())));
-    }
-    items.extend(PARAMETERS.map(|name| (name.to_owned(), "the generated code".to_owned())));
-    items
-}
-
 fn items(model: &Messages, errors: &mut Errors) {
-    let mut owners = fixed_items(model);
+    let mut owners = HashMap::from([(names::text(&model.ident), "the enum itself".to_owned())]);
+    if model.is_command() {
+        owners.extend(ITEMS.map(|name| (name.to_owned(), "every protocol".to_owned())));
+    }
+    owners.extend(PARAMETERS.map(|name| (name.to_owned(), "the generated code".to_owned())));
     for variant in &model.variants {
-        for item in items_of(model, variant) {
-            let name = names::text(&item);
+        let ident = &variant.ident;
+        let second = if model.is_command() { names::task(ident) } else { names::echo(ident) };
+        for name in [names::text(ident), names::text(&second)] {
             if let Some(owner) = claim(&mut owners, &name, variant) {
-                errors.on(&variant.ident, messages::item_name_taken(&variant.ident, name, owner));
+                errors.on(ident, messages::item_name_taken(ident, name, owner));
             }
         }
     }
@@ -135,6 +139,24 @@ fn methods(model: &Messages, errors: &mut Errors) {
         } else if names::method(&variant.ident).is_none() {
             errors.on(&variant.ident, messages::handler_name_reserved(&variant.ident, name));
         }
+    }
+    // The answers' structures stand beside the commands'.
+    for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()) {
+        if model.variants.iter().any(|variant| reply.is_ident(&variant.ident)) {
+            errors.on(reply, messages::reply_is_command(names::written(reply)));
+        }
+    }
+}
+
+/// What commands say of their answers, and the setters of their tasks.
+fn answers_and_setters(model: &Messages, errors: &mut Errors) {
+    for variant in &model.variants {
+        let reply = variant.reply.as_ref();
+        if let Some((reply, structure)) = reply.and_then(|of| Some((of, structure_of(model, of)?)))
+        {
+            let (found, structure) = (names::written(reply), names::written(structure));
+            errors.on(reply, messages::reply_is_variant(found, structure));
+        }
         let clashes = |field: &&Field| field.has_setter() && SETTERS.contains(&&*field.name());
         for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
@@ -142,33 +164,12 @@ fn methods(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// Commands and notifications make structures side by side, so one name cannot be both.
-fn replies(model: &Messages, errors: &mut Errors) {
-    for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()) {
-        if let Some(structure) = structure_of(model, reply) {
-            let (found, structure) = (names::written(reply), names::written(structure));
-            errors.on(reply, messages::reply_is_variant(found, structure));
-        }
-        let is_command = |variant: &Variant| reply.is_ident(&variant.ident);
-        if model.variants.iter().any(is_command) {
-            errors.on(reply, messages::reply_is_command(names::written(reply)));
-        }
-    }
-}
-
 /// The structure that was meant when `reply` names a variant of the notification enum.
 pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
-    let Kind::Command(plugin) = &model.kind else { return None };
-    let same = |(a, b): (&PathSegment, &PathSegment)| a.ident == b.ident;
-    let of = &plugin.notification;
-    let is_variant = reply.segments.len() == of.segments.len() + 1
-        && reply.leading_colon.is_some() == of.leading_colon.is_some()
-        && reply.segments.iter().zip(&of.segments).all(same);
-    is_variant.then(|| {
-        let segments = reply.segments.iter().enumerate();
-        let kept = segments
-            .filter(|(at, _)| at + 1 != of.segments.len())
-            .map(|(_, segment)| segment.clone());
-        Path { leading_colon: reply.leading_colon, segments: kept.collect() }
-    })
+    let last = reply.segments.last()?;
+    let mut structure = model.plugin.as_ref()?.notification.clone();
+    let is_variant = names::written(reply)
+        == format!("{}::{last}", names::written(&structure), last = last.ident);
+    *structure.segments.last_mut()? = last.clone();
+    is_variant.then_some(structure)
 }

@@ -77,7 +77,7 @@ impl fmt::Display for Segment {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Domains<'cx> {
     shared: &'cx Shared,
 }
@@ -144,12 +144,6 @@ impl<'cx> Domains<'cx> {
     }
 }
 
-impl fmt::Debug for Domains<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Domains")
-    }
-}
-
 /// The look-ups for any time and any thread: see
 /// [`OpenContext::domains`](crate::OpenContext::domains).
 ///
@@ -173,7 +167,7 @@ impl fmt::Debug for Domains<'_> {
 ///     Ok((domains.address(member)?, key))
 /// }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct DomainHandle {
     shared: Arc<Shared>,
 }
@@ -218,12 +212,6 @@ impl DomainHandle {
     #[inline]
     pub(crate) fn borrowed(&self) -> Domains<'_> {
         Domains { shared: &self.shared }
-    }
-}
-
-impl fmt::Debug for DomainHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DomainHandle")
     }
 }
 

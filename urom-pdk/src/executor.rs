@@ -85,30 +85,15 @@ where
         }
     }
 
+    /// Begins all commands. A panic is caught around the loop, because the way into a
+    /// `catch_unwind` is not free in one, and the loop goes on behind the command that panicked.
     #[inline]
     pub(crate) fn accept(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) {
-        if let Err(panic) = self.begin_all(commands) {
-            self.accept_rest(panic, commands);
-        }
-    }
-
-    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
-    /// not free in a loop.
-    #[inline]
-    fn begin_all(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) -> Result<(), Panic> {
-        contain(|| {
+        while let Err(panic) = contain(|| {
             while let Some(command) = commands.pop_front() {
                 self.begin(command.into());
             }
-        })
-    }
-
-    /// Goes on after a command that panicked.
-    #[cold]
-    #[inline(never)]
-    fn accept_rest(&mut self, panic: Panic, commands: &mut DescriptorList<WorkerCmdDesc>) {
-        self.end_panicked(panic);
-        while let Err(panic) = self.begin_all(commands) {
+        }) {
             self.end_panicked(panic);
         }
     }
@@ -193,6 +178,8 @@ where
     }
 
     /// Answers the command that [`begin`](Self::begin) left in the next slot.
+    #[cold]
+    #[inline(never)]
     fn end_panicked(&mut self, panic: Panic) {
         let slot = self.pool.next();
         drop_future(slot);

@@ -20,13 +20,14 @@ use crate::guard::{Calls, catch, guard, install_hook};
 use crate::panic::Place;
 use crate::{Context, Error, OpenContext, Result, Side, log};
 
-/// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
+/// What `urom_plugin_get_iface` does for the protocol that `_` gives: fills all 56 bytes of `iface`.
 ///
 /// Returns `INVALID_VALUE` for NULL.
 ///
 /// # Safety
 /// `iface` is NULL or valid for writes of a `struct urom_plugin_iface`.
 pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
+    _: fn() -> P,
     iface: *mut PluginIface,
 ) -> DocaError {
     let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
@@ -44,7 +45,7 @@ pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
 ///
 /// # Safety
 /// `version` is NULL or valid for writes of a `uint64_t`.
-pub unsafe fn get_version<P: Protocol>(version: *mut u64) -> DocaError {
+pub unsafe fn get_version<P: Protocol>(_: fn() -> P, version: *mut u64) -> DocaError {
     let Some(version) = NonNull::new(version) else { return DocaError::INVALID_VALUE };
     // SAFETY: the caller says that `version` is valid for writes.
     unsafe { version.write(P::VERSION) };

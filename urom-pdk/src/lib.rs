@@ -84,7 +84,10 @@
 //! is dropped. The worker answers for it. Notifications leave in the order in which their commands
 //! ended, which need not be the order in which they came.
 //!
-//! What an error says goes to the plugin's [`log`]; only its code goes to the host.
+//! What an error says goes to the plugin's log; only its code goes to the host. A plugin's own lines,
+//! written with the crate `log` or `tracing`, go there too: to the worker's log, through DOCA's, or
+//! to standard error. A plugin that sets up a logger or a subscriber of its own turns the features
+//! of these names off.
 //!
 //! # Threads
 //!
@@ -139,7 +142,6 @@
 //! the whole worker down is meant. Panics in the destructors of futures, handlers and errors are
 //! caught as well; one that happens while another panic unwinds aborts the process, as everywhere
 //! in Rust.
-pub mod log;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 pub mod time;
@@ -153,6 +155,7 @@ mod guard;
 mod held;
 mod iface;
 mod lines;
+mod log;
 mod panic;
 mod pool;
 mod side;

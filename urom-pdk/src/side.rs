@@ -69,7 +69,7 @@ impl OpenContext {
 ///         let mut seen = self.seen.borrow_mut();
 ///         let count = seen.entry(cx.dest_id()).or_default();
 ///         *count += 1;
-///         urom_pdk::log::debug(format_args!("plugin {:#x}: command {count}", cx.plugin_id()));
+///         log::debug!("plugin {:#x}: command {count}", cx.plugin_id());
 ///         Ok(*count)
 ///     }
 ///

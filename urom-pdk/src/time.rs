@@ -128,11 +128,6 @@ impl Sleep {
     fn new(deadline: Option<Instant>) -> Sleep {
         Sleep { deadline, number: None, on_one_thread: PhantomData }
     }
-
-    /// When it ends; `None` for never.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
 }
 
 impl Future for Sleep {

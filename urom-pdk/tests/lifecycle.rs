@@ -19,7 +19,7 @@ fn the_interface_is_complete_and_carries_the_version_word() {
     assert!(iface.worker_cmd.is_some() && iface.progress.is_some() && iface.notif_pack.is_some());
     let mut version = 0;
     // SAFETY: a word of this frame.
-    let code = unsafe { urom_pdk::__private::get_version::<Words>(&mut version) };
+    let code = unsafe { urom_pdk::__private::get_version(|| Words, &mut version) };
     assert_eq!((code, version), (DocaError::SUCCESS, 3));
 }
 
@@ -45,8 +45,8 @@ fn null_is_an_invalid_value_everywhere() {
     let (addr, worker_cmd) = (iface.addr.unwrap(), iface.worker_cmd.unwrap());
     let (progress, pack) = (iface.progress.unwrap(), iface.notif_pack.unwrap());
     refused! {
-        urom_pdk::__private::get_iface::<Obedient, Words>(null_mut());
-        urom_pdk::__private::get_version::<Words>(null_mut());
+        urom_pdk::__private::get_iface::<Obedient, _>(|| Words, null_mut());
+        urom_pdk::__private::get_version(|| Words, null_mut());
         open(null_mut());
     }
     let mut len = 0;

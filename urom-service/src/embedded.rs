@@ -61,13 +61,8 @@ pub struct EmbeddedOptions {
 pub struct Embedded {
     address: SocketAddr,
     key: Key,
-    running: Mutex<Option<Running>>,
-}
-
-#[derive(Debug)]
-struct Running {
-    stop: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
+    /// What stops it, and its thread.
+    running: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
 }
 
 /// How long a process that exits waits for its services. One of their own threads may be what made
@@ -139,7 +134,7 @@ impl Embedded {
         let thread = signals::blocked(|| {
             std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
         })?;
-        Ok(Embedded { address, key, running: Mutex::new(Some(Running { stop, thread })) })
+        Ok(Embedded { address, key, running: Mutex::new(Some((stop, thread))) })
     }
 
     /// The service of this process for a plugin path (`None`: see
@@ -177,14 +172,14 @@ impl Embedded {
         &self.key
     }
 
-    fn take_running(&self) -> Option<Running> {
+    fn take_running(&self) -> Option<(oneshot::Sender<()>, JoinHandle<()>)> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        if let Some(Running { stop, thread }) = self.take_running() {
+        if let Some((stop, thread)) = self.take_running() {
             drop(stop);
             let _ = thread.join();
         }

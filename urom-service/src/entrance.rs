@@ -1,4 +1,4 @@
-//! Where connections come in: a listener and its [`Lobby`].
+//! Where connections come in: a listener and its [`UnprovenSet`].
 //!
 //! When the system has no descriptor left, a connection cannot be accepted and stays in the
 //! backlog. Accepting is tried again a little later, and the caller does other work in between.
@@ -9,11 +9,9 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
-use tracing::error;
-use urom_log::LineBudget;
 use urom_wire::stream::prepare;
 
-use crate::lobby::{Lobby, Seat, UNPROVEN};
+use crate::unproven::{UNPROVEN, Unproven, UnprovenSet};
 
 /// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it
 /// needs itself.
@@ -33,32 +31,26 @@ pub(crate) fn let_wait(listener: &TcpListener) {
 #[derive(Debug)]
 pub(crate) struct Entrance {
     listener: TcpListener,
-    lobby: Lobby,
+    unproven: UnprovenSet,
     /// Until when nothing is accepted.
     closed: Option<Instant>,
-    failures: LineBudget,
 }
 
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
         let_wait(&listener);
-        Entrance {
-            listener,
-            lobby: Lobby::new(UNPROVEN),
-            closed: None,
-            failures: LineBudget::default(),
-        }
+        Entrance { listener, unproven: UnprovenSet::new(UNPROVEN), closed: None }
     }
 
     /// The next connection, once there is a place for it among those that have proven nothing.
     /// Nothing is lost when this is dropped before it is ready.
-    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Seat) {
+    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Unproven) {
         loop {
             if let Some(until) = self.closed {
                 sleep_until(until).await;
                 self.closed = None;
             }
-            self.lobby.room().await;
+            self.unproven.room().await;
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
                     // IPv4 that comes to a socket of IPv6 is shown as what it is.
@@ -67,12 +59,10 @@ impl Entrance {
                     // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that
                     // is noticed.
                     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
-                    return (stream, peer, self.lobby.enter(peer.ip()));
+                    return (stream, peer, self.unproven.enter(peer.ip()));
                 }
                 Err(problem) => {
-                    if let Some(more) = self.failures.line() {
-                        error!("no host can connect: {problem}{more}");
-                    }
+                    limited!(error, "no host can connect: {problem}");
                     self.closed = Some(Instant::now() + PAUSE);
                 }
             }

@@ -22,17 +22,13 @@ use self::sources::sources;
 /// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
 pub const COPIES: &str = "urom";
 
-#[derive(Debug, PartialEq, Eq)]
-enum Source {
-    Newer(PathBuf),
-    Gone(PathBuf),
-}
-
 /// A source by which the library is old. `None` without one, and for a file that no list is about:
 /// a link, and a file that was copied or moved without a new list.
 ///
-/// Cargo builds anew because of each of these, so whatever is refused because of them can be built.
-fn old_by(library: &Path) -> Option<Source> {
+/// A source that is gone counts by the directory that is left, because a build script may name
+/// files that never were there. A plugin's image has no sources at all, so a package has to be
+/// there.
+fn old_by(library: &Path) -> Option<PathBuf> {
     if library.is_symlink() {
         return None;
     }
@@ -44,24 +40,10 @@ fn old_by(library: &Path) -> Option<Source> {
     // A time in the future, by another machine's clock, stays newer however often the library is
     // built.
     let now = SystemTime::now();
-    let is_since = |at: SystemTime| built < at && at <= now;
-    sources.into_iter().find_map(|source| match modified(&source) {
-        Ok(at) => is_since(at).then_some(Source::Newer(source)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            is_gone(&source, is_since).then_some(Source::Gone(source))
-        }
-        Err(_) => None,
-    })
-}
-
-/// Whether a source that is not there was when the build began: its directory, or the one above
-/// that is left, has changed since. A build script may name files that never were there. And a
-/// plugin's image has no sources at all, so a package has to be there.
-fn is_gone(source: &Path, is_since: impl Fn(SystemTime) -> bool) -> bool {
-    let mut above = source.ancestors().skip(1);
-    let left = above.find_map(|directory| Some((directory, modified(directory).ok()?)));
-    left.is_some_and(|(directory, at)| {
-        is_since(at) && directory.ancestors().any(|place| place.join("Cargo.toml").is_file())
+    sources.into_iter().find(|source| {
+        let changed = source.ancestors().find_map(|place| modified(place).ok());
+        changed.is_some_and(|at| built < at && at <= now)
+            && source.ancestors().any(|place| place.join("Cargo.toml").is_file())
     })
 }
 
@@ -139,14 +121,11 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is stale, and what to do: it is older than one of its sources, or one is gone.
+/// Why a file is stale, and what to do.
 pub fn stale(library: &Path) -> Option<(String, String)> {
-    let why = match old_by(library)? {
-        Source::Newer(source) => format!("older than its source {}", source.display()),
-        Source::Gone(source) => {
-            format!("built from the source {}, which is gone", source.display())
-        }
-    };
+    let source = old_by(library)?;
+    let gone = if source.exists() { "" } else { ", which is gone" };
+    let why = format!("older than its source {}{gone}", source.display());
     // A path from the working directory does not show the workspace around it.
     let library = std::path::absolute(library).ok()?;
     let directory = library.parent()?;
@@ -163,13 +142,6 @@ mod tests {
 
     use super::*;
 
-    fn newer_source(library: &Path) -> Option<PathBuf> {
-        match old_by(library)? {
-            Source::Newer(source) => Some(source),
-            Source::Gone(source) => panic!("{} is gone", source.display()),
-        }
-    }
-
     /// A workspace with a library that was built an hour ago from one source.
     struct Place(tempfile::TempDir);
 
@@ -178,7 +150,7 @@ mod tests {
             let place = Place(tempfile::tempdir().unwrap());
             fs::create_dir_all(place.path("a src")).unwrap();
             fs::create_dir_all(place.path("target/debug")).unwrap();
-            for file in ["Cargo.lock", "a src/lib.rs", "target/debug/libp.so"] {
+            for file in ["Cargo.lock", "Cargo.toml", "a src/lib.rs", "target/debug/libp.so"] {
                 fs::write(place.path(file), "").unwrap();
             }
             let list = format!(
@@ -209,7 +181,7 @@ mod tests {
         }
 
         fn newer(&self) -> Option<PathBuf> {
-            newer_source(&self.path("target/debug/libp.so"))
+            old_by(&self.path("target/debug/libp.so"))
         }
 
         /// Leaves what cargo does when it began to build a library so many seconds ago.
@@ -263,32 +235,19 @@ mod tests {
     fn a_source_that_is_gone_counts_when_it_was_there() {
         let place = Place::new();
         place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(7200));
-        let list = place.path("target/debug/libp.d");
-        let with_more = |name: &str| {
-            let rule = fs::read_to_string(&list).unwrap();
-            fs::write(&list, format!("{} {}\n", rule.trim_end(), place.escaped(name))).unwrap();
-        };
-        let library = place.path("target/debug/libp.so");
         fs::create_dir(place.path("a src/inner")).unwrap();
-        with_more("a src/inner/never.rs");
-        let age = |directory: &str, seconds| {
-            let at = SystemTime::now() - Duration::from_secs(seconds);
-            fs::File::open(place.path(directory)).unwrap().set_modified(at).unwrap();
-        };
-        age("a src/inner", 7200);
-        assert_eq!(old_by(&library), None, "its directory is older than the library");
-        age("a src/inner", 60);
-        assert_eq!(old_by(&library), None, "no package is there");
-        fs::write(place.path("Cargo.toml"), "").unwrap();
-        assert_eq!(old_by(&library), Some(Source::Gone(place.path("a src/inner/never.rs"))));
-        let (why, hint) = stale(&library).unwrap();
-        assert!(
-            why.ends_with("inner/never.rs, which is gone") && hint.starts_with("run `cargo"),
-            "{why}: {hint}"
-        );
-        // Built again, with a build script that names it still.
-        place.set("target/debug/libp.so", SystemTime::now());
-        assert_eq!(old_by(&library), None);
+        let (list, gone) = (place.path("target/debug/libp.d"), "a src/inner/never.rs");
+        let rule = fs::read_to_string(&list).unwrap();
+        fs::write(&list, format!("{} {}\n", rule.trim_end(), place.escaped(gone))).unwrap();
+        for (age, expected) in [(7200, None), (60, Some(place.path(gone)))] {
+            let at = SystemTime::now() - Duration::from_secs(age);
+            fs::File::open(place.path("a src/inner")).unwrap().set_modified(at).unwrap();
+            assert_eq!(place.newer(), expected, "{age}");
+        }
+        let (why, _) = stale(&place.path("target/debug/libp.so")).unwrap();
+        assert!(why.ends_with("inner/never.rs, which is gone"), "{why}");
+        fs::remove_file(place.path("Cargo.toml")).unwrap();
+        assert_eq!(place.newer(), None, "no package is there");
     }
 
     #[test]
@@ -320,7 +279,7 @@ mod tests {
             let (from, to) = (format!("target/debug/libp.{end}"), format!("elsewhere/libp.{end}"));
             fs::copy(place.path(&from), place.path(&to)).unwrap();
         }
-        assert_eq!(newer_source(&place.path("elsewhere/libp.so")), None);
+        assert_eq!(old_by(&place.path("elsewhere/libp.so")), None);
         assert_eq!(
             list_of_copy(&place.path("elsewhere/libp.so"), &place.path("elsewhere/p.so")),
             None
@@ -330,8 +289,8 @@ mod tests {
             place.path("elsewhere/p.so"),
         )
         .unwrap();
-        assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
-        for list in ["", ":", "no rule", "libp.so: a", ": a"] {
+        assert_eq!(old_by(&place.path("elsewhere/p.so")), None);
+        for list in ["", ":", "no rule", ": a"] {
             fs::write(place.path("target/debug/libp.d"), list).unwrap();
             assert_eq!(place.newer(), None, "{list:?}");
         }
@@ -348,12 +307,12 @@ mod tests {
         fs::copy(&library, &copy).unwrap();
         fs::write(copy.with_extension("d"), list_of_copy(&library, &copy).unwrap()).unwrap();
         place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(60));
-        assert_eq!(newer_source(&copy), None, "a copy of now");
+        assert_eq!(old_by(&copy), None, "a copy of now");
         place.set("target/debug/a copy/p.so", modified(&library).unwrap());
-        assert_eq!(newer_source(&copy), Some(place.path("a src/lib.rs")));
+        assert_eq!(old_by(&copy), Some(place.path("a src/lib.rs")));
         // Somewhere else it is as old as it is.
         fs::rename(place.path("target/debug/a copy"), place.path("elsewhere")).unwrap();
-        assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
+        assert_eq!(old_by(&place.path("elsewhere/p.so")), None);
     }
 
     #[test]

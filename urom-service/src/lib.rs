@@ -22,6 +22,9 @@
 //! is what host, daemon and worker say to each other; [`log`] is how daemon and workers say what
 //! they do, and [`urom_log`] how C programs and plugins do.
 
+#[macro_use]
+pub mod log;
+
 mod aside;
 pub mod daemon;
 pub mod embedded;
@@ -34,15 +37,14 @@ pub mod freshness;
 pub mod fuzzing;
 mod hangup;
 mod host_names;
+mod identity;
 mod inherited;
-mod loaded;
-mod lobby;
-pub mod log;
 mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
 mod threads;
+mod unproven;
 pub mod uromd;
 pub mod worker;
 

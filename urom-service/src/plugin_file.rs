@@ -4,8 +4,10 @@
 //! code may have left pointers to itself anywhere.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,7 @@ use urom_abi::plugin::{
 };
 use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
 
+use crate::identity::Identity;
 use crate::plugin_log::worker_log;
 
 /// What is wrong with a plugin's file.
@@ -132,6 +135,12 @@ struct Roomy {
 
 const _: () = assert!(size_of::<Roomy>() == 256);
 
+/// The files that this process has loaded. The loader takes a path that it knows for the file that
+/// it knows, whatever lies there now.
+static FILES: Mutex<BTreeMap<PathBuf, Identity>> = Mutex::new(BTreeMap::new());
+
+const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another in its place: restart the program";
+
 /// A plugin's file that was loaded, and its two functions.
 #[derive(Debug, Clone, Copy)]
 pub struct Loaded {
@@ -145,6 +154,11 @@ impl Loaded {
     /// # Errors
     /// `Load` or `Symbol`.
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
+        let identity = Identity::of(path).ok();
+        let files = || FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        if files().get(path).is_some_and(|before| Some(before) != identity.as_ref()) {
+            return Err(PluginFileError::Load(REPLACED.to_owned()));
+        }
         let mut tried = Vec::new();
         let library = loop {
             // SAFETY: running the constructors of whatever lies in the plugin path is what this
@@ -160,6 +174,9 @@ impl Loaded {
                 _ => return Err(PluginFileError::Load(error)),
             }
         };
+        if let Some(identity) = identity {
+            files().entry(path.to_owned()).or_insert(identity);
+        }
         // SAFETY: a plugin's symbol of this name is a function of this type.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.

@@ -151,6 +151,17 @@ pub enum DaemonToHost {
 }
 
 impl DaemonToHost {
+    /// The number of the request that this answers.
+    pub fn request(&self) -> Option<u64> {
+        match self {
+            DaemonToHost::Started { request, .. }
+            | DaemonToHost::Group { request, .. }
+            | DaemonToHost::Description { request, .. }
+            | DaemonToHost::Failed { request, .. } => Some(*request),
+            DaemonToHost::Ping | DaemonToHost::Welcome { .. } | DaemonToHost::Refused(_) => None,
+        }
+    }
+
     /// The message's name, without its contents: they may be long, or a ticket.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
 //! What the processes of a domain tell each other, and what each tells its workers.
 //!
 //! Each process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
-//! [`Size`]s, then the blobs, padded to the longest. The concatenated blobs are the *table*, which
-//! each process sends to its workers in pieces of [`PIECE`] bytes. A last round carries
-//! [`Verdict`]s.
+//! [`Verdict`]s with the lengths of the blobs, then the blobs, padded to the longest. The
+//! concatenated blobs are the *table*, which each process sends to its workers in pieces of
+//! [`PIECE`] bytes. A last round carries [`Verdict`]s again.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 use serde::{Deserialize, Serialize};
 use urom_abi::{DocaError, WorkerId};
 use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::control::Failure;
 use super::{bounded, bytes};
@@ -68,69 +68,48 @@ impl Participant<'_> {
     }
 }
 
-/// What a process says in the first round: the length of its blob, 0 when it failed and has none.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-pub struct Size {
-    magic: [u8; 8],
-    len: U64,
-}
-
-/// Identifies these bytes and their format.
-const MAGIC: [u8; 8] = *b"uromdom1";
-
-impl Size {
-    pub fn new(len: usize) -> Size {
-        Size { magic: MAGIC, len: U64::new(len as u64) }
-    }
-
-    /// The length; `None` when these are not the bytes of a size.
-    pub fn blob_len(&self) -> Option<u64> {
-        (self.magic == MAGIC).then(|| self.len.get())
-    }
-}
-
-/// What a process says in the last round: whether its workers have the table.
+/// What a process says in the first round and in the last: how long its blob is, and that its
+/// workers have the table; or why it failed.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Verdict {
     magic: [u8; 8],
-    /// 0 when they have.
+    /// 0 for success.
     code: U32,
-    len: U32,
+    text_len: U32,
+    blob_len: U64,
     text: [u8; VERDICT_TEXT],
 }
 
 const VERDICT_TEXT: usize = 240;
 
-const VERDICT_MAGIC: [u8; 8] = *b"uromdom!";
+/// Identifies these bytes and their format.
+const MAGIC: [u8; 8] = *b"uromdom2";
 
 impl Verdict {
-    /// How it went. A long reason is cut.
-    pub fn new(result: Result<(), &Failure>) -> Verdict {
-        let mut verdict = Verdict {
-            magic: VERDICT_MAGIC,
-            code: U32::ZERO,
-            len: U32::ZERO,
-            text: [0; VERDICT_TEXT],
-        };
-        if let Err(failure) = result {
-            let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
-            verdict.code = U32::new(failure.code);
-            verdict.len = U32::new(text.len() as u32);
-            verdict.text[..text.len()].copy_from_slice(text);
+    /// How it went, with the length of the blob. A long reason is cut.
+    pub fn new(result: Result<usize, &Failure>) -> Verdict {
+        let mut verdict = Verdict { magic: MAGIC, ..Verdict::new_zeroed() };
+        match result {
+            Ok(len) => verdict.blob_len = U64::new(len as u64),
+            Err(failure) => {
+                let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
+                verdict.code = U32::new(failure.code);
+                verdict.text_len = U32::new(text.len() as u32);
+                verdict.text[..text.len()].copy_from_slice(text);
+            }
         }
         verdict
     }
 
     /// The verdict; `None` when these are not the bytes of one.
-    pub fn result(&self) -> Option<Result<(), Failure>> {
-        let text = self.text.get(..self.len.get() as usize)?;
-        if self.magic != VERDICT_MAGIC {
+    pub fn result(&self) -> Option<Result<u64, Failure>> {
+        let text = self.text.get(..self.text_len.get() as usize)?;
+        if self.magic != MAGIC {
             return None;
         }
         let failed = |code| Failure::new(code, String::from_utf8_lossy(text));
-        Some(DocaError(self.code.get()).check().map_err(failed))
+        Some(DocaError(self.code.get()).check().map(|()| self.blob_len.get()).map_err(failed))
     }
 }
 
@@ -197,7 +176,9 @@ impl<'a> Table<'a> {
             Err(Failure::new(DocaError::INVALID_VALUE, text))
         };
         if participant.members.is_empty() {
-            return wrong("it brings no worker".to_owned());
+            return wrong(
+                "it brings no worker: use an all-gather that carries bytes as they are".to_owned(),
+            );
         }
         for member in &participant.members {
             self.addresses += member.addresses.len();

@@ -1,60 +1,31 @@
 //! `cargo xtask cross`: host programs of this machine against a service of the other, which an
 //! emulator runs.
 
-use std::process::ExitCode;
+use anyhow::{Context, Result, ensure};
 
-use anyhow::{Context, Result, bail};
-
-use crate::demo::SERVICE;
-use crate::install;
-use crate::setup;
-use crate::shell;
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
+use crate::{install, setup, shell};
 
-/// The package with the tests, and its feature that says so.
-const TESTS: &str = "urom-tests";
-const FEATURE: &str = "urom-tests/cross";
-
-/// What the tests start on this machine besides: `cargo urom`, which builds the plugins.
-const TOOL: &str = "cargo-urom";
-
-/// Sets up for both machines, builds for both, and runs the tests. The result is cargo's own.
-pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+/// Sets up for both machines, builds for both, and runs the tests.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let (host, target) = (Target::host()?, Target::Aarch64);
-    if target == host {
-        bail!("this machine is one of {}: `cargo xtask test` tests it", target.triple());
-    }
+    let triple = target.triple();
+    ensure!(target != host, "this machine is one of {triple}: `cargo xtask test` tests it");
     let emulator = target.emulator(host).context("nothing is known that runs programs of it")?;
     setup::run(workspace, None)?;
     setup::run(workspace, Some(target))?;
 
-    let mut build = shell::cargo();
-    build.args(["build", install::MESSAGES, "--lib", "--bins", "--examples"]);
-    for package in install::PACKAGES.into_iter().chain([TOOL, TESTS]) {
-        build.args(["-p", package]);
-    }
-    let (status, messages) = shell::output(&mut build)?;
-    if !status.success() {
-        return Ok(shell::exit_code(status));
-    }
-    install::for_tests(workspace, &workspace.profile_dir(None, Profile::Dev), &messages)?;
+    // The tests build plugins with `cargo urom`.
+    let packages = install::PACKAGES.into_iter().chain(["cargo-urom", "urom-tests"]);
+    let mut build = target::cargo(None, "build")?;
+    build.args(["--lib", "--bins", "--examples"]);
+    shell::run(build.args(packages.flat_map(|package| ["-p", package])))?;
+    install::for_tests(workspace, None, Profile::Dev)?;
+    let mut service = target::cargo(Some(target), "build")?;
+    shell::run(service.args(shell::words("-p urom-service --bin uromd")))?;
 
-    let mut service = shell::cargo();
-    service.args([
-        "build",
-        "-p",
-        SERVICE.package,
-        "--bin",
-        SERVICE.name,
-        "--target",
-        target.triple(),
-    ]);
-    service.envs(target.environment(host).iter().copied());
-    shell::run(&mut service)?;
-
-    let mut test = shell::cargo();
-    test.args(["test", "-p", TESTS, "--features", FEATURE, "--test", "cross"]);
-    test.env("UROM_EMULATED", format!("{} {emulator}", target.triple()));
-    Ok(shell::exit_code(shell::status(&mut test)?))
+    let mut test = target::cargo(None, "test")?;
+    test.args(shell::words("-p urom-tests --features urom-tests/cross --test cross"));
+    shell::run(test.env("UROM_EMULATED", format!("{triple} {emulator}")))
 }

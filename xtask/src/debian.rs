@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::shell;
 
@@ -12,69 +12,57 @@ use crate::shell;
 /// It is recognised by what it does, not by its package: a compiler from elsewhere will do, and the
 /// check costs a few file look-ups.
 pub(crate) struct Need {
-    found: Found,
+    /// A program, the path of a file, or what [`PIP`] says.
+    found: &'static str,
     packages: &'static [&'static str],
-}
-
-enum Found {
-    Program(&'static str),
-    File(&'static str),
-    Pip,
 }
 
 /// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc
 /// comes without libc's headers.
-pub(crate) const C_COMPILER: Need =
-    Need { found: Found::Program("cc"), packages: &["gcc", "libc6-dev"] };
+pub(crate) const C_COMPILER: Need = Need { found: "cc", packages: &["gcc", "libc6-dev"] };
 /// Reads the generated C headers as C++.
-pub(crate) const CXX_COMPILER: Need = Need { found: Found::Program("c++"), packages: &["g++"] };
+pub(crate) const CXX_COMPILER: Need = Need { found: "c++", packages: &["g++"] };
 /// Finds the system's UCX.
-pub(crate) const PKG_CONFIG: Need =
-    Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
+pub(crate) const PKG_CONFIG: Need = Need { found: "pkg-config", packages: &["pkg-config"] };
 /// Builds the tests' C programs as many users do, with the ninja that comes along.
-pub(crate) const MESON: Need = Need { found: Found::Program("meson"), packages: &["meson"] };
+pub(crate) const MESON: Need = Need { found: "meson", packages: &["meson"] };
 /// What cargo-generate links with.
 pub(crate) const OPENSSL: Need =
-    Need { found: Found::File("/usr/include/openssl/ssl.h"), packages: &["libssl-dev"] };
+    Need { found: "/usr/include/openssl/ssl.h", packages: &["libssl-dev"] };
 /// Runs the plugin tests under a memory checker.
-pub(crate) const VALGRIND: Need =
-    Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
+pub(crate) const VALGRIND: Need = Need { found: "valgrind", packages: &["valgrind"] };
 /// Makes network namespaces and links, and slows them down.
-pub(crate) const IPROUTE: Need = Need { found: Found::Program("ip"), packages: &["iproute2"] };
+pub(crate) const IPROUTE: Need = Need { found: "ip", packages: &["iproute2"] };
 /// Drops packets.
-pub(crate) const NFTABLES: Need = Need { found: Found::Program("nft"), packages: &["nftables"] };
+pub(crate) const NFTABLES: Need = Need { found: "nft", packages: &["nftables"] };
 /// Reads the unit of systemd.
-pub(crate) const SYSTEMD: Need =
-    Need { found: Found::Program("systemd-analyze"), packages: &["systemd"] };
+pub(crate) const SYSTEMD: Need = Need { found: "systemd-analyze", packages: &["systemd"] };
 /// Downloads UCX.
-pub(crate) const PIP: Need = Need { found: Found::Pip, packages: &["python3", "python3-pip"] };
+pub(crate) const PIP: Need =
+    Need { found: "python3 -m pip", packages: &["python3", "python3-pip"] };
 /// Links aarch64 programs.
 pub(crate) const AARCH64_COMPILER: Need =
-    Need { found: Found::Program("aarch64-linux-gnu-gcc"), packages: &["gcc-aarch64-linux-gnu"] };
+    Need { found: "aarch64-linux-gnu-gcc", packages: &["gcc-aarch64-linux-gnu"] };
 /// The C library aarch64 programs are linked to and run with.
-pub(crate) const AARCH64_LIBC: Need = Need {
-    found: Found::File("/usr/aarch64-linux-gnu/lib/libc.so.6"),
-    packages: &["libc6-dev-arm64-cross"],
-};
+pub(crate) const AARCH64_LIBC: Need =
+    Need { found: "/usr/aarch64-linux-gnu/lib/libc.so.6", packages: &["libc6-dev-arm64-cross"] };
 pub(crate) const AARCH64_EMULATOR: Need =
-    Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
+    Need { found: "qemu-aarch64-static", packages: &["qemu-user-static"] };
 /// Builds what the feature `mpi` needs.
-pub(crate) const MPI_COMPILER: Need =
-    Need { found: Found::Program("mpicc"), packages: &["libopenmpi-dev"] };
+pub(crate) const MPI_COMPILER: Need = Need { found: "mpicc", packages: &["libopenmpi-dev"] };
 /// Starts the tests and examples that use it.
-pub(crate) const MPI_LAUNCHER: Need =
-    Need { found: Found::Program("mpirun"), packages: &["openmpi-bin"] };
+pub(crate) const MPI_LAUNCHER: Need = Need { found: "mpirun", packages: &["openmpi-bin"] };
 /// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX
 /// bindings come out the same everywhere.
 pub(crate) const LIBCLANG: Need =
-    Need { found: Found::File("/usr/lib/llvm-14/lib/libclang.so"), packages: &["libclang-14-dev"] };
+    Need { found: "/usr/lib/llvm-14/lib/libclang.so", packages: &["libclang-14-dev"] };
 
 impl Need {
     fn is_met(&self) -> bool {
         match self.found {
-            Found::Program(name) => shell::on_path(name).is_some(),
-            Found::File(path) => Path::new(path).exists(),
-            Found::Pip => python_with_pip().is_some(),
+            path if path.starts_with('/') => Path::new(path).exists(),
+            pip if pip == PIP.found => python_with_pip().is_some(),
+            program => shell::on_path(program).is_some(),
         }
     }
 }
@@ -93,88 +81,46 @@ pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
-    install(&packages)?;
+    let packages = packages.join(" ");
+    ensure!(
+        shell::on_path("apt-get").is_some(),
+        "missing on this machine, named as Debian 12 names them: {packages}. There is no apt-get \
+         here: install what corresponds to them, then run this command again"
+    );
+    let root = rustix::process::geteuid().is_root();
+    let has_sudo = shell::on_path("sudo").is_some();
+    if !root && !shell::succeeds(Command::new("sudo").args(["-n", "true"])) {
+        bail!(
+            "Debian packages are missing, and this needs root. Run this, then the same command \
+             again:\n\n    {}\n",
+            command_for_user(has_sudo, &packages)
+        );
+    }
+    let apt = |words: &str| {
+        let mut command = Command::new(if root { "env" } else { "sudo" });
+        if !root {
+            command.args(["-n", "env"]);
+        }
+        command.args(shell::words("DEBIAN_FRONTEND=noninteractive apt-get -q"));
+        command.args(shell::words(words));
+        command
+    };
+    shell::step("set-up: updating apt's package lists", &mut apt("update"))?;
+    let install = format!("-o DPkg::Lock::Timeout=120 {INSTALL} {packages}");
+    shell::step(&format!("set-up: installing Debian packages: {packages}"), &mut apt(&install))?;
     match missing.into_iter().find(|need| !need.is_met()) {
-        Some(need) => {
-            bail!(
-                "apt-get installed {} without an error, yet it is not usable",
-                need.packages.join(" ")
-            )
+        Some(Need { packages, .. }) => {
+            bail!("apt-get installed {} without an error, yet it is not usable", packages.join(" "))
         }
         None => Ok(()),
     }
 }
 
-fn install(packages: &[&str]) -> Result<()> {
-    if shell::on_path("apt-get").is_none() {
-        bail!(
-            "missing on this machine, named as Debian 12 names them: {}. There is no apt-get here: install what \
-             corresponds to them, then run this command again",
-            packages.join(" ")
-        );
-    }
-    let root = rustix::process::geteuid().is_root();
-    let sudo = shell::on_path("sudo").is_some();
-    let passwordless = !root && sudo && shell::succeeds(Command::new("sudo").args(["-n", "true"]));
-    match Means::of(root, sudo, passwordless) {
-        Means::Direct => apt(&["apt-get"], packages),
-        Means::Sudo => apt(&["sudo", "-n", "apt-get"], packages),
-        Means::AskUser { with } => bail!(
-            "Debian packages are missing, and this needs root. Run this, then the same command again:\n\n    {}\n",
-            command_for_user(with, packages)
-        ),
-    }
-}
+const INSTALL: &str = "install -y --no-install-recommends";
 
-/// How apt-get can be run.
-#[derive(Debug, PartialEq, Eq)]
-enum Means {
-    Direct,
-    Sudo,
-    /// Only by the user, who has to give a password.
-    AskUser {
-        with: &'static str,
-    },
-}
-
-impl Means {
-    fn of(root: bool, sudo: bool, passwordless: bool) -> Self {
-        match (root, sudo, passwordless) {
-            (true, _, _) => Self::Direct,
-            (false, true, true) => Self::Sudo,
-            (false, true, false) => Self::AskUser { with: "sudo sh -c" },
-            (false, false, _) => Self::AskUser { with: "su -c" },
-        }
-    }
-}
-
-fn apt(program: &[&str], packages: &[&str]) -> Result<()> {
-    let run = |label: &str, words: Vec<&str>| {
-        let mut command = Command::new(program[0]);
-        command.args(&program[1..]).args(words).env("DEBIAN_FRONTEND", "noninteractive");
-        shell::step(label, &mut command)
-    };
-    run("set-up: updating apt's package lists", update_words())?;
-    run(
-        &format!("set-up: installing Debian packages: {}", packages.join(" ")),
-        install_words(packages),
-    )
-}
-
-fn update_words() -> Vec<&'static str> {
-    vec!["-q", "update"]
-}
-
-fn install_words<'a>(packages: &[&'a str]) -> Vec<&'a str> {
-    let mut words =
-        vec!["-q", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends"];
-    words.extend(packages);
-    words
-}
-
-fn command_for_user(with: &str, packages: &[&str]) -> String {
-    let install = packages.join(" ");
-    format!("{with} 'apt-get update && apt-get install -y --no-install-recommends {install}'")
+fn command_for_user(has_sudo: bool, packages: &str) -> String {
+    let root = if has_sudo { "sudo sh -c" } else { "su -c" };
+    format!("{root} 'apt-get update && apt-get {INSTALL} {packages}'")
 }
 
 #[cfg(test)]
@@ -182,42 +128,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_runs_apt_itself_others_need_a_sudo_without_password() {
-        for sudo in [false, true] {
-            for passwordless in [false, true] {
-                assert_eq!(Means::of(true, sudo, passwordless), Means::Direct);
-            }
-        }
-        assert_eq!(Means::of(false, true, true), Means::Sudo);
-        assert_eq!(Means::of(false, true, false), Means::AskUser { with: "sudo sh -c" });
-        assert_eq!(Means::of(false, false, false), Means::AskUser { with: "su -c" });
-        assert_eq!(Means::of(false, false, true), Means::AskUser { with: "su -c" });
-    }
-
-    #[test]
     fn the_command_for_the_user_is_one_line_that_does_it_all() {
-        assert_eq!(
-            command_for_user("sudo sh -c", &["valgrind", "pkg-config"]),
-            "sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends valgrind pkg-config'"
-        );
-    }
-
-    #[test]
-    fn apt_is_never_left_waiting_for_an_answer() {
-        let words = install_words(&["valgrind"]);
-        assert!(words.contains(&"-y"), "{words:?}");
-        assert_eq!(words.last(), Some(&"valgrind"));
+        let command = "'apt-get update && apt-get install -y --no-install-recommends a b'";
+        assert_eq!(command_for_user(true, "a b"), format!("sudo sh -c {command}"));
+        assert_eq!(command_for_user(false, "a b"), format!("su -c {command}"));
     }
 
     #[test]
     fn a_need_is_met_by_what_it_is_for() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         let path: &'static str = Box::leak(file.path().to_str().expect("a readable path").into());
-        let need = Need { found: Found::File(path), packages: &["nothing"] };
+        let need = Need { found: path, packages: &["nothing"] };
         assert!(need.is_met());
         ensure(&[&need]).expect("nothing is missing, so apt is not asked");
         drop(file);
         assert!(!need.is_met());
-        assert!(!Need { found: Found::Program("no-such-program-here"), packages: &[] }.is_met());
+        assert!(!Need { found: "no-such-program-here", packages: &[] }.is_met());
     }
 }

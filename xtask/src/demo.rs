@@ -2,20 +2,17 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::process::Guarded;
-use crate::steps::{Program, Step};
+use crate::steps::{self, Step};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
-use crate::{plugins, setup, shell, steps};
-
-pub(crate) const SERVICE: Program<'static> = Program { package: "urom-service", name: "uromd" };
-const PLUGIN_PACKAGES: [&str; 2] = ["graph-plugin", "sandbox-plugin"];
+use crate::{plugins, setup, shell, target};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -26,14 +23,18 @@ const LISTENING: &str = "uromd: listening on ";
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
-    let programs = [steps::BOOTSTRAP, steps::PING_PONG];
-    let wanted = |plugin: &Plugin<'_>| PLUGIN_PACKAGES.contains(&plugin.package);
-    let directory = build(workspace, &programs, &[steps::WITH_MPI], wanted)?;
+    let wanted = ["graph-plugin", "sandbox-plugin"];
+    let mut build = target::cargo(None, "build")?;
+    build.args(["--release", "-p", "urom-service"]).args(steps::PACKAGES);
+    shell::run(build.args(wanted.iter().flat_map(|package| ["-p", package])))?;
+    let directory = workspace.profile_dir(None, Profile::Release);
+    let is_wanted = |plugin: &Plugin<'_>| wanted.contains(&plugin.package);
+    plugins::link(&directory, &workspace.plugins(), is_wanted)?;
+
     let log = directory.join("uromd-demo.log");
     let mut service = service(&directory);
-    let log_file =
-        File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
-    service.stderr(log_file);
+    service
+        .stderr(File::create(&log).with_context(|| format!("could not create {}", log.display()))?);
     if let Err(error) = serve_and_run(service, |address| steps::all(&directory, address)) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
@@ -44,41 +45,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 }
 
 pub(crate) fn service(directory: &Path) -> Command {
-    let mut service = Command::new(directory.join(SERVICE.name));
+    let mut service = Command::new(directory.join("uromd"));
     service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory()));
     service
-}
-
-/// Builds the service, the `wanted` plugins and `programs` with their `features` in release mode;
-/// returns where they lie, plugins linked. Cargo itself is quiet when the programs were built
-/// before.
-pub(crate) fn build(
-    workspace: &Workspace,
-    programs: &[Program<'_>],
-    features: &[&str],
-    wanted: impl Fn(&Plugin<'_>) -> bool,
-) -> Result<PathBuf> {
-    let directory = workspace.profile_dir(None, Profile::Release);
-    let plugins = workspace.plugins();
-    let mut command = shell::cargo();
-    command.args(["build", "--release", "-p", SERVICE.package]);
-    for program in programs {
-        command.args(["-p", program.package]);
-    }
-    for feature in features {
-        command.args(["--features", feature]);
-    }
-    for plugin in plugins.iter().filter(|plugin| wanted(plugin)) {
-        command.args(["-p", plugin.package]);
-    }
-    if programs.iter().all(|program| directory.join(program.name).exists()) {
-        command.arg("--quiet");
-    } else {
-        eprintln!("the first build takes some minutes");
-    }
-    shell::run(&mut command)?;
-    plugins::link(&directory, &plugins, wanted)?;
-    Ok(directory)
 }
 
 /// Runs what `steps` makes of the address of `service`, which is started before and stopped after
@@ -103,7 +72,12 @@ pub(crate) fn serve_and_run(
 fn listening_address(service: &mut Guarded) -> Result<String> {
     let output = service.child().stdout.take().context("uromd's output is not piped")?;
     let (sender, lines) = mpsc::channel();
-    std::thread::spawn(move || forward(output, &sender));
+    // Reads to the end, so that uromd never blocks on a full pipe nor fails on a closed one. Only
+    // the first line is waited for.
+    std::thread::spawn(move || {
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        lines.for_each(|line| _ = sender.send(line));
+    });
     match lines.recv_timeout(START_LIMIT) {
         Ok(line) => parse_listening(&line).map(str::to_owned),
         Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -113,14 +87,6 @@ fn listening_address(service: &mut Guarded) -> Result<String> {
             let status = service.wait(STOP_LIMIT)?;
             bail!("uromd ended before it listened: {status}")
         }
-    }
-}
-
-/// Reads to the end, so that uromd never blocks on a full pipe nor fails on a closed one.
-fn forward(output: ChildStdout, lines: &mpsc::Sender<String>) {
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        // Only the first line is waited for.
-        let _ = lines.send(line);
     }
 }
 

@@ -1,11 +1,12 @@
 //! `cargo xtask fuzz`: runs the fuzz targets, and keeps what they found worth keeping.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
+use crate::place::files_below;
 use crate::workspace::Workspace;
 use crate::{setup, shell, tools};
 
@@ -22,8 +23,8 @@ pub(crate) enum Work {
     Merge,
 }
 
-/// Works on one target, or on all. The result is that of the first that fails.
-pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<ExitCode> {
+/// Works on one target, or on all, up to the first that fails.
+pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<()> {
     let directory = workspace.root.join("fuzz");
     let targets = targets(&directory)?;
     let chosen: Vec<_> =
@@ -50,10 +51,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             Ok(command)
         };
         // Apart from the run, whose failure is that of an input.
-        let status = shell::status(&mut fuzz("build")?)?;
-        if !status.success() {
-            return Ok(shell::exit_code(status));
-        }
+        shell::run(&mut fuzz("build")?)?;
         let mut command = fuzz("run")?;
         match work {
             // New inputs go to the first directory.
@@ -71,22 +69,19 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             command.arg("-close_fd_mask=2");
         }
         command.env("UROM_FUZZ_FAILURES", directory.join("artifacts").join(target));
-        let status = shell::status(&mut command)?;
-        if !status.success() {
-            eprintln!(
-                "{target} failed. Copy the input that it names into {} and run `cargo test {}`, which says what does not \
-                 hold",
-                committed.display(),
-                if is_of_service(target) {
-                    "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing"
-                } else {
-                    "-p robustness"
-                }
-            );
-            return Ok(shell::exit_code(status));
-        }
+        shell::run(&mut command).with_context(|| {
+            let test = match is_of_service(target) {
+                true => "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing",
+                false => "-p robustness",
+            };
+            format!(
+                "{target} failed. Copy the input that it names into {} and run `cargo test {test}`, \
+                 which says what does not hold",
+                committed.display()
+            )
+        })?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Whether a target's body is the service's, and not that of the crate `robustness`.
@@ -96,14 +91,10 @@ fn is_of_service(target: &str) -> bool {
 
 /// The targets, by their sources.
 fn targets(directory: &Path) -> Result<Vec<String>> {
-    let sources = directory.join("fuzz_targets");
-    let entries = fs::read_dir(&sources)?;
     let mut names = Vec::new();
-    for entry in entries {
-        let file = PathBuf::from(entry?.file_name());
+    for file in files_below(&directory.join("fuzz_targets"))? {
         names.extend(file.file_stem().and_then(|name| name.to_str()).map(str::to_owned));
     }
-    names.sort_unstable();
     Ok(names)
 }
 

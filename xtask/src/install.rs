@@ -5,34 +5,26 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use fs_err as fs;
 use urom_abi::version::RELEASE;
 
-use crate::demo::SERVICE;
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig;
-use crate::place::{Placer, Transfer, make_directory};
-use crate::target::Target;
+use crate::place::{Placer, Transfer, files_below, make_directory};
+use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 4] =
-    [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
-
-/// What cargo must be told so that it says which UCX was linked.
-pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+    ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
 /// Builds with optimisations and installs into `prefix`, which may hold an older installation.
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let mut command = build(target)?;
-    let (status, messages) = shell::output(&mut command)?;
-    if !status.success() {
-        bail!("`{}` failed: {status}", shell::display(&command));
-    }
-    let ucx = LinkedUcx::of(&messages)?;
+    shell::run(&mut build(target)?)?;
+    let ucx = LinkedUcx::find(workspace, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
     let built = workspace.profile_dir(target, Profile::Release);
     lay_out(workspace, &built, &ucx, &mut placer)
@@ -48,25 +40,22 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
 }
 
 fn build(target: Option<Target>) -> Result<Command> {
-    let mut command = shell::cargo();
-    command.args(["build", "--release", MESSAGES]);
-    PACKAGES.iter().for_each(|package| {
-        command.args(["-p", package]);
-    });
-    if let Some(target) = target {
-        command
-            .args(["--target", target.triple()])
-            .envs(target.environment(Target::host()?).iter().copied());
-    }
+    let mut command = target::cargo(target, "build")?;
+    command.arg("--release").args(PACKAGES.iter().flat_map(|package| ["-p", package]));
     Ok(command)
 }
 
 /// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing
 /// else beside it.
-pub(crate) fn for_tests(workspace: &Workspace, profile_dir: &Path, messages: &[u8]) -> Result<()> {
+pub(crate) fn for_tests(
+    workspace: &Workspace,
+    target: Option<Target>,
+    profile: Profile,
+) -> Result<()> {
+    let profile_dir = workspace.profile_dir(target, profile);
     let prefix = profile_dir.join("prefix");
     let mut placer = Placer::new(&prefix, Transfer::Link);
-    lay_out(workspace, profile_dir, &LinkedUcx::of(messages)?, &mut placer)
+    lay_out(workspace, &profile_dir, &LinkedUcx::find(workspace, target)?, &mut placer)
         .and_then(|()| placer.remove_others())
         .with_context(|| format!("laying out {} for the tests", prefix.display()))
 }
@@ -80,8 +69,7 @@ fn usable(prefix: &Path) -> Result<PathBuf> {
     let advice =
         || format!("--prefix {}: name a directory that you may write to", prefix.display());
     make_directory(&prefix).with_context(advice)?;
-    let probe = prefix.join(format!(".probe-{}", std::process::id()));
-    fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)).with_context(advice)?;
+    tempfile::tempfile_in(&prefix).with_context(advice)?;
     Ok(prefix)
 }
 
@@ -91,7 +79,7 @@ fn lay_out(
     ucx: &LinkedUcx,
     placer: &mut Placer,
 ) -> Result<()> {
-    placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
+    placer.file(&profile_dir.join("uromd"), "bin/uromd")?;
 
     let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
     for library in pkgconfig::libraries() {
@@ -130,7 +118,7 @@ fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
     let from = workspace.root.join("deploy");
     let template = from.join("systemd/uromd.service.in");
     let unit = fs::read_to_string(&template)?;
-    let uromd = in_unit(&placer.root().join("bin").join(SERVICE.name));
+    let uromd = in_unit(&placer.root().join("bin/uromd"));
     placer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
     placer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
     placer
@@ -153,15 +141,10 @@ fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
 }
 
 fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
     let directory = workspace.root.join("urom-abi/include");
-    let unreadable = || format!("could not read {}", directory.display());
-    for entry in fs::read_dir(&directory).with_context(unreadable)? {
-        let path = entry.with_context(unreadable)?.path();
-        found.extend(path.extension().is_some_and(|end| end == "h").then_some(path));
-    }
-    found.sort();
-    Ok(found)
+    let files = files_below(&directory)?.into_iter();
+    let headers = files.filter(|file| file.extension().is_some_and(|end| end == "h"));
+    Ok(headers.map(|file| directory.join(file)).collect())
 }
 
 fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
@@ -227,7 +210,7 @@ mod tests {
                 fs::write(built.join(file), format!("{content} {file}")).expect("a file");
             }
             let mut placer = Placer::new(&prefix, Transfer::Copy);
-            lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("all is there");
+            lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer).expect("all is there");
             for file in [
                 "bin/uromd",
                 "lib/libdoca_common.so.2",
@@ -253,7 +236,7 @@ mod tests {
         }
         fs::remove_file(built.join("uromd")).expect("it is there");
         let mut placer = Placer::new(&prefix, Transfer::Copy);
-        let error = lay_out(&workspace, &built, &LinkedUcx::System, &mut placer)
+        let error = lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer)
             .expect_err("uromd is missing");
         assert!(
             format!("{error:#}").contains(&built.join("uromd").display().to_string()),
@@ -288,7 +271,8 @@ mod tests {
             fs::write(built.join(file), file).expect("a file");
         }
         let mut placer = Placer::new(&prefix, Transfer::Copy);
-        lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("it is not in the way");
+        lay_out(&workspace, &built, &LinkedUcx::system(), &mut placer)
+            .expect("it is not in the way");
         assert_eq!(
             fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"),
             "somebody's"

@@ -177,58 +177,47 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().task) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let Err(error) = run(Cli::parse().task) else { return ExitCode::SUCCESS };
+    eprintln!("error: {error:#}");
+    // The code of the command that failed; one that was killed has none.
+    let code = error.downcast_ref::<shell::Failed>().and_then(|failed| failed.status.code());
+    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-fn run(task: Task) -> anyhow::Result<ExitCode> {
-    let workspace = Workspace::load()?;
+fn run(task: Task) -> anyhow::Result<()> {
+    let workspace = &Workspace::load()?;
     match task {
-        Task::Setup { target } => setup::run(&workspace, target)?,
+        Task::Setup { target } => setup::run(workspace, target),
         Task::Plugins { release, target } => {
-            setup::run(&workspace, target)?;
-            plugins::build(
-                &workspace,
-                target,
-                if release { Profile::Release } else { Profile::Dev },
-            )?;
+            setup::run(workspace, target)?;
+            plugins::build(workspace, target, if release { Profile::Release } else { Profile::Dev })
         }
-        Task::Install { prefix, target } => install::run(&workspace, &prefix, target)?,
-        Task::Test { ucx: Some(version), .. } => return releases::run(&workspace, &version),
-        Task::Test { target, package, args, .. } => {
-            return test::run(&workspace, target, &package, &args);
-        }
-        Task::Cross => return cross::run(&workspace),
-        Task::Demo => demo::run(&workspace)?,
-        Task::Bench { args } => return measure::BENCH.run(&workspace, &args),
-        Task::Faults { args } => return measure::FAULTS.run(&workspace, &args),
+        Task::Install { prefix, target } => install::run(workspace, &prefix, target),
+        Task::Test { ucx: Some(version), .. } => releases::run(workspace, &version),
+        Task::Test { target, package, args, .. } => test::run(workspace, target, &package, &args),
+        Task::Cross => cross::run(workspace),
+        Task::Demo => demo::run(workspace),
+        Task::Bench { args } => measure::BENCH.run(workspace, &args),
+        Task::Faults { args } => measure::FAULTS.run(workspace, &args),
         Task::Bindings { check } => {
             setup::for_bindings()?;
-            bindings::run(&workspace.target_dir, check)?;
+            bindings::run(&workspace.target_dir, check)
         }
-        Task::Template { bless: true, .. } => template::bless(&workspace)?,
-        Task::Template { quick, .. } => template::run(&workspace, quick)?,
-        Task::Deny => {
-            shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?
-        }
-        Task::Sanitize { checks, full } => return sanitize::run(&workspace, &checks, full),
-        Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], true),
+        Task::Template { bless: true, .. } => template::bless(workspace),
+        Task::Template { quick, .. } => template::run(workspace, quick),
+        Task::Deny => shell::run(&mut tools::deny(workspace, &workspace.root.join("Cargo.toml"))?),
+        Task::Sanitize { checks, full } => sanitize::run(workspace, &checks, full),
+        Task::Miri => sanitize::run(workspace, &[sanitize::Check::Miri], true),
         Task::Fuzz { target, runs, unsanitized, merge } => {
             let run = fuzz::Work::Run { inputs: runs, sanitized: !unsanitized };
             let work = if merge { fuzz::Work::Merge } else { run };
-            return fuzz::run(&workspace, target.as_deref(), &work);
+            fuzz::run(workspace, target.as_deref(), &work)
         }
-        Task::Guide => guide::run(&workspace)?,
-        Task::Headers { check } => headers::run(&workspace.root, check)?,
+        Task::Guide => guide::run(workspace),
+        Task::Headers { check } => headers::run(&workspace.root, check),
         Task::Package { allow_dirty } => {
-            setup::run(&workspace, None)?;
-            package::run(&workspace, allow_dirty)?;
+            setup::run(workspace, None)?;
+            package::run(workspace, allow_dirty)
         }
     }
-    Ok(ExitCode::SUCCESS)
 }

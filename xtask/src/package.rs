@@ -3,16 +3,15 @@
 //! Cargo packages them together and builds each from its package, with the others taken from
 //! theirs. What it says about it beyond that is a fault here: a package goes out once and for all.
 
-use std::path::Path;
-use std::process::Stdio;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use crate::place::remove_directory;
 use crate::shell;
-use crate::workspace::{Published, Workspace};
+use crate::workspace::{Package, Workspace};
 
 /// What the public registry takes, as cargo's reference of the manifest says.
 const MOST_KEYWORDS: usize = 5;
@@ -39,143 +38,112 @@ const FILES: [&str; 4] = ["Cargo.toml", "README.md", "CHANGELOG.md", "LICENSE"];
 
 /// Packages all of them; with `allow_dirty`, with changes that are not committed.
 pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
-    let packages = workspace.published();
-    let licence = fs::read_to_string(workspace.root.join("LICENSE")).context("reading LICENSE")?;
-    let mut faults =
-        packages.iter().flat_map(|package| faults(package, &licence)).collect::<Vec<_>>();
+    let packages: Vec<_> = workspace.published().collect();
+    let licence = fs::read_to_string(workspace.root.join("LICENSE"))?;
+    let mut faults = Vec::new();
     for package in &packages {
-        let listed = files(package.name, allow_dirty)?;
+        faults.extend(faults_of(package, &licence));
+        let listed = shell::read(cargo_package(allow_dirty).args(["--list", "-p", &package.name]))?;
         let missing = FILES.iter().filter(|file| !listed.lines().any(|line| line == **file));
         faults.extend(missing.map(|file| format!("{}: its package has no {file}", package.name)));
     }
-    if !faults.is_empty() {
-        bail!("not fit to be published:\n  {}", faults.join("\n  "));
-    }
+    ensure!(faults.is_empty(), "not fit to be published:\n  {}", faults.join("\n  "));
 
     let place = workspace.target_dir.join("packaging");
     remove_directory(&place)?;
-    let fresh = place.join(unique()?);
-    build(&packages, &fresh, allow_dirty)?;
+    // The path of the build tree must be new. Cargo unpacks the stand-in for the registry into its
+    // home by that path, and takes what is there for unchanged, because a registry never has two
+    // packages of one version.
+    let fresh = place.join(UNIX_EPOCH.elapsed()?.as_nanos().to_string());
+    let mut command = cargo_package(allow_dirty);
+    command.arg("--target-dir").arg(&fresh);
+    command.args(packages.iter().flat_map(|package| ["-p", &package.name]));
+    build(&mut command)?;
+    // Moved to where cargo puts them as a rule.
     let kept = workspace.target_dir.join("package");
-    keep(&packages, &fresh.join("package"), &kept)?;
+    fs::create_dir_all(&kept)?;
+    for Package { name, version, .. } in &packages {
+        let file = format!("{name}-{version}.crate");
+        fs::rename(fresh.join("package").join(&file), kept.join(&file))?;
+    }
     remove_directory(&place)?;
     println!("{} packages are fit to be published, in {}", packages.len(), kept.display());
     Ok(())
 }
 
-/// Packages them in a build tree of its own, and builds each.
-///
-/// The path of the tree must be new. Cargo unpacks the stand-in for the registry into its home by
-/// that path, and takes what is there for unchanged, because a registry never has two packages of
-/// one version.
-fn build(packages: &[Published], tree: &Path, allow_dirty: bool) -> Result<()> {
+fn cargo_package(allow_dirty: bool) -> Command {
     let mut command = shell::cargo();
+    command.arg("package").args(allow_dirty.then_some("--allow-dirty"));
     command
-        .arg("package")
-        .args(allow_dirty.then_some("--allow-dirty"))
-        .arg("--target-dir")
-        .arg(tree);
-    for package in packages {
-        command.args(["-p", package.name]);
-    }
+}
+
+/// Packages them, and builds each. A warning is an error.
+fn build(command: &mut Command) -> Result<()> {
     // Nothing of this is run.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    eprintln!("$ {}", shell::display(&command));
+    eprintln!("$ {}", shell::display(command));
     let output = command.stdout(Stdio::null()).output().context("could not start cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);
     eprint!("{said}");
-    if !output.status.success() {
-        bail!("`{}` failed: {}", shell::display(&command), output.status);
-    }
+    shell::good(command, output.status)?;
     let warnings = warnings(&said);
-    if !warnings.is_empty() {
-        bail!("cargo packages them, but warns:\n  {}", warnings.join("\n  "));
-    }
+    ensure!(warnings.is_empty(), "cargo packages them, but warns:\n  {}", warnings.join("\n  "));
     Ok(())
-}
-
-/// A name that no run before had.
-fn unique() -> Result<String> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
-    Ok(now.as_nanos().to_string())
-}
-
-/// Moves the packages to where cargo puts them as a rule.
-fn keep(packages: &[Published], from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for package in packages {
-        let file = format!("{}-{}.crate", package.name, package.version);
-        let (from, to) = (from.join(&file), to.join(&file));
-        fs::rename(&from, &to)?;
-    }
-    Ok(())
-}
-
-/// What goes into a package, a path a line.
-fn files(package: &str, allow_dirty: bool) -> Result<String> {
-    let mut command = shell::cargo();
-    command.args(["package", "--list", "-p", package]).args(allow_dirty.then_some("--allow-dirty"));
-    let output = command.output().context("could not start cargo")?;
-    if !output.status.success() {
-        bail!(
-            "`{}` failed:\n{}",
-            shell::display(&command),
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    String::from_utf8(output.stdout)
-        .context("cargo package --list printed a name that is not UTF-8")
 }
 
 /// What is missing or wrong in the manifest and beside it.
-fn faults(package: &Published, licence: &str) -> Vec<String> {
+fn faults_of(package: &Package, licence: &str) -> Vec<String> {
+    let Package { name, version, keywords, categories, .. } = package;
     let mut faults = Vec::new();
-    let mut fault = |text: String| faults.push(format!("{}: {text}", package.name));
-    for (key, value) in [("description", package.description), ("license", package.license)] {
-        if value.is_none_or(str::is_empty) {
-            fault(format!("its manifest has no {key}"));
+    let mut demand = |is_met: bool, fault: String| {
+        faults.extend((!is_met).then(|| format!("{name}: {fault}")));
+    };
+    let has = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_empty());
+    demand(has(&package.description), "its manifest has no description".into());
+    demand(has(&package.license), "its manifest has no license".into());
+    let documentation = format!("https://docs.rs/{name}");
+    for (key, value, want) in [
+        ("documentation", &package.documentation, &*documentation),
+        ("readme", &package.readme, "README.md"),
+    ] {
+        let fault = format!("its manifest does not say {key} = {want:?}");
+        demand(value.as_deref() == Some(want), fault);
+    }
+    let count = keywords.len();
+    demand(
+        (1..=MOST_KEYWORDS).contains(&count),
+        format!("{count} keywords, not 1 to {MOST_KEYWORDS}"),
+    );
+    for word in keywords {
+        let fault = format!("{word:?} is no keyword of at most {LONGEST_KEYWORD} bytes");
+        demand(is_keyword(word), fault);
+    }
+    demand(!categories.is_empty(), "its manifest has no categories".into());
+    for category in categories {
+        let fault = format!("{category:?} is not among the categories of xtask/src/package.rs");
+        demand(CATEGORIES.contains(&&**category), fault);
+    }
+    let heading = format!("## {version}");
+    let has_line = |text: &str, is_it: &dyn Fn(&str) -> bool| text.lines().any(is_it);
+    for (file, is_right, fault) in [
+        (
+            "LICENSE",
+            &(|text: &str| text == licence) as &dyn Fn(&str) -> bool,
+            "is not the workspace's",
+        ),
+        ("README.md", &|text| has_line(text, &|line| line.starts_with("# ")), "has no title"),
+        (
+            "CHANGELOG.md",
+            &|text| has_line(text, &|line| line == heading),
+            &*format!("has no heading `{heading}`"),
+        ),
+    ] {
+        match fs::read_to_string(package.manifest_path.with_file_name(file)) {
+            Ok(text) => demand(is_right(&text), format!("its {file} {fault}")),
+            Err(error) => demand(false, error.to_string()),
         }
     }
-    let documentation = format!("https://docs.rs/{}", package.name);
-    if package.documentation != Some(&documentation) {
-        fault(format!("its manifest does not say documentation = {documentation:?}"));
-    }
-    if package.readme != Some("README.md") {
-        fault("its manifest does not say readme = \"README.md\"".into());
-    }
-    if package.keywords.is_empty() || package.keywords.len() > MOST_KEYWORDS {
-        fault(format!("{} keywords, not 1 to {MOST_KEYWORDS}", package.keywords.len()));
-    }
-    for keyword in package.keywords.iter().filter(|keyword| !is_keyword(keyword)) {
-        fault(format!("{keyword:?} is no keyword of at most {LONGEST_KEYWORD} bytes"));
-    }
-    if package.categories.is_empty() {
-        fault("its manifest has no categories".into());
-    }
-    for category in
-        package.categories.iter().filter(|category| !CATEGORIES.contains(&category.as_str()))
-    {
-        fault(format!("{category:?} is not among the categories of xtask/src/package.rs"));
-    }
-    let mut contains =
-        |file: &str, right: &dyn Fn(&str) -> bool, what: &str| match read(package.folder, file) {
-            Ok(text) if right(&text) => {}
-            Ok(_) => fault(format!("its {file} {what}")),
-            Err(error) => fault(format!("{error:#}")),
-        };
-    let version = format!("## {}", package.version);
-    contains("LICENSE", &|text| text == licence, "is not the workspace's");
-    contains("README.md", &|text| text.lines().any(|line| line.starts_with("# ")), "has no title");
-    contains(
-        "CHANGELOG.md",
-        &|text| text.lines().any(|line| line == version),
-        &format!("has no heading `{version}`"),
-    );
     faults
-}
-
-fn read(folder: &Path, file: &str) -> Result<String> {
-    Ok(fs::read_to_string(folder.join(file))?)
 }
 
 fn is_keyword(word: &str) -> bool {
@@ -206,59 +174,54 @@ mod tests {
         folder
     }
 
-    fn package<'a>(folder: &'a Path, words: &'a [String]) -> Published<'a> {
-        Published {
-            name: "p",
-            version: "0.1.0",
-            folder,
-            description: Some("a package"),
-            license: Some("BSD-3-Clause"),
-            documentation: Some("https://docs.rs/p"),
-            readme: Some("README.md"),
-            keywords: words,
-            categories: words,
-        }
+    fn package(folder: &tempfile::TempDir) -> Package {
+        let manifest_path = folder.path().join("Cargo.toml");
+        serde_json::from_value(serde_json::json!({
+            "name": "p", "version": "0.1.0", "manifest_path": manifest_path, "targets": [],
+            "description": "a package", "license": "BSD-3-Clause",
+            "documentation": "https://docs.rs/p", "readme": "README.md",
+            "keywords": ["encoding"], "categories": ["encoding"], "publish": null,
+        }))
+        .expect("a package")
     }
 
     #[test]
     fn a_package_with_everything_has_no_faults() {
-        let (folder, words) = (folder(), ["encoding".to_owned()]);
-        assert_eq!(faults(&package(folder.path(), &words), LICENCE), Vec::<String>::new());
+        assert_eq!(faults_of(&package(&folder()), LICENCE), Vec::<String>::new());
     }
 
     #[test]
     fn every_missing_file_is_named() {
-        let words = ["encoding".to_owned()];
         for file in &FILES[1..] {
             let folder = folder();
             fs::remove_file(folder.path().join(file)).expect("it is there");
-            let faults = faults(&package(folder.path(), &words), LICENCE);
+            let faults = faults_of(&package(&folder), LICENCE);
             assert!(faults.len() == 1 && faults[0].contains(file), "{faults:?}");
         }
     }
 
     #[test]
-    fn another_licence_and_a_changelog_of_another_version_are_faults() {
-        let (folder, words) = (folder(), ["encoding".to_owned()]);
-        let mut package = package(folder.path(), &words);
-        package.version = "0.2.0";
-        let faults = faults(&package, "another text");
-        assert!(faults.len() == 2, "{faults:?}");
-        assert!(faults[0].contains("LICENSE") && faults[1].contains("## 0.2.0"), "{faults:?}");
-    }
-
-    #[test]
-    fn what_the_registry_would_refuse_or_drop_is_a_fault() {
-        let (folder, none) = (folder(), Vec::new());
-        let mut package = package(folder.path(), &none);
-        (package.documentation, package.readme) = (None, Some("other.md"));
-        let found = faults(&package, LICENCE).join("\n");
-        for part in ["documentation", "readme", "0 keywords", "no categories"] {
-            assert!(found.contains(part), "{part}: {found}");
-        }
+    fn every_other_fault_is_named() {
+        let folder = folder();
+        let mut package = package(&folder);
+        let finds = |package: &Package, licence: &str, parts: &[&str]| {
+            let faults = faults_of(package, licence);
+            assert_eq!(faults.len(), parts.len(), "{faults:?}");
+            assert!(
+                faults.iter().zip(parts).all(|(fault, part)| fault.contains(part)),
+                "{faults:?}"
+            );
+        };
+        package.version = "0.2.0".to_owned();
+        finds(&package, "another text", &["LICENSE", "## 0.2.0"]);
+        package.version = "0.1.0".to_owned();
+        (package.documentation, package.readme) = (None, Some("other.md".to_owned()));
+        (package.keywords, package.categories) = (Vec::new(), Vec::new());
+        let parts = ["documentation", "readme", "0 keywords", "no categories"];
+        finds(&package, LICENCE, &parts);
         let words = ["two words".to_owned(), "a-keyword-of-21-bytes".to_owned()];
-        (package.keywords, package.categories) = (&words, &words);
-        assert_eq!(faults(&package, LICENCE).len(), 6, "{found}");
+        (package.keywords, package.categories) = (words.to_vec(), words.to_vec());
+        assert_eq!(faults_of(&package, LICENCE).len(), 6);
     }
 
     #[test]

@@ -5,50 +5,27 @@ use std::path::Path;
 
 use urom_abi::version::RELEASE;
 
-struct Module {
-    name: &'static str,
-    library: &'static str,
-    description: &'static str,
-    requires: &'static str,
-}
-
-const MODULES: [Module; 3] = [
-    Module {
-        name: "doca-common",
-        library: "doca_common",
-        description: "DOCA's core objects, logging and errors, of the UROM kit",
-        requires: "",
-    },
-    Module {
-        name: "doca-argp",
-        library: "doca_argp",
-        description: "DOCA's command line parser, of the UROM kit",
-        requires: "doca-common",
-    },
-    Module {
-        name: "doca-urom",
-        library: "doca_urom",
-        description: "DOCA UROM's host interface over the UROM kit's service",
-        requires: "doca-common",
-    },
+/// Each library's name, description and the module that it requires.
+const MODULES: [(&str, &str, &str); 3] = [
+    ("common", "DOCA's core objects, logging and errors, of the UROM kit", ""),
+    ("argp", "DOCA's command line parser, of the UROM kit", "Requires: doca-common\n"),
+    ("urom", "DOCA UROM's host interface over the UROM kit's service", "Requires: doca-common\n"),
 ];
 
 /// The library names a program can link with and load, without `lib` and `.so`.
-pub(crate) fn libraries() -> impl Iterator<Item = &'static str> {
-    MODULES.iter().map(|module| module.library)
+pub(crate) fn libraries() -> impl Iterator<Item = String> {
+    MODULES.iter().map(|(name, ..)| format!("doca_{name}"))
 }
 
 /// The file names and texts of DOCA's modules.
 pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
-    MODULES.iter().map(|module| {
-        let Module { name, library, description, requires } = module;
-        let requires = if requires.is_empty() { String::new() } else { format!("Requires: {requires}\n") };
+    MODULES.iter().map(|(name, description, requires)| {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
-             Name: {name}\nDescription: {description}\nVersion: {RELEASE}\n{requires}\
-             Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l{library}\n"
+             Name: doca-{name}\nDescription: {description}\nVersion: {RELEASE}\n{requires}\
+             Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ldoca_{name}\n"
         );
-        (format!("{name}.pc"), text)
+        (format!("doca-{name}.pc"), text)
     })
 }
 
@@ -57,10 +34,11 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
 ///
 /// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word
 /// of its own.
-pub(crate) fn ucx(version: &str, include: &Path, lib: &Path) -> String {
+pub(crate) fn ucx((major, minor): (u32, u32), include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\
-         Name: ucx\nDescription: The UCX that the UROM kit was built with\nVersion: {version}\n\
+         Name: ucx\nDescription: The UCX that the UROM kit was built with\n\
+         Version: {major}.{minor}.0\n\
          Cflags: -isystem${{includedir}}\nLibs: -L${{libdir}} -lucp -lucs\n",
         escaped(include),
         escaped(lib)
@@ -84,7 +62,7 @@ mod tests {
         let modules = directory.path().join("a prefix/lib/pkgconfig");
         fs::create_dir_all(&modules).expect("a directory");
         let answer = |include: &str, lib: &str| {
-            let text = ucx("1.22.0", Path::new(include), Path::new(lib));
+            let text = ucx((1, 22), Path::new(include), Path::new(lib));
             fs::write(modules.join("ucx.pc"), text).expect("a file");
             let mut command = Command::new("pkg-config");
             command.env("PKG_CONFIG_PATH", &modules).args(["--cflags", "--libs", "ucx"]);

@@ -34,11 +34,10 @@ impl Placer {
     /// start it if its owner may.
     pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
         let transfer = self.transfer;
-        let source =
-            fs::metadata(from).with_context(|| format!("could not read {}", from.display()))?;
+        let source = fs_err::metadata(from)?;
+        let is_there = |there: fs::Metadata| same(&there, &source);
         if transfer == Transfer::Link
-            && fs::symlink_metadata(self.root.join(to.as_ref()))
-                .is_ok_and(|there| same(&there, &source))
+            && fs::symlink_metadata(self.root.join(to.as_ref())).is_ok_and(is_there)
         {
             self.placed.insert(to.as_ref().to_owned());
             return Ok(());
@@ -83,26 +82,18 @@ impl Placer {
 
     /// Removes every file that was not put there.
     pub(crate) fn remove_others(&self) -> Result<()> {
-        let others =
-            files_below(&self.root)?.into_iter().filter(|file| !self.placed.contains(file));
-        for other in others.map(|file| self.root.join(file)) {
-            fs::remove_file(&other)
-                .with_context(|| format!("could not remove {}", other.display()))?;
-        }
-        Ok(())
+        let files = files_below(&self.root)?;
+        let mut others = files.iter().filter(|file| !self.placed.contains(*file));
+        others.try_for_each(|file| Ok(fs_err::remove_file(self.root.join(file))?))
     }
 
-    fn put(&mut self, to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    fn put(&mut self, to: &Path, make: impl FnMut(&Path) -> io::Result<()>) -> Result<()> {
         let place = self.root.join(to);
         let directory = place.parent().context("a file lies in a directory")?;
         make_directory(directory)?;
-        let partial = directory.join(format!(".partial-{}", std::process::id()));
-        let made = remove(&partial)
-            .and_then(|()| make(&partial))
-            .and_then(|()| fs::rename(&partial, &place));
-        // Two hard links of one file: renaming does nothing, and leaves the first name.
-        let removed = remove(&partial);
-        made.and(removed).with_context(|| format!("could not write {}", place.display()))?;
+        let made = tempfile::Builder::new().prefix(".partial-").make_in(directory, make);
+        made.and_then(|made| Ok(made.into_temp_path().persist(&place)?))
+            .with_context(|| format!("could not write {}", place.display()))?;
         self.placed.insert(to.to_owned());
         Ok(())
     }
@@ -136,10 +127,7 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(inside) = open.pop() {
-        let at = directory.join(&inside);
-        let read =
-            |error| anyhow::Error::new(error).context(format!("could not read {}", at.display()));
-        for entry in fs::read_dir(&at).map_err(read)? {
+        for entry in fs_err::read_dir(directory.join(&inside))? {
             let entry = entry?;
             let path = inside.join(entry.file_name());
             if entry.file_type()?.is_dir() { open.push(path) } else { found.push(path) }
@@ -156,13 +144,6 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 
 fn same(a: &fs::Metadata, b: &fs::Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-fn remove(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

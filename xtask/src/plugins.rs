@@ -6,30 +6,18 @@ use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use crate::shell;
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
     let plugins = workspace.plugins();
-    if plugins.is_empty() {
-        bail!(
-            "no package under plugins/, tests/ or benches/ builds a C library (crate-type = [\"cdylib\"])"
-        );
-    }
-    let mut command = shell::cargo();
-    command.arg("build").args(profile.arguments());
-    for plugin in &plugins {
-        command.args(["-p", plugin.package]);
-    }
-    if let Some(target) = target {
-        command
-            .args(["--target", target.triple()])
-            .envs(target.environment(Target::host()?).iter().copied());
-    }
+    let mut command = target::cargo(target, "build")?;
+    command.args(profile.arguments());
+    command.args(plugins.iter().flat_map(|plugin| ["-p", plugin.package]));
     shell::run(&mut command)?;
     let directory = workspace.profile_dir(target, profile);
     link(&directory, &plugins, |_| true)?;
@@ -53,13 +41,9 @@ pub(crate) fn link(
             if built(plugin) {
                 // Cargo names files after the crate, which has no hyphens.
                 let file = format!("lib{}.so", plugin.name.replace('-', "_"));
-                if !profile_dir.join(&file).is_file() {
-                    bail!(
-                        "package {} did not build {}",
-                        plugin.package,
-                        profile_dir.join(&file).display()
-                    );
-                }
+                let built = profile_dir.join(&file);
+                let package = plugin.package;
+                ensure!(built.is_file(), "package {package} did not build {}", built.display());
                 place(&directory.join(&name), &Path::new("..").join(file))?;
             }
             names.insert(OsString::from(name));

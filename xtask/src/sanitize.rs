@@ -6,24 +6,58 @@
 //! is not instrumented: see `tsan.suppressions`, and `lsan.suppressions` for what is kept on
 //! purpose.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use fs_err as fs;
 
 use crate::place::remove_directory;
-use crate::target::Target;
-use crate::test::{self, Prepared};
+use crate::target::{self, Target};
 use crate::workspace::Workspace;
-use crate::{debian, setup, shell};
+use crate::{debian, setup, shell, test};
 
 /// Everything that reads bytes of others without UCX. Under Miri the last takes minutes.
 const PACKAGES: [&str; 4] = ["urom-abi", "test-protocols", "urom-pdk", "robustness"];
 
 /// Packages with threads. The tests of urom-service run the inputs of its fuzz targets.
 const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];
+
+/// A sanitizer, and the runs of cargo under it.
+struct Sanitizer {
+    name: &'static str,
+    /// Its build tree, inside that of the workspace.
+    directory: &'static str,
+    /// `@REPORTS@` is where it writes what it finds, `@XTASK@` where this file is.
+    environment: &'static [(&'static str, &'static str)],
+    /// The tests of packages.
+    runs: &'static [(&'static str, &'static [&'static str])],
+}
+
+const ASAN: Sanitizer = Sanitizer {
+    name: "address",
+    directory: "sanitize",
+    // Tests keep the log of plugins from standard error, and would keep reports from it too.
+    environment: &[
+        ("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:log_path=@REPORTS@/report"),
+        ("LSAN_OPTIONS", "print_suppressions=0:suppressions=@XTASK@/lsan.suppressions"),
+    ],
+    runs: &[
+        ("--lib --tests", &PACKAGES),
+        ("--lib", &["urom-wire", "urom-service", "libdoca-host", "urom-log"]),
+    ],
+};
+
+const TSAN: Sanitizer = Sanitizer {
+    name: "thread",
+    directory: "sanitize-threads",
+    environment: &[
+        ("TSAN_OPTIONS", "suppressions=@XTASK@/tsan.suppressions:log_path=@REPORTS@/report"),
+        ("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort,test"),
+    ],
+    runs: &[("--lib", &THREADED)],
+};
 
 /// The packages whose whole suites `--full` runs.
 const SUITES: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-host"];
@@ -70,12 +104,16 @@ pub(crate) enum Check {
 }
 
 /// Runs these checks, or all.
-pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result<ExitCode> {
-    let all = [Check::Asan, Check::Tsan, Check::Valgrind, Check::Miri];
-    for check in if checks.is_empty() { &all } else { checks } {
+pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result<()> {
+    for check in if checks.is_empty() { Check::value_variants() } else { checks } {
         match check {
-            Check::Asan => asan(workspace, full)?,
-            Check::Tsan => tsan(workspace, full)?,
+            Check::Asan => ASAN.run(workspace, full)?,
+            Check::Tsan => {
+                if let Some(rustup) = shell::on_path("rustup") {
+                    shell::run(Command::new(rustup).args(["component", "add", "rust-src"]))?;
+                }
+                TSAN.run(workspace, full)?;
+            }
             Check::Valgrind => valgrind(workspace, full)?,
             Check::Miri => match install_miri() {
                 Ok(()) => under_miri(workspace, full)?,
@@ -84,136 +122,61 @@ pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result
             },
         }
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn asan(workspace: &Workspace, full: bool) -> Result<()> {
-    eprintln!("address and leak sanitizers, with this Rust and RUSTC_BOOTSTRAP=1");
-    let build = workspace.target_dir.join("sanitize");
-    let reports = reports(&build)?;
-    let environment = [
-        ("RUSTFLAGS", rust_flags("address")),
-        ("RUSTDOCFLAGS", rust_flags("address")),
-        // Tests keep the log of plugins from standard error, and would keep reports from it too.
-        (
-            "ASAN_OPTIONS",
-            format!(
-                "detect_leaks=1:allocator_may_return_null=1:log_path={}",
-                reports.join("report").display()
-            ),
-        ),
-        (
-            "LSAN_OPTIONS",
-            format!(
-                "print_suppressions=0:suppressions={}",
-                workspace.root.join("xtask/src/lsan.suppressions").display()
-            ),
-        ),
-    ];
-    let mut tests = cargo_test(&build)?;
-    tests.args(["--lib", "--tests"]).args(named(&PACKAGES));
-    let mut service = cargo_test(&build)?;
-    service.arg("--lib").args(named(&["urom-wire", "urom-service", "libdoca-host", "urom-log"]));
-    setup::run(workspace, None)?;
-    let mut runs = vec![tests, service];
-    if full {
-        runs.push(suites(&build)?);
-    }
-    under("the address sanitizer", &reports, &environment, runs)
-}
-
-fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
-    eprintln!("thread sanitizer, with this Rust, its sources and RUSTC_BOOTSTRAP=1");
-    if let Some(rustup) = shell::on_path("rustup") {
-        shell::run(Command::new(rustup).args(["component", "add", "rust-src"]))?;
-    }
-    let build = workspace.target_dir.join("sanitize-threads");
-    let reports = reports(&build)?;
-    let suppressions = workspace.root.join("xtask/src/tsan.suppressions");
-    let environment = [
-        ("RUSTFLAGS", rust_flags("thread")),
-        ("RUSTDOCFLAGS", rust_flags("thread")),
-        (
-            "TSAN_OPTIONS",
-            format!(
-                "suppressions={}:log_path={}",
-                suppressions.display(),
-                reports.join("report").display()
-            ),
-        ),
-        ("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort,test".to_owned()),
-    ];
-    setup::run(workspace, None)?;
-    let mut threaded = cargo_test(&build)?;
-    threaded.arg("--lib").args(named(&THREADED));
-    let mut runs = vec![threaded];
-    if full {
-        runs.push(suites(&build)?);
-    }
-    under("the thread sanitizer", &reports, &environment, runs)
-}
-
-/// Builds everything with a sanitizer. Its library is part of each program, where plugins find it.
-/// rustdoc too, or the examples of the documentation could not be linked.
-fn rust_flags(sanitizer: &str) -> String {
-    format!("-Zsanitizer={sanitizer} -Clink-arg=-rdynamic")
-}
-
-/// The whole suites of service and host. Plugins and `uromd`, which they load and start, are built
-/// in the same way.
-fn suites(build: &Path) -> Result<Command> {
-    let xtask = std::env::current_exe().context("this program has no file")?;
-    let mut command = Command::new(xtask);
-    command.args(["test", "--target", Target::host()?.triple()]).args(named(&SUITES));
-    command.env("CARGO_TARGET_DIR", build);
-    Ok(command)
-}
-
-/// A target of its own keeps the flags from build scripts and macros.
-fn cargo_test(build: &Path) -> Result<Command> {
-    let mut test = shell::cargo();
-    test.args(["test", "--quiet", "--target", Target::host()?.triple(), "--target-dir"]).arg(build);
-    Ok(test)
-}
-
-/// An empty directory for what a sanitizer finds.
-fn reports(build: &Path) -> Result<PathBuf> {
-    let reports = build.join("reports");
-    remove_directory(&reports)?;
-    fs::create_dir_all(&reports)?;
-    Ok(reports)
-}
-
-/// Runs commands one after the other, in an environment; what they report counts, whatever they
-/// return.
-fn under(
-    what: &str,
-    reports: &Path,
-    environment: &[(&str, String)],
-    runs: Vec<Command>,
-) -> Result<()> {
-    for mut run in runs {
-        run.env("RUSTC_BOOTSTRAP", "1").env("UROM_SANITIZED", "1");
-        run.envs(environment.iter().map(|(name, value)| (name, value)));
-        let status = shell::status(&mut run)?;
-        let found = print(reports)?;
-        if !status.success() || found > 0 {
-            bail!("the tests failed under {what} ({status}, {found} reports)");
-        }
-    }
     Ok(())
+}
+
+impl Sanitizer {
+    fn run(&self, workspace: &Workspace, full: bool) -> Result<()> {
+        eprintln!("{} sanitizer, with this Rust and RUSTC_BOOTSTRAP=1", self.name);
+        setup::run(workspace, None)?;
+        let build = workspace.target_dir.join(self.directory);
+        let reports = build.join("reports");
+        let host = Some(Target::host()?);
+        let mut runs = Vec::new();
+        for (words, packages) in self.runs {
+            // A target of its own keeps the flags from build scripts and macros.
+            let mut test = target::cargo(host, "test")?;
+            test.arg("--quiet").args(shell::words(words)).args(named(packages));
+            runs.push(test);
+        }
+        if full {
+            // Plugins and `uromd`, which the suites load and start, are built in the same way.
+            let mut suites = Command::new(std::env::current_exe().context("no file of xtask")?);
+            suites.args(["test", "--target", Target::host()?.triple()]).args(named(&SUITES));
+            runs.push(suites);
+        }
+        remove_directory(&reports)?;
+        fs::create_dir_all(&reports)?;
+        // Everything is built with the sanitizer. Its library is part of each program, where
+        // plugins find it. rustdoc too, or the examples of the documentation could not be linked.
+        let flags = format!("-Zsanitizer={} -Clink-arg=-rdynamic", self.name);
+        let xtask = workspace.root.join("xtask/src").display().to_string();
+        let place = reports.display().to_string();
+        for run in &mut runs {
+            run.envs([("RUSTFLAGS", &flags), ("RUSTDOCFLAGS", &flags)]);
+            run.env("CARGO_TARGET_DIR", &build);
+            run.env("RUSTC_BOOTSTRAP", "1").env("UROM_SANITIZED", "1");
+            run.envs(self.environment.iter().map(|(name, value)| {
+                (name, value.replace("@REPORTS@", &place).replace("@XTASK@", &xtask))
+            }));
+            let (status, found) = (shell::status(run)?, print(&reports)?);
+            ensure!(
+                status.success() && found == 0,
+                "the tests failed under the {} sanitizer ({status}, {found} reports)",
+                self.name
+            );
+        }
+        Ok(())
+    }
 }
 
 fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
     // As for all tests, so that nothing is built again after these.
-    let plan = match test::prepare(workspace, None, &[])? {
-        Prepared::Plan(plan) => plan,
-        Prepared::Failed(status) => bail!("what the programs need does not build: {status}"),
-    };
-    let mut tests = shell::cargo();
-    tests.arg("test").args(plan.test).arg("--no-fail-fast");
+    let selected = test::prepare(workspace, None, &[])?;
+    let mut tests = target::cargo(None, "test")?;
+    tests.args(selected).arg("--no-fail-fast");
     let more = if full { &MORE_IN_C[..] } else { &[] };
     tests.args(IN_C.iter().chain(more).flat_map(|name| ["--test", name]));
     // One at a time: a host waits four seconds for its service, too short for two under valgrind.
@@ -250,17 +213,18 @@ fn under_miri(workspace: &Workspace, full: bool) -> Result<()> {
     let others = if full { others } else { &others[..others.len() - 1] };
     for packages in [abi, others] {
         let mut test = shell::cargo_of("nightly");
-        test.args(["miri", "test", "--quiet", "--lib", "--tests", "--target-dir"]);
+        test.args(shell::words("miri test --quiet --lib --tests --target-dir"));
         test.arg(workspace.target_dir.join("miri")).args(named(packages));
         // Log lines carry the time, which Miri otherwise refuses to tell.
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
         // Tests that panic on purpose would take Miri seconds each to say where they are.
         test.env("RUST_BACKTRACE", "0");
-        running.push(shell::start(&mut test)?);
+        eprintln!("$ {}", shell::display(&test));
+        running.push((test.spawn().context("could not start rustup")?, test));
     }
     // All are waited for, whatever becomes of the first.
-    let failed = running.into_iter().filter_map(|child| child.wait().err()).collect::<Vec<_>>();
-    failed.into_iter().next().map_or(Ok(()), Err)
+    let ended = running.into_iter().map(|(mut child, test)| shell::good(&test, child.wait()?));
+    ended.collect::<Vec<_>>().into_iter().collect()
 }
 
 fn named(packages: &[&'static str]) -> impl Iterator<Item = &'static str> {
@@ -272,16 +236,8 @@ fn install_miri() -> Result<()> {
         return Ok(());
     }
     let mut install = Command::new("rustup");
-    install.args([
-        "toolchain",
-        "install",
-        "nightly",
-        "--profile",
-        "minimal",
-        "--component",
-        "miri,rust-src",
-    ]);
-    shell::step("installing a nightly Rust with Miri", &mut install)
+    install.args(shell::words("toolchain install nightly --profile minimal --component"));
+    shell::step("installing a nightly Rust with Miri", install.arg("miri,rust-src"))
         .context("no nightly Rust with Miri can be had")
 }
 

@@ -1,8 +1,9 @@
 //! Running other programs: what is echoed, what is kept quiet, and what a failure says.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -23,7 +24,8 @@ pub(crate) fn cargo_of(toolchain: &str) -> Command {
     command
 }
 
-fn forget_package(command: &mut Command) {
+/// Removes these variables.
+pub(crate) fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_about_this_package) {
             command.env_remove(name);
@@ -56,58 +58,50 @@ fn without(target: &Path, path: &OsStr) -> Option<OsString> {
     std::env::join_paths(others).ok().filter(|left| !left.is_empty())
 }
 
+/// A command that ended without success.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    line: String,
+    pub(crate) status: ExitStatus,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` failed: {}", self.line, self.status)
+    }
+}
+
+impl std::error::Error for Failed {}
+
 /// Echoes `command`, runs it with this program's output, and returns how it ended.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     eprintln!("$ {}", display(command));
     command.status().with_context(|| format!("could not start `{}`", display(command)))
 }
 
-/// The same, but keeps what it writes to its standard output.
-pub(crate) fn output(command: &mut Command) -> Result<(ExitStatus, Vec<u8>)> {
-    eprintln!("$ {}", display(command));
-    let output = command.stderr(Stdio::inherit()).output();
-    let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
-    Ok((output.status, output.stdout))
-}
-
-/// Echoes `command` and runs it with this program's output; an end without success is an error.
+/// Echoes `command` and runs it with this program's output; an end without success is a [`Failed`].
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
-    if !status.success() {
-        bail!("`{}` failed: {status}", display(command));
-    }
-    Ok(())
+    good(command, status)
 }
 
-/// A command that runs beside others.
-pub(crate) struct Started {
-    child: Child,
-    name: String,
+/// The same for a command that was run.
+pub(crate) fn good(command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() { Ok(()) } else { Err(Failed { line: display(command), status }.into()) }
 }
 
-/// Echoes `command` and starts it, with this program's output.
-pub(crate) fn start(command: &mut Command) -> Result<Started> {
-    let name = display(command);
-    eprintln!("$ {name}");
-    let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
-    Ok(Started { child, name })
+/// Runs `command` without a word and gives what it writes to its standard output.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
+    good(command, output.status)?;
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` printed no UTF-8", display(command)))
 }
 
-impl Started {
-    /// Waits for its end; an end without success is an error.
-    pub(crate) fn wait(mut self) -> Result<()> {
-        let status =
-            self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
-        if !status.success() {
-            bail!("`{}` failed: {status}", self.name);
-        }
-        Ok(())
-    }
-}
-
-/// The same end for this program; a command that was killed has no code of its own.
-pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
-    status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+/// Words for a command that stand between spaces.
+pub(crate) fn words(line: &str) -> std::str::SplitAsciiWhitespace<'_> {
+    line.split_ascii_whitespace()
 }
 
 /// Runs a long `command` behind one line that says what it does and, at the end, how long it took.
@@ -143,12 +137,8 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 /// Where `program` is: on the search path, or where Debian has what only root can use.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    find_in(std::env::split_paths(&path).chain(more), program)
-}
-
-fn find_in(mut directories: impl Iterator<Item = PathBuf>, program: &str) -> Option<PathBuf> {
-    directories.find_map(|directory| Some(directory.join(program)).filter(|file| file.is_file()))
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    directories.map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
 /// `command` as a line for a shell, with the variables that were set for it.
@@ -156,7 +146,7 @@ pub(crate) fn display(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy())))
     });
-    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy);
     variables.chain(words.map(|word| quote(&word))).collect::<Vec<_>>().join(" ")
 }
@@ -195,21 +185,6 @@ mod tests {
         let without = |path: &str| without(Path::new("/t"), OsStr::new(path));
         assert_eq!(without("/t/debug/deps:/opt/lib:/t/debug:/t2").unwrap(), "/opt/lib:/t2");
         assert_eq!(without("/t/debug/deps:/t/debug"), None);
-    }
-
-    #[test]
-    fn a_program_is_found_in_the_first_directory_that_has_it() {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        let (empty, full) = (root.path().join("a"), root.path().join("b"));
-        std::fs::create_dir_all(empty.join("tool"))
-            .expect("a directory of the tool's name is no tool");
-        std::fs::create_dir(&full).expect("a directory");
-        std::fs::write(full.join("tool"), "").expect("a file");
-        assert_eq!(
-            find_in([empty.clone(), full.clone()].into_iter(), "tool"),
-            Some(full.join("tool"))
-        );
-        assert_eq!(find_in([empty].into_iter(), "tool"), None);
     }
 
     #[test]

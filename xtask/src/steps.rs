@@ -6,34 +6,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::process::Guarded;
 use crate::shell;
 
-/// A program and the package that builds it.
-#[derive(Clone, Copy)]
-pub(crate) struct Program<'a> {
-    pub(crate) package: &'a str,
-    pub(crate) name: &'a str,
-}
-
-/// Four workers in two groups.
-pub(crate) const BOOTSTRAP: Program<'static> =
-    Program { package: "multi-worker-bootstrap", name: "multi_worker_bootstrap" };
-/// Two processes that send messages to each other; built with [`WITH_MPI`].
-pub(crate) const PING_PONG: Program<'static> = Program { package: "ping-pong", name: "ping_pong" };
-/// The feature that lets mpirun start it.
-pub(crate) const WITH_MPI: &str = "ping-pong/mpi";
+/// What cargo is told to build the programs: four workers in two groups, and two processes that
+/// send messages to each other, which mpirun may start.
+pub(crate) const PACKAGES: [&str; 6] =
+    ["-p", "multi-worker-bootstrap", "-p", "ping-pong", "--features", "ping-pong/mpi"];
 
 /// What ping pong sends under mpirun.
-const MESSAGES: [&[&str]; 3] = [
-    &["--size", "1", "--iterations", "2000"],
-    &["--size", "4000", "--iterations", "2000"],
-    &["--size", "1048576", "--registered", "--iterations", "40"],
+const MESSAGES: [&str; 3] = [
+    "--size 1 --iterations 2000",
+    "--size 4000 --iterations 2000",
+    "--size 1048576 --registered --iterations 40",
 ];
-/// And without it.
-const MESSAGE: &[&str] = &["--message", "hello from the other process"];
 
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
@@ -42,24 +30,21 @@ pub(crate) type Step = Vec<Command>;
 
 /// All steps, for programs in `directory` and a service at `address`.
 pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
-    let mut bootstrap = Command::new(directory.join(BOOTSTRAP.name));
+    let mut bootstrap = Command::new(directory.join("multi_worker_bootstrap"));
     bootstrap.args(["--once", "--service", address]);
     let mut steps = vec![vec![bootstrap]];
 
-    let ping_pong = directory.join(PING_PONG.name);
-    let root = rustix::process::geteuid().is_root();
+    let ping_pong = directory.join("ping_pong");
     for message in MESSAGES {
-        let mut command = mpirun(root);
-        command.arg(&ping_pong).args(message).args(["--service", address]);
+        let mut command = mpirun(rustix::process::geteuid().is_root());
+        command.arg(&ping_pong).args(shell::words(message)).args(["--service", address]);
         steps.push(vec![command]);
     }
     let place = free_place()?;
     let player = |rank| {
         let mut command = Command::new(&ping_pong);
-        command
-            .args(["--rendezvous", &place, "--rank", rank])
-            .args(MESSAGE)
-            .args(["--service", address]);
+        command.args(["--rendezvous", &place, "--rank", rank]);
+        command.args(["--message", "hello from the other process", "--service", address]);
         command
     };
     steps.push(vec![player("0"), player("1")]);
@@ -73,12 +58,12 @@ fn mpirun(root: bool) -> Command {
         command.arg("--allow-run-as-root");
     }
     // However many cores there are: two processes, neither kept to one core, which the other may
-    // need.
-    command.args(["--oversubscribe", "--bind-to", "none"]);
-    // Nothing but shared memory, and by the way that works in containers: no warnings about devices
-    // that are not there.
-    command.args(["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]);
-    command.args(["--mca", "btl_vader_single_copy_mechanism", "none", "-np", "2"]);
+    // need. Nothing but shared memory, and by the way that works in containers: no warnings about
+    // devices that are not there.
+    command.args(shell::words(
+        "--oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader \
+         --mca btl_vader_single_copy_mechanism none -np 2",
+    ));
     command
 }
 
@@ -94,17 +79,12 @@ pub(crate) fn run(step: Step) -> Result<()> {
     let mut running = Vec::with_capacity(step.len());
     for mut command in step {
         command.stdin(Stdio::null());
-        let line = shell::display(&command);
-        eprintln!("$ {line}");
-        running.push((Guarded::start(&mut command)?, line));
+        eprintln!("$ {}", shell::display(&command));
+        running.push((Guarded::start(&mut command)?, command));
     }
-    for (mut program, line) in running {
-        let status = program.wait(RUN_LIMIT)?;
-        if !status.success() {
-            bail!("`{line}` failed: {status}");
-        }
-    }
-    Ok(())
+    running.into_iter().try_for_each(|(mut program, command)| {
+        program.wait(RUN_LIMIT).and_then(|status| shell::good(&command, status))
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! The targets the project builds for, and what building and running for each of them takes on this
 //! machine.
 
+use std::process::Command;
+
 use clap::ValueEnum;
+
+use crate::shell;
 
 /// A target triple this project builds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,6 +69,17 @@ impl Target {
             _ => &[],
         }
     }
+}
+
+/// Cargo's `subcommand` for a target, or for this machine as cargo builds for it by itself.
+pub(crate) fn cargo(target: Option<Target>, subcommand: &str) -> anyhow::Result<Command> {
+    let mut command = shell::cargo();
+    command.arg(subcommand);
+    if let Some(target) = target {
+        let environment = target.environment(Target::host()?);
+        command.args(["--target", target.triple()]).envs(environment.iter().copied());
+    }
+    Ok(command)
 }
 
 #[cfg(test)]

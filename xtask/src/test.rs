@@ -1,14 +1,10 @@
 //! `cargo xtask test`: builds everything the tests start or load, then runs them.
 
-use std::process::{Command, ExitCode, ExitStatus};
+use anyhow::{Result, ensure};
 
-use anyhow::{Result, bail};
-
-use crate::setup;
-use crate::shell;
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
-use crate::{install, plugins, ucx};
+use crate::{install, plugins, setup, shell, ucx};
 
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names
 /// them.
@@ -35,57 +31,33 @@ const NOT_EMULATED: &[(&str, &str)] = &[
 const WITH_MPI: [(&str, &str); 2] =
     [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
 
-/// Sets up, builds and runs the tests. The result is cargo's own.
+/// Sets up, builds and runs the tests.
 pub(crate) fn run(
     workspace: &Workspace,
     target: Option<Target>,
     packages: &[String],
     arguments: &[String],
-) -> Result<ExitCode> {
+) -> Result<()> {
     for package in packages {
-        if !workspace.has_package(package) {
-            bail!("no package `{package}` in this workspace");
-        }
+        ensure!(workspace.has_package(package), "no package `{package}` in this workspace");
     }
-    let plan = match prepare(workspace, target, packages)? {
-        Prepared::Plan(plan) => plan,
-        Prepared::Failed(status) => return Ok(shell::exit_code(status)),
-    };
-    let mut test = cargo(target, "test", &plan.test)?;
+    let mut test = target::cargo(target, "test")?;
     // One run tells all that fails.
-    test.arg("--no-fail-fast");
+    test.args(prepare(workspace, target, packages)?).arg("--no-fail-fast");
     test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
     }
-    Ok(shell::exit_code(shell::status(&mut test)?))
+    shell::run(&mut test)
 }
 
-/// Whether the tests can be run.
-pub(crate) enum Prepared {
-    /// As this says.
-    Plan(Plan),
-    /// Something does not build.
-    Failed(ExitStatus),
-}
-
-fn cargo(target: Option<Target>, subcommand: &str, words: &[String]) -> Result<Command> {
-    let mut command = shell::cargo();
-    command.arg(subcommand).args(words);
-    if let Some(target) = target {
-        command
-            .args(["--target", target.triple()])
-            .envs(target.environment(Target::host()?).iter().copied());
-    }
-    Ok(command)
-}
-
-/// Sets up, and builds what the tests of these packages, or of all, start or load.
+/// Sets up, and builds what the tests of these packages, or of all, start or load. Returns the
+/// words by which `cargo test` selects the tests.
 pub(crate) fn prepare(
     workspace: &Workspace,
     target: Option<Target>,
     packages: &[String],
-) -> Result<Prepared> {
+) -> Result<Vec<String>> {
     setup::run(workspace, target)?;
     let host = Target::host()?;
     let emulated = target.is_some_and(|target| target != host);
@@ -93,20 +65,15 @@ pub(crate) fn prepare(
     for (package, reason) in &plan.left_out {
         eprintln!("left out: {package}: {reason}");
     }
-    let mut messages = Vec::new();
     for words in &plan.build {
-        let (status, said) = shell::output(cargo(target, "build", words)?.arg(install::MESSAGES))?;
-        if !status.success() {
-            return Ok(Prepared::Failed(status));
-        }
-        messages = said;
+        shell::run(target::cargo(target, "build")?.args(words))?;
     }
     let profile_dir = workspace.profile_dir(target, Profile::Dev);
     plugins::link(&profile_dir, &workspace.plugins(), |plugin| runs(plugin.package, emulated))?;
     if !emulated {
-        install::for_tests(workspace, &profile_dir, &messages)?;
+        install::for_tests(workspace, target, Profile::Dev)?;
     }
-    Ok(Prepared::Plan(plan))
+    Ok(plan.test)
 }
 
 /// Whether the tests of `package` can run.
@@ -115,14 +82,14 @@ fn runs(package: &str, emulated: bool) -> bool {
 }
 
 /// The package of `cargo urom`, which tests run.
-pub(crate) const TOOL: &str = "cargo-urom";
+const TOOL: &str = "cargo-urom";
 
 /// What is given to `cargo build` and to `cargo test`.
-pub(crate) struct Plan {
+struct Plan {
     /// One build after another. The last makes what tests load and start, by itself: in one build
     /// with the test programs it would get their features, such as `test-util`.
     build: Vec<Vec<String>>,
-    pub(crate) test: Vec<String>,
+    test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,
 }
 

@@ -1,9 +1,9 @@
 //! What cargo knows about this workspace: its packages, the plugins among them, and where the build
 //! goes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::shell;
@@ -21,41 +21,27 @@ pub(crate) struct Workspace {
     packages: Vec<Package>,
 }
 
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    manifest_path: PathBuf,
+/// A package, with what its manifest says about it.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
     targets: Vec<PackageTarget>,
-    version: String,
-    description: Option<String>,
-    license: Option<String>,
-    documentation: Option<String>,
-    readme: Option<String>,
-    keywords: Vec<String>,
-    categories: Vec<String>,
+    pub(crate) version: String,
+    pub(crate) description: Option<String>,
+    pub(crate) license: Option<String>,
+    pub(crate) documentation: Option<String>,
+    pub(crate) readme: Option<String>,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) categories: Vec<String>,
     /// The registries it may go to: nothing is any of them.
     publish: Option<Vec<String>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct PackageTarget {
     name: String,
     crate_types: Vec<String>,
-}
-
-/// A package that is there to be published, with what its manifest says about it.
-#[derive(Clone, Copy)]
-pub(crate) struct Published<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) version: &'a str,
-    /// Where its manifest lies.
-    pub(crate) folder: &'a Path,
-    pub(crate) description: Option<&'a str>,
-    pub(crate) license: Option<&'a str>,
-    pub(crate) documentation: Option<&'a str>,
-    pub(crate) readme: Option<&'a str>,
-    pub(crate) keywords: &'a [String],
-    pub(crate) categories: &'a [String],
 }
 
 /// A package that builds a plugin.
@@ -84,22 +70,18 @@ impl Purpose {
     /// Every purpose.
     pub(crate) const ALL: [Self; 3] = [Self::Use, Self::Tests, Self::Benches];
 
-    /// The folder of the workspace that holds such plugins.
-    fn folder(self) -> &'static str {
+    /// The folder of the workspace that holds such plugins, and the directory beside the build's
+    /// programs that they are linked into.
+    fn folders(self) -> (&'static str, &'static str) {
         match self {
-            Self::Use => "plugins",
-            Self::Tests => "tests",
-            Self::Benches => "benches",
+            Self::Use => ("plugins", "plugins"),
+            Self::Tests => ("tests", "test-plugins"),
+            Self::Benches => ("benches", "bench-plugins"),
         }
     }
 
-    /// The directory beside the build's programs that such plugins are linked into.
     pub(crate) fn directory(self) -> &'static str {
-        match self {
-            Self::Use => "plugins",
-            Self::Tests => "test-plugins",
-            Self::Benches => "bench-plugins",
-        }
+        self.folders().1
     }
 }
 
@@ -128,21 +110,12 @@ impl Profile {
 
 impl Workspace {
     pub(crate) fn load() -> Result<Self> {
-        let mut command = shell::cargo();
-        command.args(["metadata", "--no-deps", "--format-version", "1"]);
-        let output = command.output().context("could not start cargo")?;
-        if !output.status.success() {
-            bail!(
-                "`{}` failed:\n{}",
-                shell::display(&command),
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        Self::parse(&output.stdout)
+        let words = shell::words("metadata --no-deps --format-version 1");
+        Self::parse(&shell::read(shell::cargo().args(words))?)
     }
 
-    fn parse(metadata: &[u8]) -> Result<Self> {
-        serde_json::from_slice(metadata)
+    fn parse(metadata: &str) -> Result<Self> {
+        serde_json::from_str(metadata)
             .context("cargo metadata printed something else than expected")
     }
 
@@ -160,20 +133,19 @@ impl Workspace {
     }
 
     fn plugin<'a>(&self, package: &'a Package) -> Option<Plugin<'a>> {
-        let library = package
-            .targets
-            .iter()
-            .find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
+        let is_c = |target: &&PackageTarget| target.crate_types.iter().any(|t| t == "cdylib");
+        let library = package.targets.iter().find(is_c)?;
         let inside = package.manifest_path.strip_prefix(&self.root).ok()?;
-        let purpose =
-            Purpose::ALL.into_iter().find(|purpose| inside.starts_with(purpose.folder()))?;
+        let mut purposes = Purpose::ALL.into_iter();
+        let purpose = purposes.find(|purpose| inside.starts_with(purpose.folders().0))?;
         Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
     /// The packages that are there to be published: those without `publish = false`, as the
     /// workspace lists them.
-    pub(crate) fn published(&self) -> Vec<Published<'_>> {
-        self.packages.iter().filter_map(Package::published).collect()
+    pub(crate) fn published(&self) -> impl Iterator<Item = &Package> {
+        let refuses = |package: &Package| package.publish.as_ref().is_some_and(Vec::is_empty);
+        self.packages.iter().filter(move |package| !refuses(package))
     }
 
     pub(crate) fn has_package(&self, name: &str) -> bool {
@@ -181,27 +153,10 @@ impl Workspace {
     }
 }
 
-impl Package {
-    fn published(&self) -> Option<Published<'_>> {
-        if self.publish.as_ref().is_some_and(Vec::is_empty) {
-            return None;
-        }
-        Some(Published {
-            name: &self.name,
-            version: &self.version,
-            folder: self.manifest_path.parent()?,
-            description: self.description.as_deref(),
-            license: self.license.as_deref(),
-            documentation: self.documentation.as_deref(),
-            readme: self.readme.as_deref(),
-            keywords: &self.keywords,
-            categories: &self.categories,
-        })
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// A workspace in the shape `cargo metadata` prints it, fields this program does not read
@@ -230,7 +185,7 @@ pub(crate) mod tests {
             r#"{{"packages":[{}],"target_directory":"/w/target","workspace_root":"/w","version":1}}"#,
             packages.join(",")
         );
-        Workspace::parse(metadata.as_bytes()).expect("the sample is well-formed")
+        Workspace::parse(&metadata).expect("the sample is well-formed")
     }
 
     #[test]
@@ -260,10 +215,8 @@ pub(crate) mod tests {
     #[test]
     fn what_is_published_is_what_does_not_refuse_to_be() {
         let workspace = sample();
-        let published = workspace.published();
-        let names = published.iter().map(|package| package.name).collect::<Vec<_>>();
+        let names = workspace.published().map(|package| &*package.name).collect::<Vec<_>>();
         assert_eq!(names, ["urom-abi", "urom-service"]);
-        assert_eq!((published[0].readme, published[0].keywords.len()), (Some("README.md"), 1));
     }
 
     #[test]
@@ -274,7 +227,7 @@ pub(crate) mod tests {
 
     #[test]
     fn other_output_than_metadata_is_an_error() {
-        assert!(Workspace::parse(b"{}").is_err());
-        assert!(Workspace::parse(b"warning: something").is_err());
+        assert!(Workspace::parse("{}").is_err());
+        assert!(Workspace::parse("warning: something").is_err());
     }
 }

@@ -3,19 +3,17 @@
 use urom_abi::Described;
 use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
-/// Peers of one kind are connected with each other: over shared memory a sender assumes that its
-/// peer's queue is like its own.
+/// Peers of one kind are connected with each other.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
 )]
-#[repr(C)]
-pub struct Kind {
-    /// Tag messages besides active messages.
-    pub tags: bool,
-    /// The kit's settings of UCX.
-    pub same_settings: bool,
-    /// Asleep while nothing comes: it serves in [`Style::AtOnce`] only.
-    pub sleeps: bool,
+#[repr(u8)]
+pub enum Kind {
+    /// Polls.
+    #[default]
+    Awake,
+    /// Can sleep while nothing comes.
+    Asleep,
 }
 
 /// What one that serves does with requests, and the lengths of its messages.

@@ -1,7 +1,6 @@
 //! Sleeping until UCX has something to do, which leaves the core to others between messages.
 
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -24,7 +23,7 @@ impl Peer {
     /// [serves](Self::serve) and sleeps too.
     ///
     /// # Errors
-    /// UCX's status, such as that of a kind that does not sleep; when nothing came.
+    /// UCX's status, such as that of [`Kind::Awake`](crate::Kind); when nothing came.
     pub fn round_trip_asleep(&self) -> Result<()> {
         let received = &self.counters[0].received;
         let first = received.get();
@@ -58,7 +57,6 @@ impl Peer {
         // SAFETY: the descriptor is UCX's own, open as long as the worker, which outlives this
         // call.
         let event = unsafe { BorrowedFd::borrow_raw(fd) };
-        self.slept.fetch_add(1, Ordering::Relaxed);
         match poll(&mut [PollFd::from_borrowed_fd(event, PollFlags::IN)], Some(&LIMIT)) {
             Ok(0) => bail!("nothing came for {} s", LIMIT.tv_sec),
             // A signal is as good a reason to look as any.

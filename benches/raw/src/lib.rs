@@ -5,19 +5,15 @@
 
 mod asleep;
 mod callbacks;
-mod kind;
 mod tag;
 
 use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::{Result, ensure};
 use ucx_sys as sys;
 
 use self::callbacks::{Counters, receive, send};
 pub use bench_protocol::{Kind, Style};
-pub use kind::SETTINGS;
 
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
@@ -31,9 +27,7 @@ pub const MOST: usize = 8;
 pub struct Peer {
     context: sys::ucp_context_h,
     worker: sys::ucp_worker_h,
-    sleeps: bool,
-    /// How often it has slept.
-    slept: Arc<AtomicU64>,
+    kind: Kind,
     endpoints: Vec<sys::ucp_ep_h>,
     /// The active-message id of its messages.
     number: u32,
@@ -47,18 +41,25 @@ fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
 }
 
 impl Peer {
-    /// Starts UCX, with the settings of the environment and of the kind. The peers of one that
-    /// serves are numbered in the order in which it connects to them, from 0; its own number is 0.
+    /// Starts UCX with the settings of the environment. The peers of one that serves are numbered in
+    /// the order in which it connects to them, from 0; its own number is 0.
     ///
     /// # Errors
     /// The call of UCX that failed, with the status; a number that is too high.
     pub fn new(number: usize, kind: Kind) -> Result<Peer> {
         ensure!(number < MOST, "peer {number} is one too many: there may be {MOST}");
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
+        params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
+        let wakeup = if kind == Kind::Asleep { sys::UCP_FEATURE_WAKEUP } else { 0 };
+        params.features = u64::from(sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG | wakeup);
+        let mut context = ptr::null_mut();
+        // SAFETY: the parameters say which field is set; a null configuration is the environment's.
+        check("ucp_init", unsafe { sys::ucp_init(&params, ptr::null(), &mut context) })?;
         let mut peer = Peer {
-            context: kind::context(kind)?,
+            context,
             worker: ptr::null_mut(),
-            sleeps: kind.sleeps,
-            slept: Arc::default(),
+            kind,
             endpoints: Vec::new(),
             number: number as u32,
             counters: Box::default(),
@@ -91,6 +92,11 @@ impl Peer {
         // SAFETY: the address came from this worker and is not used any more.
         unsafe { sys::ucp_worker_release_address(self.worker, address) };
         Ok(bytes)
+    }
+
+    /// The kind that it was made of.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Connects to another end's address.
@@ -145,17 +151,12 @@ impl Peer {
         self.counters[from].received.get()
     }
 
-    /// Serves until [`STOP`] comes from peer 0. Spins, unless it is of a kind that sleeps. Tag
-    /// messages have `bytes` bytes.
+    /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages in
+    /// [`Style::AtOnce`]; all else spins. Tag messages have `bytes` bytes.
     ///
     /// # Errors
-    /// UCX's status; a style that a kind that sleeps does not have.
+    /// UCX's status.
     pub fn serve(&self, style: Style, bytes: usize) -> Result<()> {
-        ensure!(
-            !self.sleeps || style == Style::AtOnce,
-            "it sleeps: that takes {:?}",
-            Style::AtOnce
-        );
         let mut data = vec![0x5a; bytes];
         match style {
             Style::AtOnce => return self.serve_at_once(style.reply()),
@@ -188,7 +189,7 @@ impl Peer {
             counters.reply.set(Some((*endpoint, self.number, reply)));
         }
         let stopped = || self.counters[0].stopped.take();
-        let result = if self.sleeps {
+        let result = if self.kind == Kind::Asleep {
             self.sleep_until(stopped)
         } else {
             while !stopped() {
@@ -233,27 +234,19 @@ impl Drop for Peer {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     use super::*;
 
     const SPINNING: [Style; 2] = [Style::Doca, Style::AtOnce];
 
-    fn kinds(sleeps: bool) -> [Kind; 4] {
-        [0, 1, 2, 3].map(|bits| Kind { tags: bits & 1 > 0, same_settings: bits & 2 > 0, sleeps })
-    }
-
     #[test]
     fn requests_of_several_are_answered_until_the_first_says_stop() {
-        kinds(false).into_iter().for_each(several);
-    }
-
-    fn several(kind: Kind) {
         let (tell, addresses) = channel::<Vec<u8>>();
         let (back, server_address) = channel();
         let server = std::thread::spawn(move || {
-            let mut server = Peer::new(0, kind).unwrap();
+            let mut server = Peer::new(0, Kind::Awake).unwrap();
             let address = server.address().unwrap();
             for _ in 0..2 {
                 back.send(address.clone()).unwrap();
@@ -262,7 +255,7 @@ mod tests {
             SPINNING.into_iter().for_each(|style| server.serve(style, 0).unwrap());
         });
         let hosts = [0, 1].map(|number| {
-            let mut host = Peer::new(number, kind).unwrap();
+            let mut host = Peer::new(number, Kind::Awake).unwrap();
             host.connect(&server_address.recv().unwrap()).unwrap();
             tell.send(host.address().unwrap()).unwrap();
             host
@@ -284,37 +277,24 @@ mod tests {
 
     #[test]
     fn one_that_sleeps_is_woken_by_each_request_and_by_the_stop() {
-        kinds(true).into_iter().for_each(asleep);
-    }
-
-    fn asleep(kind: Kind) {
         let (tell, addresses) = channel::<Vec<u8>>();
         let (back, server_address) = channel();
         let server = std::thread::spawn(move || {
-            let mut server = Peer::new(0, kind).unwrap();
-            back.send((server.address().unwrap(), Arc::clone(&server.slept))).unwrap();
+            let mut server = Peer::new(0, Kind::Asleep).unwrap();
+            back.send(server.address().unwrap()).unwrap();
             server.connect(&addresses.recv().unwrap()).unwrap();
-            assert!(server.serve(Style::Doca, 0).unwrap_err().to_string().contains("AtOnce"));
             server.serve(Style::AtOnce, 0).unwrap();
         });
-        let mut host = Peer::new(0, kind).unwrap();
-        let (address, slept) = server_address.recv().unwrap();
-        host.connect(&address).unwrap();
+        let mut host = Peer::new(0, Kind::Asleep).unwrap();
+        host.connect(&server_address.recv().unwrap()).unwrap();
         tell.send(host.address().unwrap()).unwrap();
-        let until_it_sleeps = |before| {
-            while slept.load(Ordering::Relaxed) == before {
-                assert!(!server.is_finished(), "it failed");
-                host.progress();
-            }
-            slept.load(Ordering::Relaxed)
-        };
-        let mut sleeps = 0;
         for _ in 0..10 {
-            sleeps = until_it_sleeps(sleeps);
+            // Much longer than it polls.
+            std::thread::sleep(Duration::from_millis(5));
             host.round_trip_asleep().unwrap();
         }
         assert_eq!(host.received(0), 10);
-        until_it_sleeps(sleeps);
+        std::thread::sleep(Duration::from_millis(5));
         host.send(STOP);
         while !server.is_finished() {
             host.progress();
@@ -324,6 +304,6 @@ mod tests {
 
     #[test]
     fn a_number_that_is_too_high_is_refused() {
-        assert!(Peer::new(MOST, Kind::default()).unwrap_err().to_string().contains("one too many"));
+        assert!(Peer::new(MOST, Kind::Awake).unwrap_err().to_string().contains("one too many"));
     }
 }

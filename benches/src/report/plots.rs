@@ -1,75 +1,66 @@
-//! The plots of the page: histograms of latencies, and curves over a number at the end of names.
+//! The plots of the page: latencies over the share of round trips that are slower, and curves over
+//! a number at the end of names.
 
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
 use super::quantity::{plain, quantity};
 use super::to_html;
-use crate::distribution::Distribution;
-use crate::figure::Figure;
+use crate::figure::{Figure, Measured};
 
-/// The bars of a histogram for each factor of two, made of the recorder's finer ones.
-const BARS: f64 = 8.0;
-/// The least share that is drawn, in percent.
-const FLOOR: f64 = 0.001;
 const KIT: RGBColor = RGBColor(0x24, 0x63, 0xc7);
 const PEER: RGBColor = RGBColor(0xc8, 0x65, 0x1b);
+/// Half of the round trips are slower than the first point, one of 100,000 is than the last.
+const SLOWER: [f64; 12] = [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 3e3, 1e4, 1e5];
 
-type Sides<'a> = Vec<(&'a str, RGBColor, Vec<(f64, f64)>)>;
+/// An axis, which is logarithmic: what it is of, and the unit of its ticks.
+type Axis = (&'static str, &'static str);
+type Points = Vec<(f64, f64)>;
 
-/// A plot whose axes are logarithmic, each with the unit of its ticks.
 struct Plot<'a> {
     title: &'a str,
-    x: (&'a str, &'a str),
-    y: (&'a str, &'a str),
-    filled: bool,
-    sides: Sides<'a>,
+    axes: [Axis; 2],
+    sides: Vec<(&'a str, RGBColor, Points)>,
     caption: String,
 }
 
 /// All plots, under their headings.
 pub(super) fn all(figures: &[Figure]) -> Result<String> {
-    let mut html = String::new();
-    let histograms = figures.iter().filter_map(histogram).collect::<Vec<_>>();
-    section(
-        &mut html,
-        "Latency of single round trips, the reading of the clock included",
-        histograms,
-    )?;
-    let rates = curves(figures, &["loopback/rate/"], ("in flight", ""), ("commands", "/s"));
-    section(&mut html, "Throughput over commands in flight", rates)?;
+    let latencies = figures.iter().filter_map(latency).collect();
+    let rates = curves(figures, &["loopback/rate/"], [("in flight", ""), ("commands", "/s")]);
     let starts = ["sandbox/inline/", "sandbox/registered/"];
-    let sizes = curves(figures, &starts, ("bytes", "bytes"), ("one message", "ns"));
-    section(&mut html, "Messages through the sandbox plugin over their size", sizes)?;
+    let sizes = curves(figures, &starts, [("bytes", "bytes"), ("one message", "ns")]);
+    let mut html = String::new();
+    for (title, plots) in [
+        ("Latency of single round trips, the reading of the clock included", latencies),
+        ("Throughput over commands in flight", rates),
+        ("Messages through the sandbox plugin over their size", sizes),
+    ] {
+        if plots.is_empty() {
+            continue;
+        }
+        html += &format!("<h2>{title}</h2>\n<div class=\"plots\">\n");
+        for plot in plots {
+            let svg = plot.svg().map_err(|error| anyhow!("cannot draw {}: {error}", plot.title))?;
+            let caption = to_html(&plot.caption);
+            html += &format!("<figure>{svg}<figcaption>{caption}</figcaption></figure>\n");
+        }
+        html += "</div>\n";
+    }
     Ok(html)
-}
-
-fn section(html: &mut String, title: &str, plots: Vec<Plot<'_>>) -> Result<()> {
-    if plots.is_empty() {
-        return Ok(());
-    }
-    *html += &format!("<h2>{title}</h2>\n<div class=\"plots\">\n");
-    for plot in plots {
-        let svg = plot.svg().map_err(|error| anyhow!("cannot draw {}: {error}", plot.title))?;
-        let caption = to_html(&plot.caption);
-        *html += &format!("<figure>{svg}<figcaption>{caption}</figcaption></figure>\n");
-    }
-    *html += "</div>\n";
-    Ok(())
 }
 
 impl Plot<'_> {
     fn svg(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut svg = String::new();
-        let points =
-            || self.sides.iter().flat_map(|(_, _, points)| points).filter(|at| at.1 > FLOOR);
         let ends = |of: fn(&(f64, f64)) -> f64| {
-            let least = points().map(of).fold(f64::INFINITY, f64::min);
-            let most = points().map(of).fold(0.0, f64::max);
+            let values = self.sides.iter().flat_map(|(_, _, points)| points).map(of);
+            let (least, most) = values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| {
+                (least.min(value), most.max(value))
+            });
             if least < most { least / 1.1..most * 1.1 } else { least / 2.0..least * 2.0 }
         };
-        let y = if self.filled { FLOOR..100.0 } else { ends(|at| at.1) };
-        let floor = y.start;
+        let [x, y] = self.axes;
         {
             let area = SVGBackend::with_string(&mut svg, (480, 290)).into_drawing_area();
             let mut chart = ChartBuilder::on(&area)
@@ -77,26 +68,19 @@ impl Plot<'_> {
                 .margin(8)
                 .x_label_area_size(36)
                 .y_label_area_size(64)
-                .build_cartesian_2d(ends(|at| at.0).log_scale(), y.log_scale())?;
+                .build_cartesian_2d(ends(|at| at.0).log_scale(), ends(|at| at.1).log_scale())?;
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
                 .x_labels(6)
-                .x_desc(self.x.0)
-                .y_desc(self.y.0)
-                .x_label_formatter(&|x| quantity(*x, self.x.1))
-                .y_label_formatter(&|y| quantity(*y, self.y.1))
+                .x_desc(x.0)
+                .y_desc(y.0)
+                .x_label_formatter(&|at| quantity(*at, x.1))
+                .y_label_formatter(&|at| quantity(*at, y.1))
                 .draw()?;
             for &(name, color, ref points) in &self.sides {
-                let points = points.iter().map(|(x, y)| (*x, y.max(floor)));
-                let series = if self.filled {
-                    let area = AreaSeries::new(points, floor, color.mix(0.28)).border_style(color);
-                    chart.draw_series(area)?
-                } else {
-                    chart
-                        .draw_series(LineSeries::new(points, color.stroke_width(2)).point_size(3))?
-                };
-                series.label(name).legend(move |(x, y)| {
+                let line = LineSeries::new(points.iter().copied(), color.stroke_width(2));
+                chart.draw_series(line.point_size(3))?.label(name).legend(move |(x, y)| {
                     Rectangle::new([(x, y - 4), (x + 9, y + 4)], color.filled())
                 });
             }
@@ -107,58 +91,31 @@ impl Plot<'_> {
     }
 }
 
-fn histogram(figure: &Figure) -> Option<Plot<'_>> {
-    let mut sides = Vec::new();
-    if let Some(peer) = &figure.peer {
-        sides.extend(peer.histogram.as_ref().map(|samples| (&*peer.name, PEER, samples)));
-    }
-    sides.push(("kit", KIT, figure.histogram.as_ref()?));
-    let captions = sides.iter().map(|(name, _, of)| {
+fn latency(figure: &Figure) -> Option<Plot<'_>> {
+    figure.kit.histogram.as_ref()?;
+    let peer = figure.peer.as_ref().map(|peer| (&*peer.name, PEER, &peer.of));
+    let (mut sides, mut captions) = (Vec::new(), Vec::new());
+    for (name, color, Measured { histogram, .. }) in
+        peer.into_iter().chain([("kit", KIT, &figure.kit)])
+    {
+        let Some(of) = histogram else { continue };
+        let count = of.count();
         let [p50, p90, p99, p999, max] =
-            [of.p50, of.p90, of.p99, of.p999, of.max].map(|value| quantity(value as f64, "ns"));
-        format!(
-            "{}: median {p50}, 90 % {p90}, 99 % {p99}, 99.9 % {p999}, longest {max}; {} samples",
+            [0.5, 0.9, 0.99, 0.999, 1.0].map(|share| quantity(of.at(share) as f64, "ns"));
+        captions.push(format!(
+            "{}: median {p50}, 90 % {p90}, 99 % {p99}, 99.9 % {p999}, longest {max}; {count} samples",
             name.replace('<', "&lt;"),
-            of.count
-        )
-    });
-    Some(Plot {
-        title: &figure.name,
-        x: ("one round trip", "ns"),
-        y: ("share of all", "%"),
-        filled: true,
-        caption: captions.collect::<Vec<_>>().join("\n\n"),
-        sides: sides.into_iter().map(|(name, color, of)| (name, color, steps(of))).collect(),
-    })
-}
-
-/// Bars of equal width on a logarithmic axis, as the outline of steps, in percent of all samples.
-fn steps(of: &Distribution) -> Vec<(f64, f64)> {
-    let edge = |bar: i64| (bar as f64 / BARS).exp2();
-    let mut bars: Vec<(i64, u64)> = Vec::new();
-    for (nanoseconds, count) in &of.bars {
-        let bar = ((*nanoseconds as f64).log2() * BARS).floor() as i64;
-        match bars.last_mut().filter(|last| last.0 == bar) {
-            Some(last) => last.1 += count,
-            None => bars.push((bar, *count)),
-        }
+        ));
+        let known = SLOWER.iter().filter(|of| **of <= count as f64);
+        let points = known.map(|one_of| (*one_of, of.at(1.0 - 1.0 / one_of) as f64));
+        sides.push((name, color, points.collect()));
     }
-    let mut points = Vec::new();
-    for (bar, count) in bars {
-        let share = count as f64 * 100.0 / of.count.max(1) as f64;
-        let (begin, end) = (edge(bar), edge(bar + 1));
-        points.extend([(begin, 0.0), (begin, share), (end, share), (end, 0.0)]);
-    }
-    points
+    let axes = [("one of so many is slower", ""), ("round trip", "ns")];
+    Some(Plot { title: &figure.name, axes, sides, caption: captions.join("\n\n") })
 }
 
 /// A plot for each family of figures whose names differ in a number at their end only.
-fn curves<'a>(
-    figures: &'a [Figure],
-    starts: &[&str],
-    x: (&'a str, &'a str),
-    y: (&'a str, &'a str),
-) -> Vec<Plot<'a>> {
+fn curves<'a>(figures: &'a [Figure], starts: &[&str], axes: [Axis; 2]) -> Vec<Plot<'a>> {
     let member = |figure: &'a Figure| {
         let (family, last) = figure.name.rsplit_once('/')?;
         let is_wanted = starts.iter().any(|start| figure.name.starts_with(start));
@@ -167,15 +124,16 @@ fn curves<'a>(
     let mut members: Vec<_> = figures.iter().filter_map(member).collect();
     members.sort_by(|a, b| a.0.cmp(b.0).then(a.1.total_cmp(&b.1)));
     let plots = members.chunk_by(|a, b| a.0 == b.0).map(|members| {
-        let of_peers = members.iter().filter_map(|(_, at, f)| Some((*at, f.peer.as_ref()?.value)));
         let peer = members.iter().find_map(|(_, _, figure)| Some(&*figure.peer.as_ref()?.name));
-        let kit = members.iter().map(|(_, at, figure)| (*at, figure.value)).collect();
+        let of_peers =
+            members.iter().filter_map(|(_, at, f)| Some((*at, f.peer.as_ref()?.of.value)));
+        let kit = members.iter().map(|(_, at, figure)| (*at, figure.kit.value)).collect();
         let ratios = members.iter().filter_map(|(_, at, figure)| {
-            Some(format!("{}: {} x", quantity(*at, x.1), plain(figure.ratio?)))
+            Some(format!("{}: {} x", quantity(*at, axes[0].1), plain(figure.ratio?)))
         });
         let caption = format!("kit over peer: {}", ratios.collect::<Vec<_>>().join(", "));
         let sides = vec![(peer.unwrap_or("peer"), PEER, of_peers.collect()), ("kit", KIT, kit)];
-        Plot { title: members[0].0, x, y, filled: false, sides, caption }
+        Plot { title: members[0].0, axes, sides, caption }
     });
     plots.collect()
 }
@@ -185,18 +143,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_between_bars_are_drawn_as_gaps() {
-        let bars = vec![(100, 1), (101, 1), (1000, 2)];
-        let of = Distribution { count: 4, bars, ..Distribution::default() };
-        let shares: Vec<f64> = steps(&of).iter().map(|point| point.1).collect();
-        assert_eq!(shares, [0.0, 50.0, 50.0, 0.0, 0.0, 50.0, 50.0, 0.0]);
-    }
-
-    #[test]
     fn a_curve_is_of_figures_that_differ_in_their_last_number() {
         let figures = ["rate/a/64", "rate/a/8", "rate/b/1", "rate/c", "other/a/1"]
             .map(|name| Figure::new(name, "/s", 1.0));
-        let found = curves(&figures, &["rate/"], ("in flight", ""), ("commands", "/s"));
+        let found = curves(&figures, &["rate/"], [("in flight", ""), ("commands", "/s")]);
         let places = |plot: &Plot<'_>| plot.sides[1].2.iter().map(|at| at.0).collect::<Vec<_>>();
         let found: Vec<_> = found.iter().map(|plot| (plot.title, places(plot))).collect();
         assert_eq!(found, [("rate/a", vec![8.0, 64.0]), ("rate/b", vec![1.0])]);

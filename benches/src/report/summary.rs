@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::directory;
-use crate::budget::{self, Verdict};
+use crate::budget;
 use crate::figure::Figure;
 use crate::run::LAUNCHES;
 
@@ -20,16 +20,9 @@ pub(crate) struct Summary {
     pub(crate) seconds: f64,
     pub(crate) failures: Vec<String>,
     pub(crate) figures: Vec<Figure>,
-    /// Follows from the figures, so reading a summary judges them again.
-    #[serde(skip_deserializing)]
-    pub(crate) budgets: Vec<Verdict>,
 }
 
 impl Summary {
-    pub(crate) fn judged(self) -> Summary {
-        Summary { budgets: budget::judge(&self.figures), ..self }
-    }
-
     /// The machine, the launches and the length of the run, in two lines.
     pub(crate) fn line(&self) -> String {
         let plural = if self.launches == 1 { "" } else { "es" };
@@ -66,7 +59,8 @@ impl Summary {
     /// Whether there is no [reason](Self::reasons) against it, no budget is missed and a full run
     /// has measured all of them.
     pub(crate) fn success(&self) -> bool {
-        self.reasons().is_empty() && budget::success(&self.budgets, self.all_suites && !self.quick)
+        self.reasons().is_empty()
+            && budget::success(&budget::judge(&self.figures), self.all_suites && !self.quick)
     }
 
     /// Reads the last run's.
@@ -75,9 +69,8 @@ impl Summary {
         let text = fs::read_to_string(&file).with_context(|| {
             format!("cannot read {}: `cargo xtask bench` writes it", file.display())
         })?;
-        let summary: Summary = serde_json::from_str(&text)
-            .with_context(|| format!("{} is of another release: measure again", file.display()))?;
-        Ok(summary.judged())
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is of another release: measure again", file.display()))
     }
 }
 
@@ -94,7 +87,6 @@ mod tests {
             seconds,
             failures: Vec::new(),
             figures: Vec::new(),
-            budgets: Vec::new(),
         }
     }
 
@@ -118,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_summary_is_read_again() {
-        let text = serde_json::to_string(&run(false, 642.0).judged()).unwrap();
+        let text = serde_json::to_string(&run(false, 642.0)).unwrap();
         assert_eq!(serde_json::from_str::<Summary>(&text).unwrap().took(), "the run took 10.7 min");
     }
 }

@@ -2,25 +2,25 @@
 
 use super::Summary;
 use super::quantity::{plain, quantity};
-use crate::budget::{Limit, Of, Verdict};
+use crate::budget::{Limit, Of, Verdict, judge};
 use crate::figure::Figure;
 
 pub(crate) fn budgets(summary: &Summary) -> String {
-    let rows = summary.budgets.iter().map(|verdict| {
+    let rows = judge(&summary.figures).into_iter().map(|verdict| {
         let row = &verdict.row;
-        let figure = verdict.figure.as_ref();
-        let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.value, &figure.unit)));
+        let figure = verdict.figure;
+        let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.of.value, &figure.unit)));
         [
             row.what.clone(),
             peer.map_or(String::new(), |(value, unit)| quantity(value, unit)),
-            figure.map_or(String::new(), |figure| quantity(figure.value, &figure.unit)),
+            figure.map_or(String::new(), |figure| quantity(figure.kit.value, &figure.unit)),
             verdict.measured.map_or(String::new(), |measured| match row.of {
                 Of::Value => plain(measured),
                 Of::Ratio | Of::TimesFaster => format!("{measured:.3} x"),
             }),
             limit(row.limit),
             row.goal.map_or(String::new(), |goal| limit(row.limit.with(goal))),
-            result(verdict).to_owned(),
+            result(&verdict).to_owned(),
         ]
     });
     table(["what", ">peer", ">kit", ">measured", "budget", "goal", "result"], rows.collect())
@@ -33,7 +33,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn result(verdict: &Verdict) -> &'static str {
+fn result(verdict: &Verdict<'_>) -> &'static str {
     match (verdict.met, verdict.goal_met) {
         (None, _) => "not measured",
         (Some(false), _) => "MISSED",
@@ -45,7 +45,8 @@ fn result(verdict: &Verdict) -> &'static str {
 pub(super) fn figures(figures: &[Figure]) -> String {
     let rows = figures.iter().map(|figure| {
         let shown = |value: &f64| quantity(*value, &figure.unit);
-        let spread = [f64::min, f64::max].map(|end| figure.launches.iter().copied().reduce(end));
+        let spread =
+            [f64::min, f64::max].map(|end| figure.kit.launches.iter().copied().reduce(end));
         let spread = match spread {
             [Some(least), Some(most)] if least < most => {
                 format!("{} to {}", shown(&least), shown(&most))
@@ -55,10 +56,10 @@ pub(super) fn figures(figures: &[Figure]) -> String {
         let peer = figure.peer.as_ref();
         [
             format!("`{}`", figure.name),
-            shown(&figure.value),
+            shown(&figure.kit.value),
             spread,
             peer.map_or(String::new(), |peer| peer.name.replace('<', "&lt;")),
-            peer.map_or(String::new(), |peer| shown(&peer.value)),
+            peer.map_or(String::new(), |peer| shown(&peer.of.value)),
             figure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
             figure.note.clone().unwrap_or_default(),
         ]

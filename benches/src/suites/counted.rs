@@ -1,132 +1,154 @@
-//! Counts the active messages and allocations of processes: a library that is loaded before glibc
-//! and UCX counts those of every thread that sends such messages.
+//! The UCX messages and heap allocations of commands, at the host and in the worker: a library that
+//! is loaded before glibc and UCX counts those of every thread that sends active messages.
+//!
+//! Commands in flight together share a message, and a command that is alone neither takes a second
+//! one nor waits for company. Over TCP, UCX remembers which memory it has sent from. It allocates
+//! the first time that a buffer is used: a few times in thousands of commands.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use bench_raw::Kind;
 use rustix::process::{Pid, getpid};
-use urom_host::{Host, Service, Worker};
 use urom_tests::PluginDirectory;
 
-use super::Part;
 use super::loopback::round::{self, Work};
-use crate::cores::pin;
 use crate::figure::Figure;
-use crate::launch::{Daemon, Launch, worker};
-use crate::processes;
+use crate::launch::{DEPTH, Daemon, Launch};
+use crate::party::{PLUGINS, Party, answered};
 use crate::statistics::of_rounds;
 use crate::transport::Transport;
 
 /// The variable that says where counts go. Each launch has a directory.
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
-const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
+pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
 /// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
 /// remembers, are in a few of them.
-pub(super) const TIMES: usize = 5;
+const TIMES: usize = 5;
+/// The commands that show whether each leaves at once.
+const SINGLES: u64 = 1_000;
+/// The ABI's own allocations for a command: its descriptor, and that of its answer.
+const DESCRIPTORS: f64 = 2.0;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Counts {
-    pub(super) allocations: f64,
-    pub(super) messages: f64,
-}
-
-/// A part whose launches count.
-pub(super) const fn part(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
-    Part { variables: &[PRELOAD], ..Part::new(measure) }
-}
-
-/// Reads the counts of a process, without an allocation.
-pub(super) struct Counter(File);
-
-impl Counter {
-    pub(super) fn of(pid: Pid) -> Result<Counter> {
-        let directory = std::env::var_os(COUNTS_DIRECTORY).context("a launch has a directory")?;
-        let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
-        let open = File::open(&file);
-        Ok(Counter(open.with_context(|| format!("process {pid:?} does not count"))?))
+pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
+    let counted = Counted::start(launch)?;
+    let transport = launch.transport.name();
+    // First: after many answers a host waits for more commands.
+    let at_once = counted.sent_at_once()?;
+    let mut figures = Vec::new();
+    for depth in [1, 8, DEPTH] {
+        let company = if depth == 1 { "alone".to_owned() } else { format!("together/{depth}") };
+        for (side, [_, messages]) in ["host", "worker"].iter().zip(counted.each(launch, depth)?) {
+            let name = format!("messages/{company}/{transport}/{side}");
+            figures.push(Figure::new(name, "messages", messages).note("a command, at this side"));
+        }
     }
+    let name = format!("messages/sent-at-once/{transport}");
+    let note = "commands that are alone whose one message UCX has when submit returns";
+    figures.push(Figure::new(name, "", at_once).note(note));
+    Ok(figures)
+}
 
-    pub(super) fn read(&self) -> Result<Counts> {
-        let mut bytes = [0; 16];
-        self.0.read_exact_at(&mut bytes, 0)?;
-        let (words, _) = bytes.as_chunks();
-        let [allocations, messages] =
-            [words[0], words[1]].map(|word| u64::from_ne_bytes(word) as f64);
-        Ok(Counts { allocations, messages })
+pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
+    let counted = Counted::start(launch)?;
+    let mut figures = Vec::new();
+    for depth in [1, DEPTH] {
+        let [[host, _], [worker, _]] = counted.each(launch, depth)?;
+        // A worker that does not count would seem to keep the budget.
+        ensure!(worker >= DESCRIPTORS, "{worker} allocations in a worker: it does not count");
+        let transport = launch.transport.name();
+        let name = |side| format!("allocations/per-command/{transport}/{side}/{depth}");
+        let note = "besides the descriptors of the command and of its answer";
+        figures.extend([
+            Figure::new(name("host"), "allocations", host),
+            Figure::new(name("worker"), "allocations", worker - DESCRIPTORS).note(note),
+        ]);
     }
+    Ok(figures)
 }
 
-/// A daemon whose workers count.
-pub(super) fn daemon(plugins: &[&str]) -> Result<Daemon> {
-    let plugins = PluginDirectory::with(plugins)?;
-    let variables = [PRELOAD.0, COUNTS_DIRECTORY];
-    Daemon::start(plugins, |command| {
-        command.args(variables.iter().flat_map(|name| ["--worker-env", name]))
-    })
-}
+/// Allocations and messages.
+type Counts = [f64; 2];
 
 /// A host that counts, this process, and its worker.
-pub(super) struct Counted {
-    pub(super) graph: graph_protocol::Client<Host>,
-    pub(super) worker: Worker,
-    _service: Service,
-    pub(super) counters: [Counter; 2],
-    // After its hosts.
-    _daemon: Daemon,
+struct Counted {
+    party: Party,
+    counters: [File; 2],
 }
 
 impl Counted {
-    pub(super) fn start(launch: &Launch) -> Result<Counted> {
-        let daemon = daemon(&["worker_graph"])?;
-        let service = daemon.connect()?;
-        let graph = service.plugin::<graph_protocol::Protocol>()?;
-        let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
-        pin(launch.cores.host(0))?;
-        let pid = processes::only_child(daemon.pid())?;
-        let counters = [Counter::of(getpid())?, Counter::of(pid)?];
-        Ok(Counted { graph, worker, _service: service, counters, _daemon: daemon })
+    fn start(launch: &Launch) -> Result<Counted> {
+        let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
+            command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY])
+        })?;
+        let party = Party::of(launch, daemon, Kind::Awake)?;
+        let counters = [counter(getpid())?, counter(party.worker_process()?)?];
+        Ok(Counted { party, counters })
     }
 
     /// The counts of one command at the host and in the worker, with `depth` commands in flight.
     /// Counts of a round cancel out: a round of some commands is counted, and one of twice as many.
-    pub(super) fn each(&self, launch: &Launch, depth: u64) -> Result<[Counts; 2]> {
+    fn each(&self, launch: &Launch, depth: u64) -> Result<[Counts; 2]> {
         let commands = match launch.transport {
             Transport::SharedMemory => 10_000,
             Transport::Tcp => 2_000,
         };
-        let count = |trips| -> Result<[Counts; 2]> {
-            let read = || -> Result<_> { Ok([self.counters[0].read()?, self.counters[1].read()?]) };
+        // Side by side: allocations and messages of the host, then of the worker.
+        let count = |trips| -> Result<[f64; 4]> {
+            let read = || -> Result<_> {
+                let [host, worker] = [read(&self.counters[0])?, read(&self.counters[1])?];
+                Ok([host[0], host[1], worker[0], worker[1]])
+            };
             let before = read()?;
-            round::kit(&self.graph, &self.worker, Work { trips, depth, single: false })?;
+            let work = Work { depth, ..Work::alone(trips) };
+            round::kit(&self.party.graph, &self.party.worker, work)?;
             let after = read()?;
-            Ok([0, 1].map(|side| difference(after[side], before[side])))
+            Ok(std::array::from_fn(|at| after[at] - before[at]))
         };
         // Buffers grow first.
         count(commands)?;
-        let mut more = Vec::new();
+        let mut counts = [(); 4].map(|()| Vec::new());
         for _ in 0..TIMES {
             let (once, twice) = (count(commands)?, count(2 * commands)?);
-            more.push([0, 1].map(|side| difference(twice[side], once[side])));
+            for (at, counts) in counts.iter_mut().enumerate() {
+                counts.push((twice[at] - once[at]) / commands as f64);
+            }
         }
-        let each = |side: usize, of: fn(&Counts) -> f64| -> Result<f64> {
-            let counts: Vec<f64> = more.iter().map(|counts| of(&counts[side])).collect();
-            Ok(of_rounds(&counts)? / commands as f64)
-        };
-        let of = |side| -> Result<Counts> {
-            let messages = each(side, |counts| counts.messages)?;
-            ensure!(messages > 0.0, "no message is counted: is {} still there?", PRELOAD.1);
-            Ok(Counts { allocations: each(side, |counts| counts.allocations)?, messages })
-        };
-        Ok([of(0)?, of(1)?])
+        let each = |at: usize| of_rounds(&counts[at]);
+        let sides = [[each(0)?, each(1)?], [each(2)?, each(3)?]];
+        let counted = sides.iter().all(|[_, messages]| *messages > 0.0);
+        ensure!(counted, "no message is counted: is {} still there?", PRELOAD.1);
+        Ok(sides)
+    }
+
+    /// The share of commands whose message UCX has when the call that submits them returns.
+    fn sent_at_once(&self) -> Result<f64> {
+        let sent = || Ok::<_, anyhow::Error>(read(&self.counters[0])?[1]);
+        let mut at_once = 0;
+        for data in 0..SINGLES {
+            let before = sent()?;
+            let task = self.party.graph.task_loopback(&self.party.worker, data).submit()?;
+            at_once += u64::from(sent()? == before + 1.0);
+            answered(data, task)?;
+        }
+        Ok(at_once as f64 / SINGLES as f64)
     }
 }
 
-pub(super) fn difference(after: Counts, before: Counts) -> Counts {
-    Counts {
-        allocations: after.allocations - before.allocations,
-        messages: after.messages - before.messages,
-    }
+/// The counts of a process.
+fn counter(pid: Pid) -> Result<File> {
+    let directory = std::env::var_os(COUNTS_DIRECTORY).context("a launch has a directory")?;
+    let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
+    File::open(&file).with_context(|| format!("process {pid:?} does not count"))
+}
+
+/// Reads counts without an allocation.
+fn read(counter: &File) -> Result<Counts> {
+    let mut bytes = [0; 16];
+    counter.read_exact_at(&mut bytes, 0)?;
+    let (words, _) = bytes.as_chunks();
+    Ok([words[0], words[1]].map(|word| u64::from_ne_bytes(word) as f64))
 }

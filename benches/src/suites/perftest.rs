@@ -4,29 +4,22 @@
 //! Raw UCX would be too easy a peer if its loop were slower than UCX's own. Perftest reports half a
 //! round trip of messages of one size, so its result is doubled. Both are means of all trips.
 
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use bench_raw::Style;
 
-use super::loopback::host::Party;
-use super::loopback::round::{Side, Work};
-use super::{Part, Suite};
+use super::loopback::round::Side;
+use crate::child::Child;
 use crate::figure::Figure;
+use crate::in_c::UCX_LIBRARIES;
 use crate::launch::Launch;
+use crate::party::Party;
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "the raw loop against ucx_perftest",
-    parts: &[Part::new(measure)],
-    process: None,
-};
-
 const NAME: &str = "ucx_perftest";
-const PROGRAM: &str = "ucx_perftest";
 /// The size of a command with DOCA's header, as in the raw loops.
 const SIZE: usize = Style::Doca.request().len();
 /// The trips of the first round.
@@ -34,101 +27,64 @@ const FIRST: u64 = 200;
 /// The longest that a run may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let raw = raw_round_trip(launch)?;
-    let perftest = Tool::find()?.round_trip(launch)?;
+    let perftest = round_trip(launch)?;
     let name = format!("{NAME}/round-trip/{}/{SIZE}", launch.transport.name());
     let note = "twice the one-way latency that `ucx_perftest -t ucp_am_lat` reports";
     Ok(vec![Figure::new(name, "ns", raw).against(NAME, perftest).note(note)])
 }
 
-/// Where UCX has its programs, and what they need.
-struct Tool {
-    program: PathBuf,
-    libraries: Option<PathBuf>,
+/// UCX's program on a core: that beside the libraries of this build, or else on the search path.
+fn perftest(core: usize) -> Command {
+    let beside = Path::new(UCX_LIBRARIES).join("../bin").join(NAME);
+    let beside = Some(beside).filter(|program| program.is_file());
+    let mut command = Command::new(beside.as_deref().unwrap_or(Path::new(NAME)));
+    command.args(["-c", &core.to_string()]);
+    if beside.is_some() {
+        command.env("LD_LIBRARY_PATH", UCX_LIBRARIES);
+    }
+    command
 }
 
-impl Tool {
-    /// Looks beside the libraries that this program is linked with, then on the search path.
-    fn find() -> Result<Tool> {
-        let maps = std::fs::read_to_string("/proc/self/maps")
-            .context("cannot read which libraries are loaded")?;
-        let loaded = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-        let library = loaded.map(PathBuf::from).find(|file| {
-            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libucp"))
-        });
-        let libraries = library.and_then(|file| Some(file.parent()?.to_owned()));
-        if let Some(libraries) = &libraries {
-            let program = libraries.join("../bin").join(PROGRAM);
-            if program.is_file() {
-                return Ok(Tool { program, libraries: Some(libraries.clone()) });
-            }
+/// In nanoseconds.
+fn round_trip(launch: &Launch) -> Result<f64> {
+    let iterations = match (launch.transport, launch.quick) {
+        (Transport::SharedMemory, false) => 1_000_000,
+        (Transport::SharedMemory, true) => 200_000,
+        (Transport::Tcp, false) => 50_000,
+        (Transport::Tcp, true) => 10_000,
+    };
+    let port = free_port()?.to_string();
+    let mut server = perftest(launch.cores.worker());
+    server.args(["-p", &port]);
+    let server = Child::start(server).context("install UCX's tools")?;
+    let mut client = perftest(launch.cores.host(0));
+    client.args(["127.0.0.1", "-p", &port, "-t", "ucp_am_lat", "-s", &SIZE.to_string()]);
+    client.args(["-n", &iterations.to_string(), "-f"]);
+    let deadline = Instant::now() + LIMIT;
+    let one_way = loop {
+        let output = client.output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() {
+            break overall(&text).with_context(|| format!("ucx_perftest said {text:?}"))?;
         }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let program = std::env::split_paths(&path)
-            .map(|entry| entry.join(PROGRAM))
-            .find(|file| file.is_file());
-        let program = program.context(
-            "no ucx_perftest beside UCX's libraries nor on the search path: install UCX's tools",
-        )?;
-        Ok(Tool { program, libraries: None })
-    }
-
-    fn command(&self, core: usize) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(["-c", &core.to_string()]);
-        if let Some(libraries) = &self.libraries {
-            command.env("LD_LIBRARY_PATH", libraries);
+        // It does not say when it listens.
+        if Instant::now() > deadline {
+            bail!("ucx_perftest failed: {}", String::from_utf8_lossy(&output.stderr));
         }
-        command
-    }
-
-    /// In nanoseconds.
-    fn round_trip(&self, launch: &Launch) -> Result<f64> {
-        let iterations = match (launch.transport, launch.quick) {
-            (Transport::SharedMemory, false) => 1_000_000,
-            (Transport::SharedMemory, true) => 200_000,
-            (Transport::Tcp, false) => 50_000,
-            (Transport::Tcp, true) => 10_000,
-        };
-        let port = free_port()?.to_string();
-        let mut server = self.command(launch.cores.worker());
-        server.args(["-p", &port]).stdout(Stdio::null()).stderr(Stdio::null());
-        let cannot = || format!("cannot start {}", self.program.display());
-        let mut server = Ended(server.spawn().with_context(cannot)?);
-        let mut client = self.command(launch.cores.host(0));
-        client.args(["127.0.0.1", "-p", &port, "-t", "ucp_am_lat", "-s", &SIZE.to_string()]);
-        client.args(["-n", &iterations.to_string(), "-f"]);
-        let deadline = Instant::now() + LIMIT;
-        let one_way = loop {
-            let output = client.output().with_context(cannot)?;
-            let text = String::from_utf8_lossy(&output.stdout);
-            if output.status.success() {
-                break overall(&text).with_context(|| format!("ucx_perftest said {text:?}"))?;
-            }
-            // It does not say when it listens.
-            ensure!(server.0.try_wait()?.is_none(), "ucx_perftest's server ended");
-            if Instant::now() > deadline {
-                bail!("ucx_perftest failed: {}", String::from_utf8_lossy(&output.stderr));
-            }
-            std::thread::yield_now();
-        };
-        Ok(2.0 * one_way * 1e3)
-    }
+        std::thread::yield_now();
+    };
+    drop(server);
+    Ok(2.0 * one_way * 1e3)
 }
 
 /// Nanoseconds of the raw loop: the mean of some rounds.
 fn raw_round_trip(launch: &Launch) -> Result<f64> {
-    let daemon = launch.daemon(&["worker_graph", "worker_benchpeer"])?;
-    let mut party = Party::of(launch, &daemon)?;
-    let mut round = |trips| -> Result<f64> {
-        let work = Work { trips, depth: 1, single: false };
-        Ok(party.whole_round(Side::Raw, work)?.each(trips))
-    };
-    let trips = launch.trips(round(FIRST)?, FIRST);
-    let sum =
-        (0..launch.rounds()).try_fold(0.0, |sum, _| Ok::<_, anyhow::Error>(sum + round(trips)?))?;
-    Ok(sum / launch.rounds() as f64)
+    let mut party = Party::start(launch)?;
+    let trips = launch.trips(Side::Raw.each(&mut party, FIRST)?, FIRST);
+    let rounds = (0..launch.rounds()).map(|_| Side::Raw.each(&mut party, trips));
+    Ok(rounds.sum::<Result<f64>>()? / launch.rounds() as f64)
 }
 
 /// The mean one-way time in microseconds, from the last line: iterations, the median, the mean
@@ -142,17 +98,6 @@ fn overall(text: &str) -> Option<f64> {
 fn free_port() -> Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no port is free")?;
     Ok(listener.local_addr()?.port())
-}
-
-/// Kills the process when dropped.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // A server ends after its one client, so there may be nothing left to kill.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[cfg(test)]

@@ -9,25 +9,13 @@ use urom_host::{Host, Worker};
 use urom_tests::PluginDirectory;
 
 use super::loopback::round::{self, Work};
-use super::{Part, Suite};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::in_c;
 use crate::launch::{DEPTH, Daemon, Launch, worker};
 use crate::statistics::in_turns;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "a Rust plugin against the same plugin in C",
-    // Code and memory lie differently in each process: that changes a round trip by 1 %, more than
-    // the language does. The median needs fifty processes.
-    parts: &[Part { processes: 10, ..Part::new(measure) }],
-    process: None,
-};
-
-const NAME: &str = "plugin-in-c";
-
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut plugins = PluginDirectory::with(&["worker_graph"])?;
     plugins.add(&in_c::plugin("graph")?)?;
     let daemon = Daemon::start(plugins, |command| command)?;
@@ -45,7 +33,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         let trips: Vec<u64> = clients.into_iter().map(trips).collect::<Result<_>>()?;
         let rounds =
             in_turns(launch.rounds(), 2, |side| each(clients[side], &worker, trips[side], depth))?;
-        let name = format!("{NAME}/{what}/{}/{depth}", launch.transport.name());
+        let name = format!("plugin-in-c/{what}/{}/{depth}", launch.transport.name());
         let figure = Figure::in_turns(name, "ns", "plugin in C", &rounds);
         figures.push(figure.context("no round was measured")?);
     }
@@ -54,5 +42,5 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 
 /// Nanoseconds of a command in one round.
 fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
-    Ok(round::kit(client, worker, Work { trips, depth, single: false })?.each(trips))
+    Ok(round::kit(client, worker, Work { depth, ..Work::alone(trips) })?.each(trips))
 }

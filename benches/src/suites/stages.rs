@@ -11,32 +11,23 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::Style;
 use urom_tests::built;
 
-use super::loopback::host::Party;
-use super::loopback::round::{Side, Work, now};
-use super::{Part, Suite};
-use crate::distribution::{Distribution, Recorder};
+use super::loopback::round::{Side, now};
+use crate::distribution::Distribution;
 use crate::driven::{Plugin, ROOM};
 use crate::figure::Figure;
 use crate::launch::Launch;
+use crate::party::Party;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "the stages of a loopback, and the rest",
-    parts: &[Part::new(measure)],
-    process: None,
-};
-
-const NAME: &str = "stages";
 const RAW: &str = "raw UCX";
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let samples = if launch.quick { 20_000 } else { 100_000 };
     let [descriptor, plugin, pack] = worker_steps(samples)?;
     let mut figures = Vec::new();
     if launch.transport == Transport::SharedMemory {
-        let figure = |name: &str, ns| Figure::new(format!("{NAME}/worker/{name}"), "ns", ns);
+        let figure = |name: &str, ns| Figure::new(format!("stages/worker/{name}"), "ns", ns);
         figures.extend([
             figure("descriptor", descriptor).note("worker: makes the descriptor"),
             figure("plugin", plugin).note("plugin: worker_cmd and progress, both descriptors"),
@@ -45,22 +36,18 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     }
 
     let samples = samples / 10;
-    let daemon = launch.daemon(&["worker_graph", "worker_benchpeer"])?;
-    let mut party = Party::of(launch, &daemon)?;
-    let work = Work { trips: samples, depth: 1, single: false };
+    let mut party = Party::start(launch)?;
     let sides = [Side::Raw, Side::RawAtOnce, Side::Kit];
-    let rounds = in_turns(launch.rounds(), 3, |side| {
-        Ok(party.whole_round(sides[side], work)?.each(samples))
-    })?;
+    let rounds = in_turns(launch.rounds(), 3, |side| sides[side].each(&mut party, samples))?;
     let (raw, at_once, kit) =
         (of_rounds(&rounds[0])?, of_rounds(&rounds[1])?, of_rounds(&rounds[2])?);
-    let [build, submit, take] = kit_steps(&party, samples, patience(kit))?;
-    party.serve(Side::Raw)?;
-    let [raw_send, raw_take] = raw_steps(&party, samples, patience(raw));
+    let [build, submit, take] = kit_steps(&party, samples, kit)?;
+    party.serve(Style::Doca)?;
+    let [raw_send, raw_take] = raw_steps(&party, samples, raw)?;
     party.end_serve()?;
 
     let figure = |name: &str, ns| {
-        Figure::new(format!("{NAME}/{}/{name}", launch.transport.name()), "ns", ns)
+        Figure::new(format!("stages/{}/{name}", launch.transport.name()), "ns", ns)
     };
     let at_host = build + (submit - raw_send) + (take - raw_take);
     let at_worker = descriptor + plugin + pack;
@@ -83,9 +70,8 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 /// Descriptor, plugin and packing of the loopback plugin, in nanoseconds.
 fn worker_steps(samples: u64) -> Result<[f64; 3]> {
     let mut plugin = Plugin::open(&built("libworker_graph.so")?)?;
-    let mut steps = Steps::new();
     let mut room = [0; ROOM];
-    for data in 0..samples {
+    means(samples, |data| {
         // A loopback: its tag, which is 0, and its value.
         let mut command = [0; 16];
         command[8..].copy_from_slice(&data.to_le_bytes());
@@ -98,95 +84,84 @@ fn worker_steps(samples: u64) -> Result<[f64; 3]> {
         let notification = plugin.take().context("the plugin has no answer")?;
         let found = now();
         let packed = plugin.pack(notification, &mut room)?;
-        steps.record([(begin, described), (described, answered), (found, now())]);
+        let end = now();
         ensure!(room[packed - 8..packed] == data.to_le_bytes(), "the plugin's answer is wrong");
-    }
-    Ok(steps.means())
+        Ok([(begin, described), (described, answered), (found, end)])
+    })
 }
 
-/// How long to wait until an answer must have come: no longer than a worker spins, or it would be
-/// asleep by the next command.
-fn patience(round_trip: f64) -> u64 {
-    ((round_trip * 4.0) as u64 + 1_000).min(40_000)
-}
-
-fn wait_until(time: u64) {
-    while now() < time {
+/// Waits until an answer must have come: no longer than a worker spins, or it would be asleep by
+/// the next command. Returns the time.
+fn wait_since(sent: u64, round_trip: f64) -> u64 {
+    let until = sent + ((round_trip * 4.0) as u64 + 1_000).min(40_000);
+    loop {
+        let time = now();
+        if time >= until {
+            return time;
+        }
         spin_loop();
     }
 }
 
-fn kit_steps(party: &Party, samples: u64, patience: u64) -> Result<[f64; 3]> {
-    let mut steps = Steps::new();
-    for data in 0..samples {
+fn kit_steps(party: &Party, samples: u64, round_trip: f64) -> Result<[f64; 3]> {
+    means(samples, |data| {
         let begin = now();
         let task = party.graph.task_loopback(&party.worker, data);
         let built = now();
         let sent = task.submit()?;
         let submitted = now();
-        wait_until(submitted + patience);
-        let back = now();
+        let back = wait_since(submitted, round_trip);
         sent.wait()?;
-        steps.record([(begin, built), (built, submitted), (back, now())]);
-    }
-    Ok(steps.means())
+        Ok([(begin, built), (built, submitted), (back, now())])
+    })
 }
 
-fn raw_steps(party: &Party, samples: u64, patience: u64) -> [f64; 2] {
-    let mut steps = Steps::new();
-    for _ in 0..samples {
+fn raw_steps(party: &Party, samples: u64, round_trip: f64) -> Result<[f64; 2]> {
+    means(samples, |_| {
         let answers = party.raw.received(0);
         let begin = now();
         party.raw.send(Style::Doca.request());
         let sent = now();
-        wait_until(sent + patience);
-        let back = now();
+        let back = wait_since(sent, round_trip);
         while party.raw.received(0) == answers {
             party.raw.progress();
         }
-        steps.record([(begin, sent), (back, now())]);
-    }
-    steps.means()
+        Ok([(begin, sent), (back, now())])
+    })
 }
 
 /// The readings that tell the time of one.
-const READINGS: u32 = 100_000;
+const READINGS: u64 = 100_000;
 
-/// Steps that follow each other, timed again and again. A virtual machine's clock may be exact to
-/// tens of nanoseconds only, so the means count, without the slowest tenth.
-struct Steps<const N: usize>([Recorder; N]);
-
-impl<const N: usize> Steps<N> {
-    fn new() -> Steps<N> {
-        Steps(std::array::from_fn(|_| Recorder::new()))
-    }
-
-    #[inline]
-    fn record(&mut self, steps: [(u64, u64); N]) {
-        for (recorder, (begin, end)) in self.0.iter_mut().zip(steps) {
-            recorder.record(end - begin);
+/// The means of steps that follow each other, timed `samples` times, less that of reading the
+/// clock, and never negative. A virtual machine's clock may be exact to tens of nanoseconds only,
+/// so the means count, without the slowest tenth.
+fn means<const N: usize>(
+    samples: u64,
+    mut steps: impl FnMut(u64) -> Result<[(u64, u64); N]>,
+) -> Result<[f64; N]> {
+    let mut all = [(); N].map(|()| Distribution::new());
+    for sample in 0..samples {
+        for (step, (begin, end)) in all.iter_mut().zip(steps(sample)?) {
+            step.record(end - begin);
         }
     }
-
-    /// The means, less that of reading the clock, and never negative.
-    fn means(self) -> [f64; N] {
-        let mut reading = Recorder::new();
-        for _ in 0..READINGS {
-            let begin = now();
-            reading.record(now() - begin);
-        }
-        let reading = mean(&reading.finish());
-        self.0.map(|recorder| (mean(&recorder.finish()) - reading).max(0.0))
+    let mut reading = Distribution::new();
+    for _ in 0..READINGS {
+        let begin = now();
+        reading.record(now() - begin);
     }
+    let reading = mean(&reading);
+    Ok(all.map(|step| (mean(&step) - reading).max(0.0)))
 }
 
 /// The mean of the samples without the slowest tenth.
 fn mean(of: &Distribution) -> f64 {
-    let most = of.count - of.count / 10;
+    let most = of.count() - of.count() / 10;
     let (mut sum, mut counted) = (0.0, 0);
-    for (nanoseconds, count) in &of.bars {
-        let count = (*count).min(most - counted);
-        sum += *nanoseconds as f64 * count as f64;
+    for (nanoseconds, count) in of.bars() {
+        let count = count.min(most - counted);
+        sum += nanoseconds as f64 * count as f64;
         counted += count;
     }
     sum / most.max(1) as f64
@@ -198,22 +173,19 @@ mod tests {
 
     #[test]
     fn the_slowest_tenth_does_not_count() {
-        let mut recorder = Recorder::new();
-        (0..9).for_each(|_| recorder.record(10));
-        recorder.record(1_000_000);
-        assert_eq!(mean(&recorder.finish()), 10.0);
-        assert_eq!(mean(&Distribution::default()), 0.0);
+        let samples = [10; 9].into_iter().chain([1_000_000]);
+        assert_eq!(mean(&samples.collect()), 10.0);
+        assert_eq!(mean(&Distribution::new()), 0.0);
     }
 
     #[test]
     fn a_step_of_nothing_takes_nothing() {
-        let mut steps = Steps::<2>::new();
-        for _ in 0..READINGS {
+        let [nothing, something] = means(READINGS, |_| {
             let begin = now();
             let end = now();
-            steps.record([(begin, end), (begin, end + 1_000)]);
-        }
-        let [nothing, something] = steps.means();
+            Ok([(begin, end), (begin, end + 1_000)])
+        })
+        .unwrap();
         assert!(nothing < 500.0, "{nothing}");
         assert!(something > nothing + 500.0, "{something} {nothing}");
     }

@@ -1,6 +1,6 @@
-//! What a build for another machine needs: Rust's standard library, a linker with a C library, and
-//! UCX for plugins that use it. Everything that is missing is reported at once. Nothing of the
-//! target is run.
+//! What a build for another machine needs: Rust's standard library, and a linker with a C library.
+//! Everything that is missing is reported at once; the build itself reports a missing UCX. Nothing
+//! of the target is run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -15,13 +15,10 @@ use cargo_config2::{Config, ResolveOptions};
 
 use crate::elf::Machine;
 
-/// The environment in which cargo builds for `triple` here. `ucx` is cargo's target directory if
-/// the plugin is linked with UCX.
-pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
+/// The environment in which cargo builds for `triple` here.
+pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
-    let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
-    let search = ucx.map(|directory| ucx_probe::Search::new(triple).target_directory(directory));
-    here.prepare(triple, search.as_ref())
+    Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
 }
 
 type Variables = dyn Fn(&str) -> Option<OsString>;
@@ -60,31 +57,52 @@ impl Here {
         Ok(Here { config, variable: Box::new(variable) })
     }
 
-    fn prepare(
-        &self,
-        triple: &str,
-        ucx: Option<&ucx_probe::Search>,
-    ) -> Result<Vec<(String, String)>> {
+    fn prepare(&self, triple: &str) -> Result<Vec<(String, String)>> {
         let machine = Machine::of_target(triple).with_context(|| {
             format!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux")
         })?;
         let (compilers, packages) = compilers(machine);
-        let linker_variable =
-            format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
-        let mut missing: Vec<String> = self.without_standard_library(triple)?.into_iter().collect();
-        let mut environment = Vec::new();
-        if self.has_linker_of_the_users(triple)? {
-            missing.extend(self.without_configured_linker(triple)?);
-        } else if let Some(compiler) = compilers.iter().find(|name| self.on_path(name).is_some()) {
-            missing.extend(self.without_c_library(compiler, packages[1]));
+        let name = triple.replace('-', "_").to_uppercase();
+        let linker_variable = format!("CARGO_TARGET_{name}_LINKER");
+        let (mut missing, mut environment) = (Vec::new(), Vec::new());
+        if !self.has_standard_library(triple)? {
+            // Rustup tells which of its toolchains this is.
+            let toolchain = (self.variable)("RUSTUP_TOOLCHAIN");
+            let toolchain = toolchain.map(|name| format!("--toolchain {} ", name.display()));
+            let remedy = format!("rustup target add {}{triple}", toolchain.unwrap_or_default());
+            missing.push(lack("Rust's standard library for it", &[remedy]));
+        }
+        // A variable or cargo's configuration may say how to link for the target.
+        let about = || format!("cannot read cargo's configuration of {triple}");
+        let flags = self.config.rustflags(triple).with_context(about)?;
+        let is_linker = |flag: &String| flag.contains("linker=");
+        if let Some(linker) = self.config.linker(triple).with_context(about)? {
+            if self.on_path(&linker).is_none() {
+                let linker = linker.display();
+                missing.push(lack(
+                    format!("the linker `{linker}`, which cargo's configuration names for it"),
+                    &["install it, or take its name out of the configuration or the environment"
+                        .into()],
+                ));
+            }
+        } else if flags.is_some_and(|flags| flags.flags.iter().any(is_linker)) {
+        } else if let Some((compiler, program)) =
+            compilers.iter().find_map(|name| Some((name, self.on_path(name)?)))
+        {
+            // Without recommended packages, Debian's cross compiler comes without a C library. It
+            // answers with the bare name when there is none.
+            let output = Command::new(program).arg("-print-file-name=libc.so").output();
+            if !output.is_ok_and(|output| output.stdout.contains(&b'/')) {
+                missing.push(lack(
+                    format!("the C library that {compiler} links with"),
+                    &[format!("apt-get install {}", packages[1])],
+                ));
+            }
             environment.push((linker_variable, compiler.clone()));
-            let names = [
-                format!("CC_{triple}"),
-                ucx_probe::of_target("CC", triple),
-                "TARGET_CC".to_owned(),
-            ];
-            if names.iter().all(|name| (self.variable)(name).is_none()) {
-                environment.push((names[1].clone(), compiler.clone()));
+            let own = ucx_probe::of_target("CC", triple);
+            let is_set = |name: &str| (self.variable)(name).is_some();
+            if ![&format!("CC_{triple}"), &own, "TARGET_CC"].into_iter().any(is_set) {
+                environment.push((own, compiler.clone()));
             }
         } else {
             missing.push(lack(
@@ -95,74 +113,26 @@ impl Here {
                 ],
             ));
         }
-        if let Some(Err(not_found)) = ucx.map(ucx_probe::Search::find) {
-            let tried = not_found.attempts().join("; ");
-            missing.push(lack(
-                format!("UCX for it, which the plugin uses: {tried}"),
-                not_found.remedies(),
-            ));
-        }
         if missing.is_empty() {
             return Ok(environment);
         }
         bail!("cannot build for {triple} yet; this machine lacks{}", missing.concat())
     }
 
-    fn without_standard_library(&self, triple: &str) -> Result<Option<String>> {
+    fn has_standard_library(&self, triple: &str) -> Result<bool> {
         let mut rustc = Command::from(self.config.rustc());
         rustc.args(["--print", "target-libdir", "--target", triple]);
         let output = rustc.output().context("cannot run rustc")?;
         let first = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
-            text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
+            text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
         };
         if !output.status.success() {
             bail!("rustc does not know the target {triple}: {}", first(&output.stderr));
         }
         let is_std =
             |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");
-        if fs::read_dir(first(&output.stdout)).into_iter().flatten().flatten().any(is_std) {
-            return Ok(None);
-        }
-        // Rustup tells which of its toolchains this is.
-        let toolchain = (self.variable)("RUSTUP_TOOLCHAIN");
-        let toolchain =
-            toolchain.map_or_else(String::new, |name| format!("--toolchain {} ", name.display()));
-        let remedy = format!("rustup target add {toolchain}{triple}");
-        Ok(Some(lack("Rust's standard library for it", &[remedy])))
-    }
-
-    /// Whether a variable or cargo's configuration says how to link for the target.
-    fn has_linker_of_the_users(&self, triple: &str) -> Result<bool> {
-        let about = || format!("cannot read cargo's configuration of {triple}");
-        let flags = self.config.rustflags(triple).with_context(about)?;
-        let in_flags =
-            flags.is_some_and(|flags| flags.flags.iter().any(|flag| flag.contains("linker=")));
-        Ok(in_flags || self.config.linker(triple).with_context(about)?.is_some())
-    }
-
-    fn without_configured_linker(&self, triple: &str) -> Result<Option<String>> {
-        let linker = self.config.linker(triple)?;
-        Ok(linker.filter(|linker| self.on_path(linker).is_none()).map(|linker| {
-            lack(
-                format!(
-                    "the linker `{}`, which cargo's configuration names for it",
-                    linker.display()
-                ),
-                &["install it, or take its name out of the configuration or the environment"
-                    .into()],
-            )
-        }))
-    }
-
-    /// Without recommended packages, Debian's cross compiler comes without a C library.
-    fn without_c_library(&self, compiler: &str, package: &str) -> Option<String> {
-        let program = self.on_path(compiler)?;
-        let output = Command::new(program).arg("-print-file-name=libc.so").output();
-        // It answers with the bare name when there is none.
-        let has_one = output.is_ok_and(|output| output.stdout.contains(&b'/'));
-        let remedy = format!("apt-get install {package}");
-        (!has_one).then(|| lack(format!("the C library that {compiler} links with"), &[remedy]))
+        Ok(fs::read_dir(first(&output.stdout)).into_iter().flatten().flatten().any(is_std))
     }
 
     /// Where a program is: on the PATH, or at its own path.

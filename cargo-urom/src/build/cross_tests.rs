@@ -64,11 +64,7 @@ impl Sample {
         self.variables.insert(name.to_owned(), value.into());
     }
 
-    fn prepare_with(
-        &self,
-        triple: &str,
-        ucx: Option<&ucx_probe::Search>,
-    ) -> Result<Vec<(String, String)>> {
+    fn prepare_for(&self, triple: &str) -> Result<HashMap<String, String>> {
         let options = ResolveOptions::default()
             .env(self.variables.clone())
             .cargo_home(self.path("home"))
@@ -76,11 +72,11 @@ impl Sample {
         let variables = self.variables.clone();
         let here =
             Here::new(&self.path("project"), move |name| variables.get(name).cloned(), options)?;
-        here.prepare(triple, ucx)
+        Ok(here.prepare(triple)?.into_iter().collect())
     }
 
     fn prepare(&self) -> Result<HashMap<String, String>> {
-        Ok(self.prepare_with(ARM, None)?.into_iter().collect())
+        self.prepare_for(ARM)
     }
 
     /// Building for aarch64 is refused with all of these.
@@ -117,7 +113,7 @@ fn everything_that_is_missing_is_said_at_once_with_its_command() {
     ]);
     sample.set("RUSTUP_TOOLCHAIN", "nightly");
     sample.refuses(&["rustup target add --toolchain nightly aarch64-unknown-linux-gnu"]);
-    let other = sample.prepare_with("x86_64-unknown-linux-gnu", None).expect_err("it is bare");
+    let other = sample.prepare_for("x86_64-unknown-linux-gnu").expect_err("it is bare");
     let text = other.to_string();
     assert!(text.contains("apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross"), "{text}");
 }
@@ -180,26 +176,9 @@ fn the_users_c_compiler_is_left_as_it_is() {
 }
 
 #[test]
-fn a_ucx_that_is_missing_is_said_with_the_rest() {
-    // No machine has one for this.
-    let search = ucx_probe::Search::new("riscv64gc-unknown-linux-gnu");
-    let missing = search.find().expect_err("there are no bindings");
-    let refusal = |sample: Sample| {
-        sample.prepare_with(ARM, Some(&search)).expect_err("it is missing").to_string()
-    };
-    let text = refusal(Sample::whole());
-    assert!(text.contains("UCX for it, which the plugin uses: "), "{text}");
-    assert!(missing.remedies().iter().all(|remedy| text.contains(remedy)), "{text}");
-    assert!(!text.contains("rustup"), "{text}");
-    let text = refusal(Sample::bare());
-    assert!(["rustup", "apt-get", "UCX"].iter().all(|part| text.contains(part)), "{text}");
-}
-
-#[test]
 fn a_target_that_nobody_knows_is_refused_at_once() {
     let sample = Sample::bare();
-    let refusal =
-        |triple| sample.prepare_with(triple, None).expect_err("it is unknown").to_string();
+    let refusal = |triple| sample.prepare_for(triple).expect_err("it is unknown").to_string();
     assert!(refusal("riscv64gc-unknown-linux-gnu").contains("x86_64 and aarch64"));
     sample.tool("rustc", "echo >&2; echo 'error: no such target' >&2; exit 1");
     assert_eq!(

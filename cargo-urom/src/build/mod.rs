@@ -67,10 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let target = choice::target(args, Config::load)?;
     let machine = target.as_deref().map_or_else(Machine::ours, Machine::of_target);
     let environment = match &target {
-        Some(triple) if machine != Machine::ours() => {
-            let uses_ucx = cargo::uses_ucx(&package.name, args.manifest_path.as_deref(), triple)?;
-            cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
-        }
+        Some(triple) if machine != Machine::ours() => cross::prepare(triple)?,
         _ => Vec::new(),
     };
     let Made { file: made, has_lines } =

@@ -1,6 +1,6 @@
 //! Which package of a workspace is the plugin.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
@@ -13,7 +13,6 @@ pub(super) struct PluginPackage {
     pub(super) name: String,
     /// The name of its library, with which the file's begins if it says nothing else.
     pub(super) library: String,
-    pub(super) target_directory: PathBuf,
 }
 
 /// Finds the plugin around the working directory or the manifest: the named package, else the one
@@ -42,7 +41,7 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
 fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<PluginPackage> {
     let packages = metadata.workspace_packages();
     let plugins: Vec<_> =
-        packages.iter().filter_map(|package| plugin(metadata, package).ok()).collect();
+        packages.iter().copied().filter_map(|package| plugin(package).ok()).collect();
     let names = || {
         let mut names: Vec<_> = plugins.iter().map(|plugin| &*plugin.name).collect();
         names.sort_unstable();
@@ -55,14 +54,14 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
             let name = name.escape_debug();
             usage(format!("the workspace has no package `{name}`; its plugins: {names}"))
         })?;
-        return plugin(metadata, package)
+        return plugin(package)
             .map_err(|reason| usage(format!("the package `{name}` is no plugin: {reason}")));
     }
     let around = packages
         .iter()
         .filter(|package| package.manifest_path.parent().is_some_and(|dir| place.starts_with(dir)))
         .max_by_key(|package| package.manifest_path.as_str().len());
-    if let Some(Ok(plugin)) = around.map(|package| plugin(metadata, package)) {
+    if let Some(Ok(plugin)) = around.map(|package| plugin(package)) {
         return Ok(plugin);
     }
     match &plugins[..] {
@@ -79,7 +78,7 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     }
 }
 
-fn plugin(metadata: &Metadata, package: &Package) -> Result<PluginPackage, &'static str> {
+fn plugin(package: &Package) -> Result<PluginPackage, &'static str> {
     let library = package.targets.iter().find(|target| target.is_cdylib());
     let library = library.ok_or("its library is no `cdylib` (`crate-type` in [lib])")?;
     let uses_kit = package.dependencies.iter().any(|dependency| {
@@ -92,6 +91,5 @@ fn plugin(metadata: &Metadata, package: &Package) -> Result<PluginPackage, &'sta
         id: package.id.clone(),
         name: package.name.to_string(),
         library: library.name.replace('-', "_"),
-        target_directory: metadata.target_directory.clone().into(),
     })
 }

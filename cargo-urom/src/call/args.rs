@@ -40,19 +40,10 @@ pub(crate) struct Args {
     /// ends with its last host, and this command is one.
     #[arg(long, value_name = "ID", allow_negative_numbers = true, value_parser = worker_id)]
     pub(super) worker: Option<WorkerId>,
-    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the
-    /// first one.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "repeat",
+    /// Starts so many workers and makes a domain of them.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "worker",
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_WORKERS as u64))]
     pub(super) workers: Option<usize>,
-    /// Sends the command so many times and prints what that took.
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
-    pub(super) repeat: Option<usize>,
-    /// How many of them are in flight at a time.
-    #[arg(long, value_name = "M", allow_negative_numbers = true, default_value_t = 1,
-        requires = "repeat", value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096))]
-    pub(super) in_flight: usize,
     /// How long to wait for an answer, in seconds.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = 10,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]

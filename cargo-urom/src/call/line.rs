@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use anyhow::{Context, Result, ensure};
 
 use crate::exit::usage;
-use crate::message::{Assignment, missing_bracket};
+use crate::message::Assignment;
 
 const AND: &str = "+";
 
@@ -19,7 +19,7 @@ pub(super) struct Written {
 
 /// The commands of one line, which are in flight together.
 pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
-    let words = joined(words.iter().flat_map(|word| apart(word.as_ref())));
+    let words: Vec<&str> = words.iter().flat_map(|word| apart(word.as_ref())).collect();
     words.split(|word| *word == AND).map(one).collect()
 }
 
@@ -31,47 +31,7 @@ fn apart(word: &str) -> Vec<&str> {
     }
 }
 
-/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` needs no quotes. A bracket that no
-/// later word closes joins nothing.
-fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let words: Vec<&str> = words.collect();
-    let mut joined = Vec::new();
-    let mut rest = &words[..];
-    while !rest.is_empty() {
-        let (whole, behind) = rest.split_at(closed(rest).unwrap_or(1));
-        joined.push(whole.join(" "));
-        rest = behind;
-    }
-    joined
-}
-
-/// How many words belong to the first one, because they close its bracket.
-fn closed(words: &[&str]) -> Option<usize> {
-    let mut whole = (*words.first()?).to_owned();
-    for (index, next) in words.iter().enumerate().skip(1) {
-        // What looks like the next field is one, but for a structure's.
-        if *next == AND || (missing(&whole)? == ']' && is_field(next)) {
-            return None;
-        }
-        whole = format!("{whole} {next}");
-        if missing(&whole).is_none() {
-            return Some(index + 1);
-        }
-    }
-    None
-}
-
-/// The bracket that a word's value lacks first at its end.
-fn missing(word: &str) -> Option<char> {
-    missing_bracket(word.split_once('=')?.1)
-}
-
-fn is_field(word: &str) -> bool {
-    let is_of_path = |c: char| c.is_alphanumeric() || "_.[]".contains(c);
-    word.split_once('=').is_some_and(|(path, _)| !path.is_empty() && path.chars().all(is_of_path))
-}
-
-fn one(words: &[String]) -> Result<Written, String> {
+fn one(words: &[&str]) -> Result<Written, String> {
     let Some((name, fields)) = words.split_first() else {
         return Err(format!("there is no command beside a `{AND}`"));
     };
@@ -80,7 +40,7 @@ fn one(words: &[String]) -> Result<Written, String> {
         let (number, command) = (number.escape_debug(), command.escape_debug());
         format!("`{number}` is no worker's number: write WORKER:COMMAND, such as 1:{command}")
     })?;
-    let field = |(index, word): (usize, &String)| {
+    let field = |(index, word): (usize, &&str)| {
         let (before, behind) = (&fields[..index], fields.get(index + 1));
         word.parse().map_err(|why: String| no_field(word, &why, before, behind))
     };
@@ -88,18 +48,19 @@ fn one(words: &[String]) -> Result<Written, String> {
     Ok(Written { worker, command: command.to_owned(), fields })
 }
 
-fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -> String {
-    let begins = |word: &String| word.starts_with('=');
-    let spaced =
-        behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
-    let word = word.escape_debug();
-    if let Some((first, end)) = before.iter().find_map(|word| Some((word, missing(word)?))) {
-        return format!("`{word}`: {why}; `{}` has no `{end}` at its end", first.escape_debug());
-    }
-    if spaced {
-        return format!("`{word}`: {why}, without spaces around the `=`");
-    }
-    format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
+fn no_field(word: &str, why: &str, before: &[&str], behind: Option<&&str>) -> String {
+    let is_open = |word: &&&str| {
+        let value = word.split_once('=').map_or("", |(_, value)| value);
+        value.starts_with(['[', '{']) && !value.ends_with([']', '}'])
+    };
+    let is_spaced = before.last().is_some_and(|last| last.ends_with('='))
+        || behind.is_some_and(|next| next.starts_with('='));
+    let hint = match before.iter().find(is_open) {
+        Some(first) => format!("; quote `{}` with all that belongs to it", first.escape_debug()),
+        None if is_spaced => ", without spaces around the `=`".to_owned(),
+        None => format!("; a further command stands behind a `{AND}` with spaces around it"),
+    };
+    format!("`{}`: {why}{hint}", word.escape_debug())
 }
 
 /// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words
@@ -172,8 +133,8 @@ mod tests {
             (&["a", "b", "=", "1"], "without spaces around the `=`"),
             (&["a", "b", "=1"], "without spaces around the `=`"),
             (&["a", "b=", "1"], "without spaces around the `=`"),
-            (&["a", "b=[1,", "2"], "`b=[1,` has no `]` at its end"),
-            (&["a", "b={c=1", "2", "+", "a}"], "`b={c=1` has no `}` at its end"),
+            (&["a", "b=[1,", "2"], "quote `b=[1,` with all"),
+            (&["a", "b={c=1,", "d"], "quote `b={c=1,` with all"),
             (&["x:a"], "`x` is no worker's number"),
             (&[":a"], "`` is no worker's number"),
         ] {
@@ -183,27 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn spaces_within_brackets_and_behind_a_plus_are_as_good_as_none() {
-        let words = |line: &str| read(&line.split_whitespace().collect::<Vec<_>>());
-        for (line, fields) in [
-            ("put a=[1,2,3] b={x=1,y=[2,3]} + stop", ["a=[1,2,3]", "b={x=1,y=[2,3]}"]),
-            ("put a=[1, 2 ,3] b={x=1, y=[2, 3]} +stop", ["a=[1, 2 ,3]", "b={x=1, y=[2, 3]}"]),
-            (
-                "put a=[ {x=1} , {x=2} ] b={ x=1 , y=2 } +0:stop",
-                ["a=[ {x=1} , {x=2} ]", "b={ x=1 , y=2 }"],
-            ),
-        ] {
-            let expected = vec![written(0, "put", &fields), written(0, "stop", &[])];
-            assert_eq!(words(line), Ok(expected), "{line}");
-        }
-        // A text may have a bracket.
-        let text = vec![written(0, "say", &["text=[a", "to=b]"])];
-        assert_eq!(words("say text=[a to=b]"), Ok(text));
-        assert_eq!(words("say text={a"), Ok(vec![written(0, "say", &["text={a"])]));
-        assert_eq!(
-            words("say text=text:[a b=c"),
-            Ok(vec![written(0, "say", &["text=text:[a", "b=c"])])
-        );
+    fn a_plus_may_stand_at_the_next_command() {
+        let expected = vec![written(0, "put", &["a=[1,2]"]), written(1, "stop", &[])];
+        assert_eq!(read(&["put", "a=[1,2]", "+1:stop"]), Ok(expected));
     }
 
     #[test]

@@ -7,14 +7,11 @@ mod report;
 mod request;
 mod target;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::json;
-use urom_abi::Count;
 use urom_abi::describe::Protocol;
 use urom_host::{DocaError, Service};
 
@@ -30,9 +27,6 @@ use target::Target;
 
 pub(crate) use args::Args;
 
-/// How many commands of a line may be in flight at a worker.
-const IN_FLIGHT: usize = 64;
-
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
     /// Where they are written, such as `line 3 of FILE: `, as a prefix of messages. Empty for
@@ -46,11 +40,6 @@ type Line = Result<(String, Vec<Written>)>;
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let lines = lines(args)?;
-    let count = args.workers.unwrap_or(1);
-    let ids = match args.worker {
-        Some(first) => crew::ids(first, count).map_err(usage)?,
-        None => vec![None; count],
-    };
     let target = Target::find(&args.plugin, args.service.is_some())?;
     let call = Call { args, plugin: &target.name };
     let described = || target.protocol(args.protocol.as_deref());
@@ -80,25 +69,17 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };
-    let lens = known.iter().map(|batch| batch.commands.len());
-    let most = if input.is_some() { IN_FLIGHT } else { lens.max().unwrap_or_default() };
-    let window = args.in_flight.max(most.min(IN_FLIGHT));
-    let mut crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
-    let code = match args.repeat {
-        Some(count) => call.repeat(&mut crew, &known[0].commands[0], count),
-        None => {
-            let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
-            batches.try_fold(exit::DONE, |worst, batch| match batch {
-                Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),
-                // An error in one line does not stop the other lines.
-                Err(error) if exit::is_usage(&error) => {
-                    output::error(&error);
-                    Ok(exit::USAGE)
-                }
-                Err(error) => Err(error),
-            })
+    let mut crew = Crew::start(&service, plugin, args.worker, args.workers)?;
+    let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
+    let code = batches.try_fold(exit::DONE, |worst, batch| match batch {
+        Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),
+        // An error in one line does not stop the other lines.
+        Err(error) if exit::is_usage(&error) => {
+            output::error(&error);
+            Ok(exit::USAGE)
         }
-    };
+        Err(error) => Err(error),
+    });
     let stopped = crew.stop();
     let code = code?;
     stopped?;
@@ -107,31 +88,22 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 
 /// The commands that are written in the arguments, or in the file or input that these name.
 fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
-    let repeat = |is_one: bool| match args.repeat {
-        Some(_) if !is_one => Err(usage("--repeat takes one command, as arguments")),
-        _ => Ok(()),
-    };
-    match &args.words[..] {
-        [word] if word == "-" => {
-            repeat(false)?;
-            Ok(Box::new(line::lines(io::stdin().lock(), "standard input")))
-        }
+    Ok(match &args.words[..] {
+        [word] if word == "-" => Box::new(line::lines(io::stdin().lock(), "standard input")),
         [word] if word == "@" => {
-            Err(usage("`@` names no file: write @FILE, or `-` for standard input"))
+            return Err(usage("`@` names no file: write @FILE, or `-` for standard input"));
         }
         [word] if word.starts_with('@') => {
-            repeat(false)?;
             let file = &word[1..];
             let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-            Ok(Box::new(line::lines(BufReader::new(text), file)))
+            Box::new(line::lines(BufReader::new(text), file))
         }
+        [] => Box::new(std::iter::once(Ok((String::new(), Vec::new())))),
         words => {
-            let line =
-                if words.is_empty() { Vec::new() } else { line::read(words).map_err(usage)? };
-            repeat(line.len() <= 1)?;
-            Ok(Box::new(std::iter::once(Ok((String::new(), line)))))
+            let line = line::read(words).map_err(usage)?;
+            Box::new(std::iter::once(Ok((String::new(), line))))
         }
-    }
+    })
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
@@ -211,16 +183,10 @@ impl Call<'_> {
 
     /// Sends commands together and prints the answers in their order. Returns the exit code.
     fn send(self, crew: &mut Crew, batch: &Batch) -> Result<u8> {
-        let mut outcomes: Vec<_> = batch.commands.iter().map(|_| None).collect();
-        let limit = Duration::from_secs(self.args.timeout);
-        let keep = |at: usize, outcome| {
-            outcomes[at] = Some(outcome);
-            true
-        };
-        crew.send(batch.commands.len(), |at| &batch.commands[at], limit, keep);
+        let outcomes = crew.send(&batch.commands, Duration::from_secs(self.args.timeout));
         let mut code = exit::DONE;
         for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
-            let problems = match outcome.context("nothing came of a command")? {
+            let problems = match outcome {
                 Outcome::Answered(answer, took) => {
                     let reading = request.read(&answer);
                     match self.args.json {
@@ -237,62 +203,5 @@ impl Call<'_> {
             }
         }
         Ok(code)
-    }
-
-    /// Sends one command many times, each as soon as an earlier one is answered. Returns the exit
-    /// code.
-    fn repeat(self, crew: &mut Crew, command: &(usize, Request), asked: usize) -> Result<u8> {
-        let Call { args, plugin } = self;
-        let request = &command.1;
-        let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));
-        output::progress("Repeating", &what);
-        let mut errors_by_kind: BTreeMap<String, usize> = BTreeMap::new();
-        let (mut count, mut ended_early, mut last) = (0_usize, None, None);
-        let (start, limit) = (Instant::now(), Duration::from_secs(args.timeout));
-        let tally = |_, outcome| {
-            let Outcome::Answered(answer, _) = outcome else {
-                ended_early.get_or_insert(self.unanswered(request, &outcome));
-                return false;
-            };
-            count += 1;
-            // Most answers equal the one before and need no second look.
-            let problem: Option<String> = match last.take() {
-                Some((same, problem)) if same == answer => problem,
-                _ => {
-                    let reading = request.read(&answer);
-                    self.problems(request, &answer, reading, None).into_iter().next()
-                }
-            };
-            if let Some(problem) = &problem {
-                *errors_by_kind.entry(problem.clone()).or_default() += 1;
-            }
-            last = Some((answer, problem));
-            true
-        };
-        crew.send(asked, |_| command, limit, tally);
-        let (seconds, in_flight) = (start.elapsed().as_secs_f64(), args.in_flight);
-        let rate = count as f64 / seconds.max(f64::MIN_POSITIVE);
-        let errors: usize = errors_by_kind.values().sum();
-        match args.json {
-            // Fields may be added, and none is removed.
-            true => output::json(&json!({
-                "plugin": plugin, "command": request.name, "asked": asked, "in_flight": in_flight,
-                "count": count, "errors": errors, "errors_by_kind": errors_by_kind,
-                "ended_early": ended_early, "seconds": seconds, "rate": rate,
-            }))?,
-            false => output::result(&format!(
-                "commands    {count} of {asked}, {in_flight} in flight\n\
-                 errors      {errors}\n\
-                 rate        {rate:.0} per second, in {seconds:.3} s\n"
-            ))?,
-        }
-        if let Some(why) = &ended_early {
-            let asked = Count(asked, "command");
-            output::error(&anyhow!("it ended after {count} of {asked}: {why}"));
-        }
-        for (what, errors) in &errors_by_kind {
-            output::error(&anyhow!("{errors} of {}: {what}", Count(count, "answer")));
-        }
-        Ok(if errors == 0 && ended_early.is_none() { exit::DONE } else { exit::FAILED })
     }
 }

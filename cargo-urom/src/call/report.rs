@@ -1,10 +1,11 @@
 //! What is printed of an answer, and of many.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use urom_abi::Count;
 use urom_host::{Answer, DocaError};
 
@@ -45,21 +46,19 @@ impl Call<'_> {
     ) -> Value {
         let mut remarks = request.remarks.clone();
         let notification = reading.decoded.as_ref().map(|decoded| {
-            remarks.extend(decoded.remarks.iter().cloned());
-            let fields =
-                decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
-            json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
+            remarks.extend_from_slice(&decoded.remarks);
+            let fields = decoded.fields.iter().map(|(name, value)| (*name, value.json()));
+            json!({ "name": decoded.variant.name, "fields": fields.collect::<BTreeMap<_, _>>() })
         });
+        let (status, bytes) = (answer.status, answer.bytes.clone().map(Shown::Bytes));
         json!({
             "plugin": self.plugin,
             "command": request.name,
             "status": {
-                "code": answer.status.0,
-                "name": answer.status.name(),
-                "description": answer.status.description(),
+                "code": status.0, "name": status.name(), "description": status.description(),
             },
             "notification": notification,
-            "bytes": answer.bytes.as_ref().map(|bytes| Shown::Bytes(bytes.clone()).json()),
+            "bytes": bytes.map(|bytes| bytes.json()),
             "nanoseconds": u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             "problems": reading.problems,
             "remarks": remarks,
@@ -84,21 +83,22 @@ impl Call<'_> {
             };
             return reading.problems.into_iter().map(problem).collect();
         };
-        let reason = match (&answer.bytes, &self.args.service) {
-            (None, _) if code == DocaError::TOO_BIG => {
+        let is_remote = self.args.service.is_some();
+        let reason = match answer.bytes {
+            None if code == DocaError::TOO_BIG => {
                 "the answer is longer than a message may be: ask for less, or raise \
                  --max-msg-size, and that of a `uromd` that is called"
             }
-            (Some(_), Some(_)) => {
+            None => {
+                "the service ended it without a notification; its log, which stands above for a \
+                 service in this process, says why"
+            }
+            Some(_) if is_remote => {
                 "the plugin answered with this status; its reason is in the worker's log, which \
                  the service writes"
             }
-            (Some(_), None) => {
+            Some(_) => {
                 "the plugin answered with this status; its reason, if it logged one, stands above"
-            }
-            (None, _) => {
-                "the service ended it without a notification; its log, which stands above for a \
-             service in this process, says why"
             }
         };
         let reason = failure.as_deref().unwrap_or(reason);

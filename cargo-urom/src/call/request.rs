@@ -1,9 +1,9 @@
 //! What is sent, and what its answer means.
 
-use anyhow::bail;
 use urom_abi::Count;
 use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
+use urom_abi::wire::EncodeError;
 use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
 use crate::message::{self, Assignment, Decoded, Encoded};
@@ -48,22 +48,19 @@ impl Request {
     }
 
     pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
-        let task = worker.task(plugin)?;
-        let (need, room) = (self.bytes.len(), task.capacity());
-        if need > room {
+        worker.task(plugin, &self.bytes).submit().map_err(|error| {
+            let cause = error.cause().and_then(|cause| cause.downcast_ref());
+            let Some(EncodeError::TooBig { need, room, .. }) = cause else {
+                // The worker's reason is plainer than the library's: it names no function.
+                return worker.failure().map_or_else(|| error.into(), anyhow::Error::msg);
+            };
             let message = need + size_of::<WorkerCmd>();
-            bail!(
+            anyhow::anyhow!(
                 "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
                  less, or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
                  that it calls",
-                Count(need, "byte"),
-            );
-        }
-        task.submit(&self.bytes).map_err(|rejected| {
-            // The worker's reason is plainer than the library's: it names no function.
-            worker
-                .failure()
-                .map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
+                Count(*need, "byte"),
+            )
         })
     }
 
@@ -78,27 +75,27 @@ impl Request {
         let notifications = &protocol.notifications;
         let reply = self.command.and_then(|command| command.reply);
         let expected = notifications.variants.iter().find(|variant| Some(variant.name) == reply);
-        let mut decoded = match message::decode(notifications, expected, bytes) {
-            Ok(decoded) => decoded,
-            Err(problem) => {
-                reading.problems.push(problem);
-                return reading;
+        let problems = &mut reading.problems;
+        match message::decode(notifications, expected, bytes) {
+            Err(problem) => problems.push(problem),
+            Ok(mut decoded) => {
+                problems.append(&mut decoded.problems);
+                let found = decoded.variant;
+                if let Some(Variant { name, .. }) =
+                    expected.filter(|other| other.name != found.name)
+                {
+                    problems
+                        .push(format!("it is {}, and the command calls for {name}", found.name));
+                }
+                if let Some(command) = self.command {
+                    let sent = (&protocol.commands, command, &self.bytes[..]);
+                    let fields = message::not_echoed(sent, (notifications, found, bytes));
+                    let differs = |field| format!("its `{field}` does not repeat the command's");
+                    problems.extend(fields.into_iter().map(differs));
+                }
+                reading.decoded = Some(decoded);
             }
-        };
-        let mut problems = std::mem::take(&mut decoded.problems);
-        if let Some(expected) = expected.filter(|expected| expected.name != decoded.variant.name) {
-            problems.push(format!(
-                "it is {}, and the command calls for {}",
-                decoded.variant.name, expected.name
-            ));
         }
-        if let Some(command) = self.command {
-            let sent = (&protocol.commands, command, &self.bytes[..]);
-            let fields = message::not_echoed(sent, (notifications, decoded.variant, bytes));
-            problems.extend(
-                fields.iter().map(|field| format!("its `{field}` does not repeat the command's")),
-            );
-        }
-        Reading { decoded: Some(decoded), problems }
+        reading
     }
 }

@@ -3,8 +3,7 @@
 use urom_abi::Count as Number;
 use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant};
 
-use super::fields::{fields, is_byte, is_value, selector};
-use super::place::{self, Names, Place};
+use super::place::{self, Message, Place, fields, is_byte, is_value};
 use super::shown::Shown;
 
 #[derive(Debug)]
@@ -39,8 +38,8 @@ pub(crate) fn decode(
     })?;
     let decoded =
         Decoded { variant, fields: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
-    let names = Names { messages, variant, fixed, lens: Vec::new() };
-    let mut reader = Reader { names, behind, decoded };
+    let message = Message { messages, variant, fixed: fixed.to_vec(), lens: Vec::new() };
+    let mut reader = Reader { message, behind, decoded };
     for field in fields(messages, variant).filter(|field| is_value(field)) {
         let bytes = Place::of(field).bytes(fixed).unwrap_or_default();
         if let Some(wrong) = Misfit::find(&field.ty, bytes) {
@@ -76,7 +75,7 @@ pub(crate) fn not_echoed(
 
 struct Reader<'a> {
     /// With the lengths of the payloads that were read.
-    names: Names<'a>,
+    message: Message<'a>,
     behind: &'a [u8],
     decoded: Decoded,
 }
@@ -87,14 +86,14 @@ impl Reader<'_> {
     }
 
     fn payload(&mut self, payload: &Payload) -> Shown {
-        let names = &self.names;
-        let address = payload.address.and_then(|word| names.word(word));
-        let count = names.count(&payload.count);
+        let message = &self.message;
+        let address = payload.address.and_then(|word| message.word(word));
+        let count = message.count(&payload.count);
         match payload.presence {
             Presence::Always => {}
             Presence::Registered => {
-                let elsewhere = match selector(names.variant, payload) {
-                    Some(selector) => names.word(selector.name) != Some(0),
+                let elsewhere = match message.selector(payload) {
+                    Some(selector) => message.word(selector.name) != Some(0),
                     None => address == Some(0),
                 };
                 if elsewhere {
@@ -103,7 +102,7 @@ impl Reader<'_> {
             }
             Presence::ByAddress if address == Some(0) => return Shown::Absent,
             Presence::ByAddress => {}
-            Presence::When(condition) => match names.holds(&condition) {
+            Presence::When(condition) => match message.holds(&condition) {
                 Some(true) => {}
                 Some(false) => return Shown::Absent,
                 None => {
@@ -138,7 +137,7 @@ impl Reader<'_> {
             return Shown::Absent;
         };
         self.behind = rest;
-        self.names.lens.push((name, count.try_into().unwrap_or(u64::MAX)));
+        self.message.lens.push((name, count.try_into().unwrap_or(u64::MAX)));
         if payload.ty == Type::Utf8
             && let Err(error) = std::str::from_utf8(taken)
         {

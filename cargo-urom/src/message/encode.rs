@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use urom_abi::Count as Number;
 use urom_abi::describe::{Count, Field, Messages, Payload, Presence, Type, Variant};
 
-use super::fields::{fields, is_value, may_lack, selector};
-use super::place::{self, Place};
+use super::place::{self, Message, Place, fields, is_value, may_lack};
 use super::signature::signature;
 use super::{names, value};
 use crate::output::quoted;
@@ -41,44 +40,31 @@ pub(crate) fn encode(
     variant: &Variant,
     given: &[Assignment],
 ) -> Result<Encoded, String> {
-    let mut draft = Draft {
-        messages,
-        variant,
-        fixed: vec![0; messages.len],
-        payloads: vec![None; variant.payloads.len()],
-        paths: BTreeSet::new(),
-        remarks: Vec::new(),
-    };
-    let name = variant.name;
-    Place { ty: messages.tag, offset: 0 }
-        .put(&mut draft.fixed, variant.tag)
+    let mut message = Message { messages, variant, fixed: vec![0; messages.len], lens: Vec::new() };
+    let (name, tag) = (variant.name, Place { ty: messages.tag, offset: 0 });
+    tag.put(&mut message.fixed, variant.tag)
         .ok_or_else(|| format!("the description of {name} is wrong: its tag does not fit"))?;
+    let payloads = vec![None; variant.payloads.len()];
+    let mut draft = Draft { message, payloads, paths: BTreeSet::new(), remarks: Vec::new() };
     for assignment in given {
         draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
     draft.complete()?;
-    let of_payload = |index: usize, why| format!("{name}: {}: {why}", variant.payloads[index].name);
-    for (index, payload) in variant.payloads.iter().enumerate() {
-        draft.words(index, payload).map_err(|why| of_payload(index, why))?;
-    }
-    let Draft { mut fixed, payloads, mut remarks, .. } = draft;
-    let lens = variant.payloads.iter().zip(&payloads).map(|(payload, bytes)| {
-        (payload.name, elements(payload, bytes.as_deref().unwrap_or_default()))
-    });
     // An expression is computed after all words, so that it sees what the receiver will see.
-    let names = place::Names { messages, variant, fixed: &fixed, lens: lens.collect() };
-    for (index, payload) in variant.payloads.iter().enumerate() {
-        let sent = payloads[index].as_ref().map(|_| names.lens[index].1);
-        remarks.extend(checks(&names, payload, sent).map_err(|why| of_payload(index, why))?);
+    for step in [Draft::words, Draft::check] {
+        for (index, payload) in variant.payloads.iter().enumerate() {
+            let named = |why| format!("{name}: {}: {why}", payload.name);
+            step(&mut draft, index, payload).map_err(named)?;
+        }
     }
-    fixed.extend(payloads.into_iter().flatten().flatten());
-    Ok(Encoded { bytes: fixed, remarks })
+    let Draft { message, payloads, remarks, .. } = draft;
+    let mut bytes = message.fixed;
+    bytes.extend(payloads.into_iter().flatten().flatten());
+    Ok(Encoded { bytes, remarks })
 }
 
 struct Draft<'a> {
-    messages: &'a Messages,
-    variant: &'a Variant,
-    fixed: Vec<u8>,
+    message: Message<'a>,
     payloads: Vec<Option<Vec<u8>>>,
     paths: BTreeSet<String>,
     remarks: Vec<String>,
@@ -91,7 +77,7 @@ impl Draft<'_> {
             return Err(format!("`{path}` is given twice"));
         }
         let named = |why: String| format!("{path}: {why}");
-        let (messages, variant) = (self.messages, self.variant);
+        let Message { messages, variant, .. } = self.message;
         if let Some(index) = variant.payloads.iter().position(|payload| payload.name == root) {
             return self.payload(index, path, value).map_err(named);
         }
@@ -104,13 +90,13 @@ impl Draft<'_> {
         };
         let place = place::walk(Place::of(field), path)?;
         let out = place
-            .bytes_mut(&mut self.fixed)
+            .bytes_mut(&mut self.message.fixed)
             .ok_or("the description places it outside of the message")?;
         value::write(&place.ty, value, out).map_err(named)
     }
 
     fn payload(&mut self, index: usize, path: &str, value: &str) -> Result<(), String> {
-        let payload: &'static Payload = &self.variant.payloads[index];
+        let payload: &'static Payload = &self.message.variant.payloads[index];
         let size = payload.ty.size();
         let Some(behind) = path.strip_prefix(payload.name).filter(|behind| !behind.is_empty())
         else {
@@ -142,9 +128,10 @@ impl Draft<'_> {
     /// Refuses a message whose fields are not all given.
     fn complete(&self) -> Result<(), String> {
         let is_given = |name: &str| self.paths.iter().any(|path| place::root(path) == name);
-        let values = fields(self.messages, self.variant)
+        let Message { messages, variant, .. } = self.message;
+        let values = fields(messages, variant)
             .filter(|field| is_value(field) && !field.optional && !is_given(field.name));
-        let payloads = self.variant.payloads.iter().filter(|payload| {
+        let payloads = variant.payloads.iter().filter(|payload| {
             // A payload with a condition is checked together with it.
             !payload.optional
                 && !may_lack(payload)
@@ -156,14 +143,14 @@ impl Draft<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let signature = signature(self.messages, self.variant);
-        Err(format!("{} needs {missing} too: {signature}", self.variant.name))
+        let signature = signature(messages, variant);
+        Err(format!("{} needs {missing} too: {signature}", variant.name))
     }
 
     /// The payload's selector, when it says that the payload lies in registered memory.
     fn memory(&self, payload: &Payload) -> Option<&'static Field> {
-        selector(self.variant, payload)
-            .filter(|field| Place::of(field).integer(&self.fixed).is_some_and(|id| id != 0))
+        let selector = self.message.selector(payload)?;
+        self.message.word(selector.name).is_some_and(|id| id != 0).then_some(selector)
     }
 
     /// Fills in the words of a payload.
@@ -195,9 +182,12 @@ impl Draft<'_> {
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();
-        let count = elements(payload, bytes.unwrap_or_default());
+        // Those of a type without bytes are none.
+        let len = bytes.unwrap_or_default().len();
+        let count = len.checked_div(payload.ty.size()).unwrap_or_default() as u64;
         let by_address = payload.presence == Presence::ByAddress;
         let there = bytes.is_some_and(|bytes| by_address || !bytes.is_empty());
+        self.message.lens.push((payload.name, count));
         if let Some(word) = payload.address {
             self.word(word, u64::from(there), |found| (found != 0) == there)?;
         }
@@ -214,60 +204,55 @@ impl Draft<'_> {
         value: u64,
         is_right: impl Fn(i128) -> bool,
     ) -> Result<(), String> {
-        let place = place::find(self.messages, self.variant, path)
-            .ok_or_else(|| format!("the description has no word `{path}`"))?;
+        let place = self.message.place(path);
+        let place = place.ok_or_else(|| format!("the description has no word `{path}`"))?;
         if !self.paths.contains(path) {
-            let put = place.put(&mut self.fixed, value);
+            let put = place.put(&mut self.message.fixed, value);
             return put.ok_or_else(|| format!("it is longer than `{path}` can say: send less"));
         }
-        if !place.integer(&self.fixed).is_some_and(is_right) {
+        if !place.integer(&self.message.fixed).is_some_and(is_right) {
             self.remarks
                 .push(format!("`{path}` goes out as it is given, though {value} would be right"));
         }
         Ok(())
     }
-}
 
-/// Compares a payload, of which `sent` elements are sent, with the expressions that describe it.
-/// Returns remarks on those that cannot be computed.
-fn checks(
-    names: &place::Names<'_>,
-    payload: &Payload,
-    sent: Option<u64>,
-) -> Result<Vec<String>, String> {
-    const UNKNOWN: &str = "that is Rust and cannot be computed here";
-    let (name, mut remarks) = (payload.name, Vec::new());
-    if let Presence::When(condition) = payload.presence {
-        let when = condition.text;
-        match (names.holds(&condition), sent) {
-            (Some(true), None) => return Err(format!("it must be given, because `{when}` holds")),
-            (Some(false), Some(_)) => {
-                return Err(format!("it must be left out, because `{when}` does not hold"));
-            }
-            (Some(_), _) => {}
-            (None, Some(_)) => remarks
-                .push(format!("`{name}` is sent, which is right only when `{when}`; {UNKNOWN}")),
-            (None, None) => remarks.push(format!(
-                "`{name}` is not sent, which is right only without `{when}`; {UNKNOWN}"
-            )),
+    /// Compares a payload with the expressions that describe it, as far as they can be computed.
+    fn check(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
+        const UNKNOWN: &str = "that is Rust and cannot be computed here";
+        let (name, is_sent) = (payload.name, self.payloads[index].is_some());
+        if let Presence::When(condition) = payload.presence {
+            let when = condition.text;
+            self.remarks.extend(match (self.message.holds(&condition), is_sent) {
+                (Some(true), false) => {
+                    return Err(format!("it must be given, because `{when}` holds"));
+                }
+                (Some(false), true) => {
+                    return Err(format!("it must be left out, because `{when}` does not hold"));
+                }
+                (Some(_), _) => None,
+                (None, true) => {
+                    Some(format!("`{name}` is sent, which is right only when `{when}`; {UNKNOWN}"))
+                }
+                (None, false) => Some(format!(
+                    "`{name}` is not sent, which is right only without `{when}`; {UNKNOWN}"
+                )),
+            });
         }
-    }
-    if let (Count::Given(length), Some(count)) = (payload.count, sent) {
-        let (len, found) = (length.text, Number(count as usize, "element"));
-        match names.count(&payload.count) {
-            Some(want) if want != i128::from(count) => {
-                return Err(format!("it has {found}, and `{len}` calls for {want}"));
+        if let (Count::Given(length), true) = (payload.count, is_sent) {
+            let count = self.message.lens.iter().find(|(of, _)| *of == name).map_or(0, |of| of.1);
+            let (len, found) = (length.text, Number(count as usize, "element"));
+            match self.message.count(&payload.count) {
+                Some(want) if want != i128::from(count) => {
+                    return Err(format!("it has {found}, and `{len}` calls for {want}"));
+                }
+                Some(_) => {}
+                None => self.remarks.push(format!(
+                    "`{name}` is sent with {found}, which is right only when `{len}` says so; \
+                     {UNKNOWN}"
+                )),
             }
-            Some(_) => {}
-            None => remarks.push(format!(
-                "`{name}` is sent with {found}, which is right only when `{len}` says so; {UNKNOWN}"
-            )),
         }
+        Ok(())
     }
-    Ok(remarks)
-}
-
-/// How many elements the bytes are; those of a type without bytes are none.
-fn elements(payload: &Payload, bytes: &[u8]) -> u64 {
-    bytes.len().checked_div(payload.ty.size()).unwrap_or_default() as u64
 }

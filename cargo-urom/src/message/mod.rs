@@ -4,7 +4,6 @@
 
 mod decode;
 mod encode;
-mod fields;
 mod names;
 mod place;
 mod shown;
@@ -18,4 +17,4 @@ pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, Encoded, encode};
 pub(crate) use shown::Shown;
 pub(crate) use signature::{command, signatures};
-pub(crate) use value::{bytes, missing_bracket};
+pub(crate) use value::bytes;

@@ -1,10 +1,10 @@
 //! Places within a message, by a path like `params.keys[2]`, and conditions on what is there.
 
 use urom_abi::describe::{
-    Condition, Count, Field, Messages, Struct, StructField, Term, Type, Variant,
+    Condition, Count, Field, FieldKind, Messages, Payload, Presence, Struct, StructField, Term,
+    Type, Variant,
 };
 
-use super::fields::fields;
 use super::names;
 
 /// Some bytes of a message, and what they hold.
@@ -13,6 +13,29 @@ pub(super) struct Place {
     pub(super) ty: Type,
     /// From the first byte of whatever the path began in.
     pub(super) offset: usize,
+}
+
+/// All fields of a message's fixed part but the tag.
+pub(super) fn fields<'a>(
+    messages: &Messages,
+    variant: &Variant,
+) -> impl Iterator<Item = &'a Field> + use<'a> {
+    messages.header.iter().chain(variant.fields)
+}
+
+/// Whether a field has a value of its own.
+pub(super) fn is_value(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Plain | FieldKind::Echo)
+}
+
+/// Whether a payload may be left out, by its address word or by a condition.
+pub(super) fn may_lack(payload: &Payload) -> bool {
+    matches!(payload.presence, Presence::ByAddress | Presence::When(_))
+}
+
+/// Whether a row of this type is bytes and not numbers.
+pub(super) fn is_byte(ty: &Type) -> bool {
+    matches!(ty, Type::Int { bytes: 1, signed: false })
 }
 
 fn split_name(path: &str) -> (&str, &str) {
@@ -63,12 +86,6 @@ pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
     Ok(place)
 }
 
-/// The place of a path that begins with a field of the fixed part.
-pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
-    let field = fields(messages, variant).find(|field| field.name == root(path))?;
-    walk(Place::of(field), path).ok()
-}
-
 impl Place {
     pub(super) fn of(field: &Field) -> Place {
         Place { ty: field.ty, offset: field.offset }
@@ -112,18 +129,30 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
 }
 
 /// A message whose description has conditions and lengths to be computed.
-pub(super) struct Names<'a> {
+pub(super) struct Message<'a> {
     pub(super) messages: &'a Messages,
     pub(super) variant: &'a Variant,
-    pub(super) fixed: &'a [u8],
+    pub(super) fixed: Vec<u8>,
     /// How many elements payloads have, as far as that is known.
     pub(super) lens: Vec<(&'static str, u64)>,
 }
 
-// Each is `None` when it cannot be computed.
-impl Names<'_> {
+// What is `None` cannot be computed.
+impl Message<'_> {
+    /// The place of a path that begins with a field of the fixed part.
+    pub(super) fn place(&self, path: &str) -> Option<Place> {
+        let mut fields = fields(self.messages, self.variant);
+        walk(Place::of(fields.find(|field| field.name == root(path))?), path).ok()
+    }
+
     pub(super) fn word(&self, path: &str) -> Option<i128> {
-        find(self.messages, self.variant, path)?.integer(self.fixed)
+        self.place(path)?.integer(&self.fixed)
+    }
+
+    /// The word that says in which registered memory a payload lies.
+    pub(super) fn selector(&self, payload: &Payload) -> Option<&'static Field> {
+        let of_payload = FieldKind::Selector { of: payload.name };
+        self.variant.fields.iter().find(|field| field.kind == of_payload)
     }
 
     pub(super) fn count(&self, of: &Count) -> Option<i128> {
@@ -143,10 +172,10 @@ impl Names<'_> {
         match *term {
             Term::Number(number) => Some(number),
             Term::Field(path) => {
-                let place = find(self.messages, self.variant, path)?;
-                match (place.ty, place.bytes(self.fixed)?) {
+                let place = self.place(path)?;
+                match (place.ty, place.bytes(&self.fixed)?) {
                     (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
-                    _ => place.integer(self.fixed),
+                    _ => place.integer(&self.fixed),
                 }
             }
             Term::Length(name) => {

@@ -13,7 +13,7 @@ use std::path::Path;
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
 
-use crate::model::{Action, Flag, Found, Kind, Refusal, Value, refusal};
+use crate::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
 
 /// JSON with comments and last commas, and no other extension.
 const SYNTAX: ParseOptions = ParseOptions {
@@ -61,14 +61,9 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
         ));
     }
     let mut found = Vec::new();
-    for (section, is_wanted) in [
-        (
-            GENERAL,
-            &(|flag: &Flag| matches!(flag.action, Action::LogLevel | Action::SdkLogLevel))
-                as &dyn Fn(&Flag) -> bool,
-        ),
-        (PROGRAM, &Flag::is_programs),
-    ] {
+    for section in [GENERAL, PROGRAM] {
+        let is_wanted =
+            |flag: &Flag| if section == GENERAL { flag.kind == LEVEL } else { flag.is_programs() };
         let Some(entries) = root.get(section) else { continue };
         let entries = object(entries, section)?;
         let of_section: Vec<(usize, &Flag)> =
@@ -108,15 +103,13 @@ fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refu
 
 fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
     let (value, wanted) = match flag.kind {
-        Kind::Bool => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
-        Kind::Int | Kind::Level => {
+        BOOLEAN => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
+        INT | LEVEL => {
             let number = given.as_i64().and_then(|number| c_int::try_from(number).ok());
-            (
-                number.map(Value::Int),
-                format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
-            )
+            let wanted = format!("a whole number from {} to {}", c_int::MIN, c_int::MAX);
+            (number.map(Value::Int), wanted)
         }
-        Kind::Text => {
+        _ => {
             let text = given.as_str().and_then(|text| CString::new(text).ok());
             (text.map(Value::Text), "a string without a NUL".to_owned())
         }
@@ -133,17 +126,17 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{built_in, tests::flag};
+    use crate::model::{STRING, built_in, tests::flag};
 
     /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x
     /// without a long name.
     fn flags() -> Vec<Flag> {
         let mut flags = built_in();
         flags.extend([
-            flag("d", "device", Kind::Text),
-            flag("n", "number", Kind::Int),
-            flag("a", "all", Kind::Bool),
-            flag("x", "", Kind::Bool),
+            flag("d", "device", STRING),
+            flag("n", "number", INT),
+            flag("a", "all", BOOLEAN),
+            flag("x", "", BOOLEAN),
         ]);
         flags
     }

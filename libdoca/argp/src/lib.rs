@@ -17,7 +17,7 @@ use std::io::Write;
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use model::{Callback, Draft, ParamType, Refusal, refusal};
+use model::{Action, Callback, Flag, ParamType, Refusal, refusal};
 use state::Param;
 
 /// What a message begins with when nobody named the program.
@@ -95,9 +95,9 @@ macro_rules! setters {
             $(#[$doc])*
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name(param: *mut Param, $value: $ty) {
-                let set: fn(&mut Draft, $ty) = $set;
+                let set: fn(&mut Flag, $ty) = $set;
                 guard_or((), || {
-                    if let Err(refusal) = state::change(param, stringify!($name), |draft| set(draft, $value)) {
+                    if let Err(refusal) = state::change(param, stringify!($name), |flag| set(flag, $value)) {
                         tell(None, refusal);
                     }
                 });
@@ -108,32 +108,32 @@ macro_rules! setters {
 
 setters! {
     /// The name behind one dash. Copied; NULL is none.
-    fn doca_argp_param_set_short_name(name: *const c_char) |draft, name| {
+    fn doca_argp_param_set_short_name(name: *const c_char) |flag, name| {
         // SAFETY: the caller's C string.
-        draft.short = unsafe { text(name) };
+        flag.short = unsafe { text(name) };
     };
     /// The name behind two dashes, and in JSON files. Copied; NULL is none.
-    fn doca_argp_param_set_long_name(name: *const c_char) |draft, name| {
+    fn doca_argp_param_set_long_name(name: *const c_char) |flag, name| {
         // SAFETY: the caller's C string.
-        draft.long = unsafe { text(name) };
+        flag.long = unsafe { text(name) };
     };
     /// What the usage text calls the value. Copied; NULL is nothing.
-    fn doca_argp_param_set_arguments(arguments: *const c_char) |draft, arguments| {
+    fn doca_argp_param_set_arguments(arguments: *const c_char) |flag, arguments| {
         // SAFETY: the caller's C string.
-        draft.arguments = unsafe { text(arguments) };
+        flag.arguments = unsafe { text(arguments) };
     };
     /// What the usage text says of the flag. Copied; NULL is none.
-    fn doca_argp_param_set_description(description: *const c_char) |draft, description| {
+    fn doca_argp_param_set_description(description: *const c_char) |flag, description| {
         // SAFETY: the caller's C string.
-        draft.description = unsafe { text(description) };
+        flag.description = unsafe { text(description) };
     };
     /// What gets the value.
-    fn doca_argp_param_set_callback(callback: Option<Callback>) |draft, callback| {
-        draft.callback = callback;
+    fn doca_argp_param_set_callback(callback: Option<Callback>) |flag, callback| {
+        flag.action = callback.map(Action::Call);
     };
     /// What the value is: `enum doca_argp_type`.
-    fn doca_argp_param_set_type(kind: ParamType) |draft, kind| {
-        draft.kind = kind;
+    fn doca_argp_param_set_type(kind: ParamType) |flag, kind| {
+        flag.kind = kind;
     };
 }
 
@@ -142,7 +142,7 @@ setters! {
 extern "C" fn doca_argp_param_set_mandatory(param: *mut Param) {
     guard_or((), || {
         let call = "doca_argp_param_set_mandatory";
-        if let Err(refusal) = state::change(param, call, |draft| draft.is_mandatory = true) {
+        if let Err(refusal) = state::change(param, call, |flag| flag.is_mandatory = true) {
             tell(None, refusal);
         }
     });

@@ -1,5 +1,4 @@
-//! What a flag is: made by the program piece by piece, checked when it is registered; and what a
-//! parse gives.
+//! What a flag is, and what a parse gives.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;
@@ -16,8 +15,11 @@ pub(crate) type ParamType = c_uint;
 pub(crate) const UNKNOWN: ParamType = 0;
 pub(crate) const STRING: ParamType = 1;
 pub(crate) const INT: ParamType = 2;
+/// On the command line it has no value.
 pub(crate) const BOOLEAN: ParamType = 3;
 pub(crate) const JSON_OBJ: ParamType = 4;
+/// A number of `enum doca_log_level`: for the built-in flags only.
+pub(crate) const LEVEL: ParamType = ParamType::MAX;
 
 /// Why something is refused: the code for the program, a sentence for its user.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,17 +39,6 @@ macro_rules! refusal {
 }
 pub(crate) use refusal;
 
-/// What a flag's value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Int,
-    /// A number of `enum doca_log_level`.
-    Level,
-    /// On the command line it has no value.
-    Bool,
-}
-
 fn levels() -> impl Iterator<Item = c_int> {
     std::iter::once(DISABLE).chain(Level::ALL.map(Level::number)).map(u32::cast_signed)
 }
@@ -65,17 +56,19 @@ pub(crate) enum Action {
     Call(Callback),
 }
 
-#[derive(Clone, Debug)]
+/// A flag: `struct doca_argp_param`. A program sets one field after the other, and
+/// [`check`](Flag::check) says whether all is there.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flag {
     /// Without its dash. It may have several letters.
     pub(crate) short: Option<String>,
     /// Without its dashes.
     pub(crate) long: Option<String>,
     pub(crate) arguments: Option<String>,
-    pub(crate) description: String,
-    pub(crate) kind: Kind,
+    pub(crate) description: Option<String>,
+    pub(crate) kind: ParamType,
     pub(crate) is_mandatory: bool,
-    pub(crate) action: Action,
+    pub(crate) action: Option<Action>,
 }
 
 impl Flag {
@@ -85,7 +78,7 @@ impl Flag {
     }
 
     pub(crate) fn int(&self, number: c_int) -> Result<Value, Refusal> {
-        if self.kind == Kind::Level && !levels().any(|level| level == number) {
+        if self.kind == LEVEL && !levels().any(|level| level == number) {
             return Err(refusal!(
                 INVALID_VALUE,
                 "flag {self} needs a level ({LEVELS}), and was given {number}"
@@ -95,17 +88,63 @@ impl Flag {
     }
 
     pub(crate) fn is_programs(&self) -> bool {
-        matches!(self.action, Action::Call(_))
+        matches!(self.action, Some(Action::Call(_)))
+    }
+
+    /// Checks that all there must be is there, and that it makes sense.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let names = || [&self.short, &self.long].into_iter().flatten();
+        for (is_there, what, call) in [
+            (
+                names().next().is_some(),
+                "name",
+                "doca_argp_param_set_short_name or doca_argp_param_set_long_name",
+            ),
+            (self.description.is_some(), "description", "doca_argp_param_set_description"),
+            (self.action.is_some(), "callback", "doca_argp_param_set_callback"),
+            (self.kind != UNKNOWN, "type", "doca_argp_param_set_type"),
+        ] {
+            if !is_there {
+                return Err(refusal!(
+                    INITIALIZATION,
+                    "flag {self} has no {what}: call {call} before doca_argp_register_param"
+                ));
+            }
+        }
+        // A name can be told apart from dashes and values.
+        let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
+        let is_bad =
+            |name: &&String| name.is_empty() || name.starts_with('-') || name.contains(is_odd);
+        if let Some(name) = names().find(is_bad) {
+            return Err(refusal!(
+                INVALID_VALUE,
+                "`{}` is no name for a flag: write it without dashes, spaces and `=`",
+                name.escape_debug()
+            ));
+        }
+        match self.kind {
+            STRING | INT | BOOLEAN => Ok(()),
+            JSON_OBJ => Err(refusal!(
+                NOT_SUPPORTED,
+                "flag {self} is of type JSON object, which this library does not hand out: use \
+                 another"
+            )),
+            other => Err(refusal!(
+                INVALID_VALUE,
+                "flag {self} has the type {other}: use one of enum doca_argp_type"
+            )),
+        }
     }
 }
 
 impl fmt::Display for Flag {
-    /// `-d/--device`, `--device` or `-d`.
+    /// `-d/--device`, `--device`, `-d` or `without a name`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.short, &self.long) {
             (Some(short), Some(long)) => write!(f, "-{short}/--{long}"),
             (None, Some(long)) => write!(f, "--{long}"),
-            (short, None) => write!(f, "-{}", short.as_deref().unwrap_or_default()),
+            (Some(short), None) => write!(f, "-{short}"),
+            (None, None) => f.write_str("without a name"),
         }
     }
 }
@@ -114,117 +153,35 @@ pub(crate) const LEVELS: &str =
     "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
 
 pub(crate) fn built_in() -> Vec<Flag> {
-    let flag = |short: &str, long: &str, arguments: &str, description: &str, kind, action| Flag {
-        short: Some(short.to_owned()).filter(|name| !name.is_empty()),
-        long: Some(long.to_owned()),
-        arguments: Some(arguments.to_owned()).filter(|text| !text.is_empty()),
-        description: description.to_owned(),
-        kind,
-        is_mandatory: false,
-        action,
-    };
-    vec![
-        flag("h", "help", "", "Print this text and exit", Kind::Bool, Action::Help),
-        flag("v", "version", "", "Print the DOCA version and exit", Kind::Bool, Action::Version),
-        flag(
-            "l",
-            "log-level",
-            "<level>",
-            &format!("What the program logs: {LEVELS}"),
-            Kind::Level,
-            Action::LogLevel,
-        ),
-        flag(
-            "",
-            "sdk-log-level",
-            "<level>",
-            &format!("What the DOCA libraries log: {LEVELS}"),
-            Kind::Level,
-            Action::SdkLogLevel,
-        ),
-        flag("j", "json", "<path>", "Read flags from a JSON file, too", Kind::Text, Action::Json),
-    ]
-}
-
-/// A flag in the making: `struct doca_argp_param`.
-#[derive(Debug, Default)]
-pub(crate) struct Draft {
-    pub(crate) short: Option<String>,
-    pub(crate) long: Option<String>,
-    pub(crate) arguments: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) callback: Option<Callback>,
-    pub(crate) kind: ParamType,
-    pub(crate) is_mandatory: bool,
-}
-
-impl Draft {
-    /// Checks that all there must be is there, and that it makes sense.
-    pub(crate) fn finish(self) -> Result<Flag, Refusal> {
-        let shown =
-            self.long.as_deref().or(self.short.as_deref()).unwrap_or("without a name").to_owned();
-        let missing = |what: &str, call: &str| {
-            refusal!(
-                INITIALIZATION,
-                "flag {shown} has no {what}: call {call} before doca_argp_register_param"
-            )
-        };
-        if self.short.is_none() && self.long.is_none() {
-            return Err(missing(
-                "name",
-                "doca_argp_param_set_short_name or doca_argp_param_set_long_name",
-            ));
-        }
-        for name in [&self.short, &self.long].into_iter().flatten() {
-            check_name(name)?;
-        }
-        let description = self
-            .description
-            .ok_or_else(|| missing("description", "doca_argp_param_set_description"))?;
-        let callback =
-            self.callback.ok_or_else(|| missing("callback", "doca_argp_param_set_callback"))?;
-        let kind = match self.kind {
-            STRING => Kind::Text,
-            INT => Kind::Int,
-            BOOLEAN => Kind::Bool,
-            UNKNOWN => return Err(missing("type", "doca_argp_param_set_type")),
-            JSON_OBJ => {
-                return Err(refusal!(
-                    NOT_SUPPORTED,
-                    "flag {shown} is of type JSON object, which this library does not hand out: \
-                     use another"
-                ));
-            }
-            other => {
-                return Err(refusal!(
-                    INVALID_VALUE,
-                    "flag {shown} has the type {other}: use one of enum doca_argp_type"
-                ));
-            }
-        };
-        Ok(Flag {
-            short: self.short,
-            long: self.long,
-            arguments: self.arguments,
-            description,
+    let flag = |short: &str, long: &str, arguments: &str, description: String, kind, action| {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Flag {
+            short: some(short),
+            long: some(long),
+            arguments: some(arguments),
+            description: Some(description),
             kind,
-            is_mandatory: self.is_mandatory,
-            action: Action::Call(callback),
-        })
-    }
-}
-
-/// A name that can be told apart from dashes and values.
-fn check_name(name: &str) -> Result<(), Refusal> {
-    let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
-    if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
-        return Err(refusal!(
-            INVALID_VALUE,
-            "`{}` is no name for a flag: write it without dashes, spaces and `=`",
-            name.escape_debug()
-        ));
-    }
-    Ok(())
+            is_mandatory: false,
+            action: Some(action),
+        }
+    };
+    let program = format!("What the program logs: {LEVELS}");
+    let libraries = format!("What the DOCA libraries log: {LEVELS}");
+    let version = "Print the DOCA version and exit".to_owned();
+    vec![
+        flag("h", "help", "", "Print this text and exit".to_owned(), BOOLEAN, Action::Help),
+        flag("v", "version", "", version, BOOLEAN, Action::Version),
+        flag("l", "log-level", "<level>", program, LEVEL, Action::LogLevel),
+        flag("", "sdk-log-level", "<level>", libraries, LEVEL, Action::SdkLogLevel),
+        flag(
+            "j",
+            "json",
+            "<path>",
+            "Read flags from a JSON file, too".to_owned(),
+            STRING,
+            Action::Json,
+        ),
+    ]
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,39 +206,41 @@ pub(super) mod tests {
         DocaError::SUCCESS
     }
 
-    fn draft() -> Draft {
-        Draft {
-            short: Some("d".to_owned()),
-            long: Some("device".to_owned()),
-            description: Some("Which device".to_owned()),
-            callback: Some(callback),
-            kind: 1,
-            ..Draft::default()
-        }
-    }
-
     /// A program's flag; an empty name is none.
-    pub(crate) fn flag(short: &str, long: &str, kind: Kind) -> Flag {
+    pub(crate) fn flag(short: &str, long: &str, kind: ParamType) -> Flag {
         let name = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
-        Flag { short: name(short), long: name(long), kind, ..draft().finish().unwrap() }
+        Flag {
+            short: name(short),
+            long: name(long),
+            description: Some("Which device".to_owned()),
+            kind,
+            action: Some(Action::Call(callback)),
+            ..Flag::default()
+        }
     }
 
     #[test]
     fn one_name_is_enough() {
-        assert_eq!(Draft { short: None, ..draft() }.finish().unwrap().to_string(), "--device");
-        assert_eq!(Draft { long: None, ..draft() }.finish().unwrap().to_string(), "-d");
-        assert_eq!(draft().finish().unwrap().to_string(), "-d/--device");
+        for (short, long, shown) in
+            [("", "device", "--device"), ("d", "", "-d"), ("d", "device", "-d/--device")]
+        {
+            let flag = flag(short, long, STRING);
+            assert_eq!((flag.check(), flag.to_string()), (Ok(()), shown.to_owned()));
+        }
     }
 
     #[test]
     fn whatever_is_missing_is_named_with_the_call_that_sets_it() {
-        for (draft, call) in [
-            (Draft { short: None, long: None, ..draft() }, "doca_argp_param_set_long_name"),
-            (Draft { description: None, ..draft() }, "doca_argp_param_set_description"),
-            (Draft { callback: None, ..draft() }, "doca_argp_param_set_callback"),
-            (Draft { kind: 0, ..draft() }, "doca_argp_param_set_type"),
+        for (flag, call) in [
+            (flag("", "", STRING), "doca_argp_param_set_long_name"),
+            (
+                Flag { description: None, ..flag("d", "", STRING) },
+                "doca_argp_param_set_description",
+            ),
+            (Flag { action: None, ..flag("d", "", STRING) }, "doca_argp_param_set_callback"),
+            (flag("d", "", UNKNOWN), "doca_argp_param_set_type"),
         ] {
-            let refusal = draft.finish().unwrap_err();
+            let refusal = flag.check().unwrap_err();
             assert_eq!(refusal.code, DocaError::INITIALIZATION);
             assert!(refusal.text.contains(call), "{}", refusal.text);
         }
@@ -289,16 +248,20 @@ pub(super) mod tests {
 
     #[test]
     fn types_that_are_none_or_not_there_are_refused() {
-        let code = |kind| Draft { kind, ..draft() }.finish().unwrap_err().code;
-        assert_eq!(code(4), DocaError::NOT_SUPPORTED);
-        assert_eq!([code(5), code(ParamType::MAX)], [DocaError::INVALID_VALUE; 2]);
+        for (kind, code) in [
+            (JSON_OBJ, DocaError::NOT_SUPPORTED),
+            (5, DocaError::INVALID_VALUE),
+            (LEVEL, DocaError::INVALID_VALUE),
+        ] {
+            assert_eq!(flag("d", "", kind).check().unwrap_err().code, code);
+        }
     }
 
     #[test]
     fn a_name_has_no_dashes_before_it_and_no_spaces_within() {
         for name in ["", "-d", "--device", "a b", "a=b", "a\n"] {
-            let draft = Draft { long: Some(name.to_owned()), ..draft() };
-            assert_eq!(draft.finish().unwrap_err().code, DocaError::INVALID_VALUE, "{name:?}");
+            let flag = Flag { long: Some(name.to_owned()), ..flag("d", "", STRING) };
+            assert_eq!(flag.check().unwrap_err().code, DocaError::INVALID_VALUE, "{name:?}");
         }
     }
 }

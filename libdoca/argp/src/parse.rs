@@ -7,17 +7,10 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value, refusal};
+use crate::model::{Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal};
 
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Request {
-    Help,
-    Version,
-    /// To run with these, in their order.
-    Run(Vec<Found>),
-}
-
-pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> {
+/// The flags that were given, in their order. Help and version are the last.
+pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusal> {
     let mut found = Vec::new();
     let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
     while let Some(arg) = rest.next() {
@@ -27,30 +20,25 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> 
         let pieces = split(flags, arg)?;
         for piece in pieces {
             let flag = &flags[piece.flag];
-            match flag.action {
-                Action::Help => return Ok(Request::Help),
-                Action::Version => return Ok(Request::Version),
-                _ => {}
-            }
-            let text = match (flag.kind, piece.value) {
-                (Kind::Bool, None) => {
-                    found.push(Found { flag: piece.flag, value: Value::Bool(true) });
-                    continue;
-                }
-                (Kind::Bool, Some(text)) => {
+            let value = match (flag.kind, piece.value) {
+                (BOOLEAN, None) => Value::Bool(true),
+                (BOOLEAN, Some(text)) => {
                     return Err(refusal!(
                         INVALID_VALUE,
                         "flag {flag} takes no value, and was given {}",
                         shown(text)
                     ));
                 }
-                (_, Some(text)) => text,
-                (_, None) => value_behind(flags, flag, rest.next())?,
+                (_, Some(text)) => value(flag, text)?,
+                (_, None) => value(flag, value_behind(flags, flag, rest.next())?)?,
             };
-            found.push(Found { flag: piece.flag, value: value(flag, text)? });
+            found.push(Found { flag: piece.flag, value });
+            if matches!(flag.action, Some(Action::Help | Action::Version)) {
+                return Ok(found);
+            }
         }
     }
-    Ok(Request::Run(found))
+    Ok(found)
 }
 
 /// A flag within an argument, and the value that is in the same argument.
@@ -85,7 +73,7 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
         let letter = std::slice::from_ref(letter);
         let flag = short(flags, letter).ok_or_else(|| unknown(arg))?;
         rest = behind;
-        let value = if flags[flag].kind == Kind::Bool {
+        let value = if flags[flag].kind == BOOLEAN {
             // What follows `=` is meant as a value: to be refused as one.
             rest.strip_prefix(b"=")
         } else {
@@ -136,7 +124,7 @@ fn value_behind<'a>(
 
 fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
-        Kind::Int | Kind::Level => flag.int(int(flag, text)?),
+        INT | LEVEL => flag.int(int(flag, text)?),
         // An argument is a C string, so no NUL is within.
         _ => CString::new(text).map(Value::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
     }
@@ -146,7 +134,7 @@ fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<c_int>().ok());
     number.ok_or_else(|| {
         let wanted = match flag.kind {
-            Kind::Level => format!("a level ({LEVELS})"),
+            LEVEL => format!("a level ({LEVELS})"),
             _ => format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
         };
         refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and was given {}", shown(text))
@@ -162,26 +150,26 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{built_in, tests::flag};
+    use crate::model::{STRING, built_in, tests::flag};
 
     /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
     /// BOOLEAN), --long-only TEXT.
     fn flags() -> Vec<Flag> {
         let mut flags = built_in();
         flags.extend([
-            flag("d", "device", Kind::Text),
-            flag("n", "number", Kind::Int),
-            flag("a", "all", Kind::Bool),
-            flag("b", "", Kind::Bool),
-            flag("gid", "gid-index", Kind::Int),
-            flag("g", "", Kind::Bool),
-            flag("5", "", Kind::Bool),
-            flag("", "long-only", Kind::Text),
+            flag("d", "device", STRING),
+            flag("n", "number", INT),
+            flag("a", "all", BOOLEAN),
+            flag("b", "", BOOLEAN),
+            flag("gid", "gid-index", INT),
+            flag("g", "", BOOLEAN),
+            flag("5", "", BOOLEAN),
+            flag("", "long-only", STRING),
         ]);
         flags
     }
 
-    fn parse_line(line: &[&str]) -> Result<Request, Refusal> {
+    fn parse_line(line: &[&str]) -> Result<Vec<Found>, Refusal> {
         let owned: Vec<CString> = line.iter().map(|arg| CString::new(*arg).unwrap()).collect();
         let args: Vec<&CStr> = owned.iter().map(CString::as_c_str).collect();
         parse(&flags(), &args)
@@ -189,8 +177,7 @@ mod tests {
 
     /// What was found, as `name=value`.
     fn found(line: &[&str]) -> Vec<String> {
-        let Request::Run(found) = parse_line(line).unwrap() else { panic!("{line:?}") };
-        let flags = flags();
+        let (found, flags) = (parse_line(line).unwrap(), flags());
         let show = |found: &Found| {
             let value = match &found.value {
                 Value::Text(text) => text.to_str().unwrap().to_owned(),
@@ -267,10 +254,10 @@ mod tests {
     #[test]
     fn help_and_version_end_the_parse() {
         for line in [&["-h"][..], &["--help"], &["-ah"], &["-a", "-h", "--what"]] {
-            assert_eq!(parse_line(line), Ok(Request::Help), "{line:?}");
+            assert_eq!(found(line).last().unwrap(), "-h/--help=true", "{line:?}");
         }
-        assert_eq!(parse_line(&["-v", "-h"]), Ok(Request::Version));
-        assert_eq!(parse_line(&["--version"]), Ok(Request::Version));
+        assert_eq!(found(&["-v", "-h"]), ["-v/--version=true"]);
+        assert_eq!(found(&["--version"]), ["-v/--version=true"]);
         refused(&["--what", "-h"], DocaError::NOT_SUPPORTED, &["`--what`"]);
     }
 
@@ -336,7 +323,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_values_and_shown_escaped() {
         let odd = c"\xff\xfe";
-        let Ok(Request::Run(found)) = parse(&flags(), &[c"-d", odd]) else { panic!() };
+        let found = parse(&flags(), &[c"-d", odd]).unwrap();
         assert_eq!(found[0].value, Value::Text(odd.to_owned()));
         assert!(parse(&flags(), &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
     }

@@ -9,8 +9,8 @@ use urom_abi::DocaError;
 use urom_abi::version::RELEASE;
 
 use crate::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
-use crate::parse::{Request, parse};
-use crate::state::{Config, Start};
+use crate::parse::parse;
+use crate::state::{Config, Parser};
 use crate::{json, usage};
 
 // Of libdoca_common.
@@ -32,21 +32,22 @@ pub(crate) fn file_name(path: &CStr) -> String {
 ///
 /// # Safety
 /// The callbacks are of the program's, and get what DOCA gives them.
-pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result<(), Refusal> {
+pub(crate) unsafe fn run(start: &Parser, program: &str, args: &[&CStr]) -> Result<(), Refusal> {
     let flags = &*start.flags;
-    let given = match parse(flags, args)? {
-        Request::Help => end(&usage::usage(program, flags)),
-        Request::Version => end(&format!("DOCA version: {RELEASE}\n")),
-        Request::Run(given) => given,
-    };
+    let given = parse(flags, args)?;
+    match given.last().and_then(|found| flags[found.flag].action) {
+        Some(Action::Help) => end(&usage::usage(program, flags)),
+        Some(Action::Version) => end(&format!("DOCA version: {RELEASE}\n")),
+        _ => {}
+    }
     let found = with_files(flags, given)?;
     check_mandatory(flags, &found)?;
     for Found { flag, value } in &found {
         let (flag, Value::Int(level)) = (&flags[*flag], value) else { continue };
         let level = level.unsigned_abs();
         let set = match flag.action {
-            Action::LogLevel => doca_log_level_set_global_lower_limit(level),
-            Action::SdkLogLevel => doca_log_level_set_global_sdk_limit(level),
+            Some(Action::LogLevel) => doca_log_level_set_global_lower_limit(level),
+            Some(Action::SdkLogLevel) => doca_log_level_set_global_sdk_limit(level),
             _ => continue,
         };
         set.check().map_err(|code| {
@@ -55,7 +56,7 @@ pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result
     }
     for Found { flag, value } in found {
         let flag = &flags[flag];
-        if let Action::Call(callback) = flag.action {
+        if let Some(Action::Call(callback)) = flag.action {
             // SAFETY: the caller's promise.
             let code = unsafe { call(callback, value, start.config) };
             code.check().map_err(|code| {
@@ -80,7 +81,7 @@ fn end(text: &str) -> ! {
 fn with_files(flags: &[Flag], given: Vec<Found>) -> Result<Vec<Found>, Refusal> {
     let mut found = Vec::new();
     for Found { flag, value } in &given {
-        if let (Action::Json, Value::Text(path)) = (flags[*flag].action, value) {
+        if let (Some(Action::Json), Value::Text(path)) = (flags[*flag].action, value) {
             found.extend(json::read(flags, path)?);
         }
     }

@@ -30,18 +30,19 @@ fn line(text: &mut String, flag: &Flag) {
     };
     let arguments = flag.arguments.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
     let left = format!("  {names}{arguments}");
+    let description = flag.description.as_deref().unwrap_or_default();
     let note = if flag.is_mandatory { " (required)" } else { "" };
     if left.chars().count() + 2 > COLUMN {
-        let _ = writeln!(text, "{left}\n{:COLUMN$}{}{note}", "", flag.description);
+        let _ = writeln!(text, "{left}\n{:COLUMN$}{description}{note}", "");
     } else {
-        let _ = writeln!(text, "{left:COLUMN$}{}{note}", flag.description);
+        let _ = writeln!(text, "{left:COLUMN$}{description}{note}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, built_in, tests::flag};
+    use crate::model::{BOOLEAN, INT, STRING, built_in, tests::flag};
 
     #[test]
     fn both_sections_list_their_flags() {
@@ -49,10 +50,10 @@ mod tests {
         flags.push(Flag {
             arguments: Some("<name>".to_owned()),
             is_mandatory: true,
-            ..flag("d", "device", Kind::Text)
+            ..flag("d", "device", STRING)
         });
-        flags.push(flag("", "a-name-that-leaves-no-room-at-all", Kind::Bool));
-        flags.push(flag("gid", "", Kind::Int));
+        flags.push(flag("", "a-name-that-leaves-no-room-at-all", BOOLEAN));
+        flags.push(flag("gid", "", INT));
         let text = usage("prog", &flags);
         let expected = "\
 Program Flags:

@@ -289,8 +289,8 @@ mod tests {
     fn a_daemon_that_answers_is_not_said_to_be_missing() {
         let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
         let peer = "10.0.0.2:18700".parse().unwrap();
-        let version = |text: &str| text.parse().unwrap();
-        let (theirs, ours) = (version("1.20.0"), version("1.22.0"));
+        let version = |minor| ucx::Version { major: 1, minor, patch: 0 };
+        let (theirs, ours) = (version(20), version(22));
         let other = HelloError::Ucx { role: urom_wire::hello::Role::Daemon, theirs, ours };
         let failure = address.refused(peer, &other.into());
         assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);

@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::plugin::PluginInfo;
 use urom_wire::awake::sleep;
-use urom_wire::control::{
-    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry, StartWorker,
-};
+use urom_wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry};
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
@@ -33,25 +31,21 @@ const STARTING: Duration = Duration::from_secs(2);
 /// How long to wait after the first refusal; twice as long after each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What contexts ask of the daemon.
-pub(super) enum Request {
-    Start(StartWorker, oneshot::Sender<Result<Started, Failure>>),
-    Group {
-        query: u64,
-        gid: u32,
-    },
-    /// Ask for the description of a plugin. The caller waits on its thread.
-    Describe {
-        plugin: u64,
-        answer: SyncSender<Result<Arc<[u8]>, Failure>>,
-    },
+/// What a context asks of the daemon.
+pub(super) struct Request {
+    /// Makes the message with the request's number.
+    ask: Box<dyn FnOnce(u64) -> HostToDaemon + Send>,
+    /// Takes the answer. Dropped when the daemon is lost.
+    hear: Box<dyn FnOnce(Result<DaemonToHost, Failure>) + Send>,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Started {
-    pub(super) id: u64,
-    pub(super) address: SocketAddr,
-    pub(super) ticket: u128,
+impl Request {
+    pub(super) fn new(
+        ask: impl FnOnce(u64) -> HostToDaemon + Send + 'static,
+        hear: impl FnOnce(Result<DaemonToHost, Failure>) + Send + 'static,
+    ) -> Request {
+        Request { ask: Box::new(ask), hear: Box::new(hear) }
+    }
 }
 
 /// What the daemon said first.
@@ -108,7 +102,7 @@ pub(super) async fn serve(
     if welcomed.send(Ok(welcome)).is_err() {
         return;
     }
-    let end = answer(stream, requests, &mailbox, run, daemon).await;
+    let end = answer(stream, requests, daemon).await;
     mailbox.post((run, Event::Ended(end)));
 }
 
@@ -183,64 +177,32 @@ pub(super) async fn welcome(
 pub(super) async fn answer(
     mut stream: DaemonStream,
     mut requests: mpsc::UnboundedReceiver<Request>,
-    mailbox: &Mailbox,
-    run: u64,
     daemon: SocketAddr,
 ) -> Option<Failure> {
-    let mut waiting: HashMap<u64, Request> = HashMap::new();
-    let mut next_request = 0;
+    let mut waiting = HashMap::new();
+    let mut last_request = 0;
     loop {
         tokio::select! {
             request = requests.recv() => {
-                let Some(asked) = request else {
+                let Some(Request { ask, hear }) = request else {
                     stream.close().await;
                     return None;
                 };
-                next_request += 1;
-                let request = next_request;
-                let message = match &asked {
-                    Request::Start(worker, _) => {
-                        HostToDaemon::Start { request, worker: worker.clone() }
-                    }
-                    Request::Group { gid, .. } => HostToDaemon::Group { request, gid: *gid },
-                    Request::Describe { plugin, .. } => {
-                        HostToDaemon::Describe { request, plugin: *plugin }
-                    }
-                };
-                waiting.insert(request, asked);
-                stream.send(message).await;
+                last_request += 1;
+                waiting.insert(last_request, hear);
+                stream.send(ask(last_request)).await;
             }
             message = stream.next() => match message {
-                Ok(DaemonToHost::Started { request, id, mut address, ticket }) => {
-                    if address.ip().is_unspecified() {
-                        address.set_ip(daemon.ip());
-                    }
-                    if let Some(Request::Start(_, answer)) = waiting.remove(&request) {
-                        // A start that was given up finishes by itself: see `worker_link`.
-                        let _ = answer.send(Ok(Started { id, address, ticket }));
-                    }
-                }
-                Ok(DaemonToHost::Group { request, ids }) => {
-                    if let Some(Request::Group { query, .. }) = waiting.remove(&request) {
-                        mailbox.post((run, Event::Group { query, result: Ok(ids) }));
-                    }
-                }
-                Ok(DaemonToHost::Description { request, description }) => {
-                    if let Some(Request::Describe { answer, .. }) = waiting.remove(&request) {
-                        // The caller may have stopped waiting for it.
-                        let _ = answer.try_send(Ok(description));
-                    }
-                }
-                Ok(DaemonToHost::Failed { request, failure }) => match waiting.remove(&request) {
-                    Some(Request::Start(_, answer)) => drop(answer.send(Err(failure))),
-                    Some(Request::Describe { answer, .. }) => drop(answer.try_send(Err(failure))),
-                    Some(Request::Group { query, .. }) => {
-                        mailbox.post((run, Event::Group { query, result: Err(failure) }));
-                    }
-                    None => {}
-                },
                 Ok(DaemonToHost::Refused(failure)) => return Some(failure),
-                Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
+                Ok(message) => {
+                    let number = message.request();
+                    if let Some(hear) = number.and_then(|number| waiting.remove(&number)) {
+                        hear(match message {
+                            DaemonToHost::Failed { failure, .. } => Err(failure),
+                            message => Ok(message),
+                        });
+                    }
+                }
                 Err(error) => {
                     return Some(failure!(
                         code = stream_code(&error),

@@ -11,13 +11,6 @@ pub(super) enum Event {
     Overdue,
     /// The control stream ended: because the host wanted it, or for this reason.
     Ended(Option<Failure>),
-    /// The result of a domain's start at a worker.
-    DomainStarted {
-        /// The worker's place among those of the domain.
-        worker: usize,
-        /// Whether it has the domain's table; `None` when it will never answer.
-        result: Option<Result<(), Failure>>,
-    },
     /// The answer to a group query.
     Group {
         query: u64,

@@ -1,21 +1,19 @@
 //! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, of sizes,
 //! of blobs and of verdicts. A domain runs at all participants or at none.
 //!
-//! An all-gather waits for all participants, so a participant that fails must not just leave. It
-//! sends a size of 0, or zeros instead of its blob, and says why in the round of verdicts. All
-//! participants see a size of 0 and leave out the round of blobs. An exchange ends at once for
-//! errors that all participants see, and for those that keep this one from a round: a function that
-//! fails, and no memory for the others' blobs.
+//! An all-gather waits for all participants, so a participant that fails must not just leave: it
+//! says so in the next round of sizes or verdicts. An exchange ends at once for errors that all
+//! participants see, and for those that keep this one from a round: a function that fails, and no
+//! memory for the others' blobs.
 
 use std::ffi::c_void;
 use std::mem;
-use std::pin::Pin;
 
 use tokio::task::yield_now;
 use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
 use urom_wire::control::Failure;
-use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table, Verdict};
+use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::failure::failure;
@@ -159,78 +157,54 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
     )
 }
 
-/// An exchange under way. Each poll is a step: it calls one function of the host's, and `req_free`
-/// when that is due, and nothing wakes it. The host may stop the domain between steps; dropping the
-/// exchange gives it up.
-pub(super) type Exchange = Pin<Box<dyn Future<Output = Result<Outcome, Failure>>>>;
-
-pub(super) enum Outcome {
-    /// All blobs, checked and concatenated.
-    Table(Vec<u8>),
-    /// The workers of all participants have the table.
-    Agreed,
-}
-
-/// The exchange of blobs: this participant's, or the reason why there is none.
-pub(super) fn of_blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
-    Box::pin(async move { blobs(oob, blob).await.map(Outcome::Table) })
-}
-
-/// The last round, of verdicts. It fails if any participant failed.
-pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
-    Box::pin(async move { verdicts(oob, own.err(), None).await.map(|()| Outcome::Agreed) })
-}
-
-async fn blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
-    let (mut blob, mut wrong) = match blob {
-        Ok(blob) => (blob, None),
-        Err(failure) => (Vec::new(), Some(failure)),
-    };
-    let size = Size::new(blob.len());
-    let gathered = gather(oob, "sizes", size.as_bytes(), size_of::<Size>()).await;
-    let sizes = match gathered.and_then(|gather| sizes(&gather)) {
-        Ok(sizes) => sizes,
-        // The own failure says more than the failure to report it.
-        Err(failure) => return Err(wrong.unwrap_or(failure)),
-    };
-    if wrong.is_none() && sizes.get(oob.index) != Some(&blob.len()) {
-        (wrong, blob) = (Some(not_sent(oob.index)), Vec::new());
-    }
+/// The exchange of a start: `blob` is this participant's, or the reason why there is none.
+/// `deliver` gives the table of all blobs to the workers of this process. Succeeds when the workers
+/// of all participants have it.
+///
+/// Each poll is a step: it calls one function of the host's, and `req_free` when that is due, and
+/// nothing wakes it. The host may stop the domain between steps; dropping the exchange gives it up.
+pub(super) async fn exchange(
+    oob: Oob,
+    blob: Result<Vec<u8>, Failure>,
+    deliver: impl AsyncFnOnce(Vec<u8>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sizes = verdicts(oob, "sizes", blob.as_ref().map(Vec::len)).await;
+    // The own failure says more than what the others say.
+    let blob = blob?;
+    let sizes = checked(sizes?)?;
     yield_now().await;
-    // A participant that sent no blob, and must say why.
-    let mut silent = sizes.iter().position(|size| *size == 0);
-    if silent.is_none() {
-        let longest = sizes.iter().copied().max().unwrap_or(0);
-        let gather = match gather(oob, "blobs", &blob, longest).await {
-            Ok(gather) => gather,
-            Err(failure) => return Err(wrong.unwrap_or(failure)),
-        };
-        let is_silent =
-            |(block, size): (&[u8], &usize)| block.iter().take(*size).all(|byte| *byte == 0);
-        silent = gather.blocks().zip(&sizes).position(is_silent);
-        if wrong.is_none() && silent.is_none() {
-            match table(&gather, &sizes) {
-                Ok(table) => return Ok(table),
-                Err(failure) => wrong = Some(failure),
-            }
-        }
-        yield_now().await;
-    }
-    // One of them is there, so this fails.
-    verdicts(oob, wrong, silent).await.map(|()| Vec::new())
+    let longest = sizes.iter().copied().max().unwrap_or(0);
+    let blobs = gather(oob, "blobs", &blob, longest).await?;
+    let table = match sizes.get(oob.index) {
+        Some(size) if *size == blob.len() => table(&blobs, &sizes),
+        _ => Err(not_sent(oob.index)),
+    };
+    drop(blobs);
+    let delivered = match table {
+        Ok(table) => deliver(table).await,
+        Err(failure) => Err(failure),
+    };
+    yield_now().await;
+    let heard = verdicts(oob, "verdicts", delivered.as_ref().map(|()| 0)).await;
+    delivered.and(heard.map(drop))
 }
 
-/// Tells the others whether anything is wrong here, and hears what they say. It fails as well when
-/// a participant was silent, which may not know that.
-async fn verdicts(oob: Oob, wrong: Option<Failure>, silent: Option<usize>) -> Result<(), Failure> {
-    let unsaid = silent.map(not_said);
-    let verdict = Verdict::new(wrong.as_ref().or(unsaid.as_ref()).map_or(Ok(()), Err));
-    let gathered = gather(oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>()).await;
-    let heard = gathered.and_then(|gather| agreed(&gather, silent));
-    match wrong {
-        Some(failure) => Err(failure),
-        None => heard.and(unsaid.map_or(Ok(()), Err)),
-    }
+/// Tells the others how it went here, with a length, and hears the lengths of all. Fails when any
+/// participant did.
+async fn verdicts(
+    oob: Oob,
+    round: &'static str,
+    own: Result<usize, &Failure>,
+) -> Result<Vec<u64>, Failure> {
+    let own = Verdict::new(own);
+    let gather = gather(oob, round, own.as_bytes(), size_of::<Verdict>()).await?;
+    let read = |(number, block)| {
+        let verdict = Verdict::read_from_bytes(block).ok().and_then(|verdict| verdict.result());
+        verdict.ok_or_else(|| not_sent(number))?.map_err(|Failure { code, text }| {
+            failure!(code = DocaError(code), "participant {number} of the domain failed: {text}")
+        })
+    };
+    gather.blocks().enumerate().map(read).collect()
 }
 
 fn not_sent(number: usize) -> Failure {
@@ -242,33 +216,23 @@ fn not_sent(number: usize) -> Failure {
     )
 }
 
-fn not_said(number: usize) -> Failure {
-    failure!(
-        IO_FAILED,
-        "participant {number} of the domain brought nothing and says no reason: use the same \
-         release in all processes, and an all-gather that carries bytes as they are"
-    )
-}
-
-/// The length of each participant's blob, 0 when it has none. All participants see the same errors.
-fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
-    let mut sizes = Vec::new();
-    let (mut total, mut longest) = (0_u64, 0_u64);
-    for (number, block) in gather.blocks().enumerate() {
-        let size = Size::read_from_bytes(block).ok().and_then(|size| size.blob_len());
-        let size = size.ok_or_else(|| not_sent(number))?;
-        total = total.saturating_add(size);
-        longest = longest.max(size);
-        if size > MAX_TABLE as u64 || total > MAX_TABLE as u64 {
+/// The lengths of the blobs, if they are allowed. All participants see the same errors.
+fn checked(sizes: Vec<u64>) -> Result<Vec<usize>, Failure> {
+    let mut total = 0_u64;
+    for (number, size) in sizes.iter().enumerate() {
+        total = total.saturating_add(*size);
+        if *size == 0 {
+            return Err(not_sent(number));
+        }
+        if total > MAX_TABLE as u64 {
             return Err(failure!(
                 TOO_BIG,
                 "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
                  participant {number} ({size} bytes): add fewer buffers"
             ));
         }
-        sizes.push(size as usize);
     }
-    let count = sizes.len() as u64;
+    let (count, longest) = (sizes.len() as u64, sizes.iter().copied().max().unwrap_or(0));
     if longest.saturating_mul(count) > MAX_PADDED {
         return Err(failure!(
             TOO_BIG,
@@ -276,7 +240,7 @@ fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
              {count} is over {MAX_PADDED}: spread the buffers over the processes, or add fewer"
         ));
     }
-    Ok(sizes)
+    Ok(sizes.into_iter().map(|size| size as usize).collect())
 }
 
 fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
@@ -295,26 +259,4 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
         bytes.extend_from_slice(blob);
     }
     Ok(bytes)
-}
-
-/// Whether all participants succeeded. The verdict of the one without a blob goes first: others
-/// know less.
-fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
-    let first = silent.and_then(|silent| gather.blocks().enumerate().nth(silent));
-    for (number, block) in first.into_iter().chain(gather.blocks().enumerate()) {
-        let verdict = Verdict::read_from_bytes(block).ok().and_then(|verdict| verdict.result());
-        let why = match verdict {
-            Some(Ok(())) => continue,
-            Some(Err(why)) => why,
-            None => {
-                failure!(IO_FAILED, "what came from it is no verdict of this release")
-            }
-        };
-        return Err(failure!(
-            code = DocaError(why.code),
-            "participant {number} of the domain failed: {}",
-            why.text
-        ));
-    }
-    Ok(())
 }

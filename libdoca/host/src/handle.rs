@@ -1,9 +1,7 @@
 //! Converts between C's pointers and this library's objects.
 //!
-//! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
-//! Calls of the fast path (progress, and all calls with a command task) check only the
-//! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
-//! the pointer once came from this library.
+//! Each call checks the [mark](crate::shell) behind its pointer: it notices an object that is
+//! destroyed or of another kind, and trusts that the pointer is NULL or once came from this library.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -27,28 +25,26 @@ use crate::shell::{Kind, Mark, Shell, Shells};
 ///
 /// # Safety
 /// Each type has a kind of its own.
-unsafe trait Registered {
+pub(super) unsafe trait Registered {
     const KIND: Kind;
 }
 
-// SAFETY: the only type of this kind.
-unsafe impl Registered for Context {
-    const KIND: Kind = Kind::Context;
-}
-// SAFETY: the only type of this kind.
-unsafe impl Registered for Pe {
-    const KIND: Kind = Kind::Pe;
-}
-// SAFETY: the only type of this kind.
-unsafe impl Registered for GidTask {
-    const KIND: Kind = Kind::Query;
-}
-// SAFETY: the only type of this kind.
-unsafe impl Registered for DeviceInfo {
-    const KIND: Kind = Kind::DeviceInfo;
+macro_rules! registered {
+    ($($kind:ident: $object:ty;)*) => {$(
+        // SAFETY: the only type of this kind.
+        unsafe impl Registered for $object {
+            const KIND: Kind = Kind::$kind;
+        }
+    )*};
 }
 
-#[allow(private_bounds, reason = "called with this module's types only")]
+registered! {
+    Context: Context;
+    Pe: Pe;
+    Query: GidTask;
+    DeviceInfo: DeviceInfo;
+}
+
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
     let shell: *const Shell = Shells::all().enclose(T::KIND, Rc::into_raw(object));
     shell.cast_mut().cast()
@@ -62,15 +58,30 @@ pub(super) fn publish_context<C>(own: ctx::Kind) -> *mut C {
     pointer.cast()
 }
 
-#[allow(private_bounds, reason = "called with this module's types only")]
-/// The object behind a host's pointer.
+/// What a pointer of the host stands for.
 ///
 /// # Safety
-/// The host keeps DOCA's thread rules, and does not end the object before the last use of the
-/// result.
+/// `pointer` is null, or once came from this library. What is marked with `kind` is a `T`, which
+/// stays while the result is used: the host keeps DOCA's thread rules, and does not end the object
+/// before that.
+#[inline]
+unsafe fn find<'a, T, C>(kind: Kind, pointer: *const C) -> Result<&'a T, DocaError> {
+    // SAFETY: the caller's promise.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(kind)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { &*pointer.cast::<T>() })
+}
+
+/// The object behind a pointer to its shell.
+///
+/// # Safety
+/// As [`find`], for the object.
+#[inline]
 pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
-    // SAFETY: the shell holds a reference to a `T`, and the caller promises that it stays.
+    // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
+    let shell: &Shell = unsafe { find(T::KIND, pointer) }?;
+    // SAFETY: a shell that says so holds a reference to a `T`.
     Ok(unsafe { &*shell.object::<T>() })
 }
 
@@ -84,16 +95,15 @@ pub(super) unsafe fn context(pointer: *const host::Ctx) -> Result<Rc<Context>, D
     ctx.handle().ok_or(DocaError::INVALID_VALUE)
 }
 
-#[allow(private_bounds, reason = "called with this module's types only")]
 /// Takes an object back from the host.
 ///
 /// # Safety
 /// The host keeps DOCA's thread rules.
 pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
-    let mut shells = Shells::all();
-    let shell = shells.find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
+    let shell: &'static Shell = unsafe { find(T::KIND, pointer) }?;
     let object = shell.object::<T>();
-    shells.empty(shell);
+    Shells::all().empty(shell);
     // SAFETY: from `publish`; the shell is empty, so nobody takes it again.
     Ok(unsafe { Rc::from_raw(object) })
 }
@@ -138,6 +148,7 @@ macro_rules! own {
     ($($name:ident: $pointer:ty => $part:ty;)*) => {$(
         /// # Safety
         /// As [`borrow`].
+        #[inline]
         pub(super) unsafe fn $name<'a>(
             pointer: *const $pointer,
         ) -> Result<Own<'a, $part>, DocaError> {
@@ -152,53 +163,6 @@ own! {
     service: host::Service => Service;
     worker: host::Worker => Worker;
     domain: host::Domain => Domain;
-}
-
-/// A group query.
-///
-/// # Safety
-/// As [`borrow`].
-pub(super) unsafe fn query<'a>(pointer: *const host::GidTask) -> Result<&'a GidTask, DocaError> {
-    // SAFETY: the caller's promise.
-    unsafe { borrow(pointer) }
-}
-
-/// The object behind a pointer to a shell, quickly.
-///
-/// # Safety
-/// `pointer` is null, or once came from this library; an object it stands for is of this thread.
-#[inline]
-unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    // SAFETY: the caller's promise.
-    let mark = unsafe { Mark::at(pointer) };
-    mark.filter(|mark| mark.is(T::KIND)).ok_or(DocaError::INVALID_VALUE)?;
-    // SAFETY: only shells are marked with the kind of a registered type.
-    let shell = unsafe { &*pointer.cast::<Shell>() };
-    // SAFETY: a shell that says so holds a reference to a `T`.
-    Ok(unsafe { &*shell.object::<T>() })
-}
-
-/// A worker, quickly.
-///
-/// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn live_worker<'a>(
-    pointer: *const host::Worker,
-) -> Result<Own<'a, Worker>, DocaError> {
-    // SAFETY: the caller's promise.
-    let ctx: &Context = unsafe { quick(pointer) }?;
-    Ok(Own { ctx, own: ctx.worker()? })
-}
-
-/// A progress engine, quickly.
-///
-/// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaError> {
-    // SAFETY: the caller's promise.
-    unsafe { quick(pointer) }
 }
 
 pub(super) enum AnyTask<'a> {
@@ -216,10 +180,10 @@ impl<'a> AnyTask<'a> {
     }
 }
 
-/// A task, quickly.
+/// A task.
 ///
 /// # Safety
-/// `pointer` is null, or once came from this library; a task is of this thread.
+/// As [`borrow`].
 #[inline]
 pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
     // SAFETY: the caller's promise.
@@ -227,33 +191,27 @@ pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>,
         return Ok(AnyTask::Command(task));
     }
     // SAFETY: the caller's promise.
-    unsafe { quick(pointer) }.map(AnyTask::Query)
+    unsafe { borrow(pointer) }.map(AnyTask::Query)
 }
 
-/// A command task, quickly.
+/// A command task.
 ///
 /// # Safety
-/// As [`task`].
+/// As [`borrow`].
 #[inline]
 pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
-    // SAFETY: the caller's promise.
-    let mark = unsafe { Mark::at(pointer) };
-    mark.filter(|mark| mark.is(Kind::Command)).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: only a command task is marked so, only while it is the host's, and it is never freed.
-    Ok(unsafe { &*pointer.cast::<CmdTask>() })
+    unsafe { find(Kind::Command, pointer) }
 }
 
-/// A buffer of a task, quickly.
+/// A buffer of a task.
 ///
 /// # Safety
-/// As [`task`].
+/// As [`borrow`].
 #[inline]
 pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
-    // SAFETY: the caller's promise.
-    let mark = unsafe { Mark::at(pointer) };
-    mark.filter(|mark| mark.is(Kind::Buffer)).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: only a buffer is marked so, and only while its task is the host's.
-    Ok(unsafe { &*pointer.cast::<Buffer>() })
+    unsafe { find(Kind::Buffer, pointer) }
 }
 
 /// Writes a result.

@@ -28,7 +28,6 @@ mod handle;
 mod health;
 mod list;
 mod memory;
-mod order;
 mod outbox;
 mod pe;
 mod running;

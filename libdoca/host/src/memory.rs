@@ -1,31 +1,28 @@
 //! Memory whose address C code gets.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::NonNull;
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 /// Memory that is never freed, because it may still be in use. Leak checkers find it here.
 static KEPT: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
 
-/// Zeroed memory, 8-aligned, that never moves.
+/// Zeroed memory, 8-aligned, that never moves. Those who have its address read and write it.
 #[derive(Debug)]
-pub(super) struct Memory {
-    start: NonNull<u8>,
-    layout: Layout,
-}
+pub(super) struct Memory(Vec<Cell<u64>>);
 
 impl Memory {
     pub(super) fn new(len: usize) -> Option<Memory> {
+        let mut words = Vec::new();
         // Never zero bytes: the host can read at any pointer that it is given.
-        let layout = Layout::from_size_align(len.max(8), 8).ok()?;
-        // SAFETY: the layout is not empty.
-        let start = unsafe { alloc_zeroed(layout) };
-        Some(Memory { start: NonNull::new(start)?, layout })
+        let count = len.div_ceil(8).max(1);
+        words.try_reserve_exact(count).ok()?;
+        words.resize(count, Cell::new(0));
+        Some(Memory(words))
     }
 
     /// No memory; nothing may be read or written.
     pub(super) const fn none() -> Memory {
-        Memory { start: NonNull::<u64>::dangling().cast(), layout: Layout::new::<[u64; 0]>() }
+        Memory(Vec::new())
     }
 
     /// Leaves it as it is until the process ends.
@@ -40,25 +37,11 @@ impl Memory {
 
     /// How long it is, in bytes: at least what was asked for.
     pub(super) fn len(&self) -> usize {
-        self.layout.size()
+        self.0.len() * 8
     }
 
     pub(super) fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
-    }
-}
-
-// SAFETY: it is the heap's, which belongs to no thread, and it is only read and written by who has
-// its address.
-unsafe impl Send for Memory {}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.layout.size() == 0 {
-            return;
-        }
-        // SAFETY: from `alloc_zeroed` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+        self.0.as_ptr().cast_mut().cast()
     }
 }
 

@@ -4,18 +4,16 @@
 //! advances everything and then delivers at most one event. So a host gets one callback a call, in
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
-mod complete;
 pub(crate) mod ctx;
 mod lost;
 pub(crate) mod ready;
 pub(crate) mod run;
 mod sleep;
-pub(crate) mod transport;
-mod ucx;
+pub(crate) mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -30,8 +28,8 @@ use crate::event::Mailbox;
 use crate::pe::ctx::Context;
 use crate::pe::ready::{Ready, ReadyQueue};
 use crate::pe::run::Run;
-use crate::pe::run::task::CmdTask;
-use crate::pe::transport::Transport;
+use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
@@ -68,16 +66,14 @@ pub(super) struct Pe {
     ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
-    /// Domains whose out-of-band exchange is under way, which wakes nobody.
+    /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
     /// Whether one of these two may have an entry, or something other than a command may be ready.
     /// If not, progress handles commands only.
     chores: Cell<bool>,
-    /// Wakes a host that sleeps meanwhile, once a domain starts.
-    timer: OnceCell<OwnedFd>,
-    runs: RefCell<HashMap<u64, Rc<Context>>>,
+    /// The contexts that are connected.
+    contexts: RefCell<Vec<Weak<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
-    connected: Cell<isize>,
     busy: Cell<bool>,
     /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
@@ -114,10 +110,8 @@ impl Pe {
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
-            timer: OnceCell::new(),
-            runs: RefCell::default(),
+            contexts: RefCell::default(),
             channels: RefCell::new(Channels::new(first_channel())),
-            connected: Cell::new(0),
             busy: Cell::new(false),
             unreadable: RefCell::default(),
         }))
@@ -127,13 +121,18 @@ impl Pe {
         self.me.upgrade()
     }
 
-    pub(super) fn connected(&self, by: isize) {
-        self.connected.set(self.connected.get() + by);
+    pub(super) fn connect(&self, ctx: Weak<Context>) {
+        self.contexts.borrow_mut().push(ctx);
+    }
+
+    pub(super) fn disconnect(&self, ctx: &Context) {
+        self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
     }
 
     /// `IN_USE` while contexts are connected, and inside a callback.
     pub(super) fn may_go(&self) -> Result<(), DocaError> {
-        if self.connected.get() != 0 || self.busy.get() { Err(DocaError::IN_USE) } else { Ok(()) }
+        let is_idle = self.contexts.borrow().is_empty() && !self.busy.get();
+        is_idle.then_some(()).ok_or(DocaError::IN_USE)
     }
 
     pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
@@ -141,16 +140,8 @@ impl Pe {
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.runs.borrow().values().map(|ctx| ctx.in_flight()).sum()
-    }
-
-    pub(super) fn begin(&self, run: u64, ctx: Rc<Context>) {
-        self.runs.borrow_mut().insert(run, ctx);
-    }
-
-    /// Events of this run mean nothing from now on.
-    pub(super) fn end(&self, run: u64) {
-        self.runs.borrow_mut().remove(&run);
+        let contexts = self.contexts.borrow();
+        contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
     }
 
     /// A channel number for a run of a worker. `None` when all are taken.
@@ -170,8 +161,10 @@ impl Pe {
     }
 
     /// Puts a change of a context's state behind what is ready.
-    pub(super) fn announce(&self, ctx: Rc<Context>, next: CtxState) {
-        self.push(Ready::State(ctx, next));
+    pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
+        if let Some(ctx) = ctx.handle() {
+            self.push(Ready::State(ctx, next));
+        }
     }
 
     #[inline]
@@ -188,10 +181,9 @@ impl Pe {
     }
 
     pub(super) fn forget(&self, ctx: &Context) {
-        let is_its =
-            |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
+        let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if ptr::eq(&**of, ctx));
         self.ready.retain(|ready| !is_its(ready));
-        self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
+        self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
     /// Has a run looked after by the next progress.
@@ -321,7 +313,8 @@ impl Pe {
         // The message may start work for UCX, which was armed before.
         self.bell.ring();
         for (run, event) in self.mailbox.take() {
-            let ctx = self.runs.borrow().get(&run).cloned();
+            let is_meant = |ctx: &Rc<Context>| ctx.run() == run;
+            let ctx = self.contexts.borrow().iter().filter_map(Weak::upgrade).find(is_meant);
             if let Some(ctx) = ctx {
                 ctx.on_event(self, event);
             }
@@ -334,7 +327,7 @@ impl Pe {
             return;
         }
         for ctx in self.exchanging.take() {
-            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx, self)) {
+            if ctx.domain().is_ok_and(|domain| domain.step(&ctx, self)) {
                 self.exchanging.borrow_mut().push(ctx);
             }
         }
@@ -373,7 +366,7 @@ impl Pe {
     fn deliver(&self, ready: Ready) -> Delivery {
         match ready {
             Ready::Group(task) => {
-                self.complete_group(&task);
+                task.complete(self);
                 Delivery::Seen
             }
             Ready::State(ctx, next) => {
@@ -388,5 +381,28 @@ impl Pe {
                 }
             }
         }
+    }
+
+    #[inline]
+    fn complete_command(&self, task: &'static CmdTask) -> u8 {
+        let user_data = task.head.user_data.get();
+        let mut ctx_data = user_data;
+        if let Some(run) = task.run() {
+            run.completed();
+            ctx_data = run.context().user_data.get();
+        }
+        task.head.stage.set(Stage::Done);
+        if let Some(callback) = task.callback.get() {
+            let pointer = ptr::from_ref(task).cast_mut().cast();
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
+            unsafe { callback(pointer, user_data, ctx_data) };
+        }
+        if let Some(run) = task.run()
+            && run.is_leaving()
+        {
+            run.check_over(self);
+        }
+        1
     }
 }

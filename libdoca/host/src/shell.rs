@@ -6,10 +6,10 @@
 //! a query and a device's description are behind a [`Shell`], which outlives them and is reused
 //! later. Tasks and devices have a mark of their own and are never freed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many shells rest before the first is reused, so that an old pointer finds no object rather
 /// than a wrong one.
@@ -104,44 +104,27 @@ impl Shell {
     }
 }
 
-#[derive(Default)]
-pub(super) struct Shells {
-    known: HashSet<usize>,
-    resting: VecDeque<&'static Shell>,
-}
+/// The empty shells, the first to be emptied first.
+pub(super) struct Shells(VecDeque<&'static Shell>);
 
 impl Shells {
     pub(super) fn all() -> MutexGuard<'static, Shells> {
-        static ALL: LazyLock<Mutex<Shells>> = LazyLock::new(Mutex::default);
+        static ALL: Mutex<Shells> = Mutex::new(Shells(VecDeque::new()));
         ALL.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn enclose<T>(&mut self, kind: Kind, object: *const T) -> &'static Shell {
-        let rested = if self.resting.len() > RESTING { self.resting.pop_front() } else { None };
-        let shell = rested.unwrap_or_else(|| {
-            let new = Shell { mark: Mark::none(), object: AtomicPtr::new(ptr::null_mut()) };
-            let shell: &'static Shell = Box::leak(Box::new(new));
-            self.known.insert(ptr::from_ref(shell).addr());
-            shell
-        });
+        let rested = if self.0.len() > RESTING { self.0.pop_front() } else { None };
+        let new = Shell { mark: Mark::none(), object: AtomicPtr::new(ptr::null_mut()) };
+        let shell = rested.unwrap_or_else(|| Box::leak(Box::new(new)));
         shell.object.store(object.cast_mut().cast(), Ordering::Relaxed);
         shell.mark.set(kind);
         shell
     }
 
-    /// The shell at an address that may be anything, if an object of this kind is in it.
-    pub(super) fn find<C>(&self, kind: Kind, pointer: *const C) -> Option<&'static Shell> {
-        if !self.known.contains(&pointer.addr()) {
-            return None;
-        }
-        // SAFETY: there is a shell, which is never freed.
-        let shell = unsafe { &*pointer.cast::<Shell>() };
-        shell.mark.is(kind).then_some(shell)
-    }
-
     pub(super) fn empty(&mut self, shell: &'static Shell) {
         shell.mark.clear();
-        self.resting.push_back(shell);
+        self.0.push_back(shell);
     }
 }
 
@@ -151,27 +134,18 @@ mod tests {
 
     #[test]
     fn a_shell_is_of_one_kind_and_nothing_once_it_is_empty() {
-        let mut shells = Shells::default();
+        let mut shells = Shells(VecDeque::new());
         let object = 7;
         let shell = shells.enclose(Kind::Pe, &object);
-        let pointer = ptr::from_ref(shell);
         assert_eq!(shell.object::<i32>(), &raw const object);
-        assert!(
-            shells.find(Kind::Pe, pointer).is_some() && shells.find(Kind::Query, pointer).is_none()
-        );
-        assert!(
-            shells.find(Kind::Pe, &object).is_none()
-                && shells.find(Kind::Pe, ptr::null::<u8>()).is_none()
-        );
+        assert!(shell.mark.is(Kind::Pe) && !shell.mark.is(Kind::Query));
         shells.empty(shell);
-        assert!(shells.find(Kind::Pe, pointer).is_none());
-        // SAFETY: a shell.
-        assert!(!unsafe { Mark::at(pointer) }.unwrap().is(Kind::Pe));
+        assert!(!shell.mark.is(Kind::Pe));
     }
 
     #[test]
     fn a_shell_rests_before_it_serves_again() {
-        let mut shells = Shells::default();
+        let mut shells = Shells(VecDeque::new());
         let first = shells.enclose(Kind::Pe, &1);
         shells.empty(first);
         let mut others = 0;

@@ -1,28 +1,30 @@
-//! The stream between a worker context and its worker: attaching to it, and then watching it.
+//! The stream between a worker context and its worker: attaching to it, watching it, and the orders
+//! of domains to it.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc as std_mpsc};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{
-    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
-    StartWorker, WorkerToHost,
+    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, Failure, HostToDaemon, HostToWorker,
+    LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, WorkerToHost,
 };
+use urom_wire::domain::PIECE;
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
 use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
-use crate::daemon_link::{Request, Started};
+use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{failure, stream_code};
 use crate::health::Health;
-use crate::order::{Order, Orders};
 use crate::stream::WorkerStream;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
@@ -31,15 +33,14 @@ const GREET_DEADLINE: Duration = Duration::from_secs(5);
 /// What a worker context attaches with.
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
-    pub(super) ucx_address: Vec<u8>,
-    pub(super) channel: u16,
-    pub(super) max_inflight: u32,
-    pub(super) max_message: usize,
+    /// Without the ticket.
+    pub(super) attach: Attach,
     /// The key that the daemon was shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
     /// Where the worker's reports about its plugins go.
     pub(super) health: Arc<Health>,
+    pub(super) daemon: SocketAddr,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
@@ -94,10 +95,16 @@ async fn enter(
     };
     let wanted = visit.worker.plugins;
     let (answer, answered) = oneshot::channel();
-    requests.send(Request::Start(visit.worker, answer)).map_err(|_| gone())?;
+    let ask = |request| HostToDaemon::Start { request, worker: visit.worker };
+    // A start that was given up finishes by itself.
+    let hear = |said| drop(answer.send(said));
+    requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
-    let Started { id, address, ticket } = started;
+    let DaemonToHost::Started { id, mut address, ticket, .. } = started else { return Err(gone()) };
+    if address.ip().is_unspecified() {
+        address.set_ip(visit.daemon.ip());
+    }
     let secret = visit.key.map(|key| key.worker_secret(id));
     let attach = async {
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
@@ -111,17 +118,9 @@ async fn enter(
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             })?;
-        let attach = Attach {
-            ticket,
-            ucx_address: visit.ucx_address,
-            channel: visit.channel,
-            max_inflight: visit.max_inflight,
-            max_message: visit.max_message as u64,
-            program: program(),
-        };
-        stream.send(HostToWorker::Attach(attach)).await;
-        let attached =
-            admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        let (pass, max_message) = (Pass::new(ticket), visit.attach.max_message);
+        stream.send(HostToWorker::Attach(Attach { ticket, ..visit.attach })).await;
+        let attached = admission(&mut stream, id, address, max_message, pass).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
         Ok((stream, attached))
@@ -134,7 +133,7 @@ async fn enter(
 }
 
 /// What a worker's log calls this program.
-fn program() -> String {
+pub(super) fn program() -> String {
     let file = std::env::current_exe().ok();
     let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
     let process = format!(", process {}", std::process::id());
@@ -151,12 +150,12 @@ pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
     address: SocketAddr,
-    max_message: usize,
+    max_message: u64,
     pass: Pass,
 ) -> Result<Attached, Failure> {
     match stream.next().await {
         Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
-            let max_message = usize::try_from(theirs).unwrap_or(usize::MAX).min(max_message);
+            let max_message = theirs.min(max_message) as usize;
             Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
         }
         Ok(WorkerToHost::Refused(failure)) => Err(failure),
@@ -204,35 +203,75 @@ pub(super) async fn watch(
     patience: Patience,
     health: &Health,
 ) -> Option<Failure> {
-    let mut domains = Orders::default();
+    let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
     let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
     let mut waiting = true;
-    loop {
+    let lost = loop {
         tokio::select! {
             () = &mut overdue, if waiting => {
                 waiting = false;
                 mailbox.post((run, Event::Overdue));
             }
-            order = orders.recv() => domains.execute(order?, stream, orders).await,
-            message = stream.next() => {
-                let lost = match message {
-                    Ok(WorkerToHost::Refused(failure)) => failure,
-                    Ok(WorkerToHost::Health(stuck)) => {
-                        health.hear(stuck);
-                        continue;
-                    }
-                    Ok(message) => {
-                        domains.hear(message);
-                        continue;
-                    }
-                    Err(error) => {
-                        failure!(code = stream_code(&error), "{who} was lost: {error}; start it \
-                                                              again")
-                    }
-                };
-                domains.lose(&lost);
-                return Some(lost);
-            }
+            order = orders.recv() => match order? {
+                Order::Start { domain, table, answer } => {
+                    let is_over = || answer.is_closed() || orders.is_closed();
+                    send_table(stream, domain, &table, is_over).await;
+                    starting.insert(domain, answer);
+                }
+                Order::End { domain, done } => {
+                    starting.remove(&domain);
+                    ending.insert(domain, done);
+                    let word = DomainWord::End;
+                    stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
+                }
+            },
+            message = stream.next() => match message {
+                Ok(WorkerToHost::Refused(failure)) => break failure,
+                Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
+                Ok(WorkerToHost::DomainStarted { domain, result }) => {
+                    // A domain that was stopped does not wait for it.
+                    starting.remove(&domain).map(|answer| answer.send(result));
+                }
+                Ok(WorkerToHost::DomainEnded { domain }) => drop(ending.remove(&domain)),
+                Ok(WorkerToHost::Ping | WorkerToHost::Attached { .. }) => {}
+                Err(error) => {
+                    let code = stream_code(&error);
+                    break failure!(code = code, "{who} was lost: {error}; start it again");
+                }
+            },
         }
+    };
+    for answer in starting.into_values() {
+        let _ = answer.send(Err(lost.clone()));
     }
+    Some(lost)
+}
+
+/// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be another
+/// domain's table: the worker must not wait for the rest of one that is over.
+async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
+    let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
+    say(DomainWord::Start { len: table.len() as u64 }).await;
+    for piece in table.chunks(PIECE) {
+        if is_over() {
+            return say(DomainWord::End).await;
+        }
+        say(DomainWord::Piece(piece.to_vec())).await;
+    }
+}
+
+/// What a domain asks of the task that carries a worker's stream.
+pub(super) enum Order {
+    Start {
+        domain: u64,
+        table: Arc<Vec<u8>>,
+        /// For the worker's answer. Dropped when there will be none.
+        answer: oneshot::Sender<Result<(), Failure>>,
+    },
+    /// End a domain at the worker.
+    End {
+        domain: u64,
+        /// Dropped when the worker is done, or lost.
+        done: std_mpsc::Sender<()>,
+    },
 }

@@ -27,8 +27,7 @@ pub fn read(body: &[u8]) {
         assert_eq!(section::read(&bytes), Err(error));
     } else if TAKEN.fetch_add(bytes.len(), Ordering::Relaxed) < ROOM {
         let description = section::read(&bytes).expect("it was checked");
-        let mut again = vec![0xee; section::len(description.protocol, &description.build)];
-        section::write(description.protocol, &description.build, &mut again);
+        let again = section::bytes(description.protocol, &description.build, true);
         assert_eq!(*again, *bytes);
         assert!(!c_header(description.protocol).is_empty());
     }
@@ -36,7 +35,5 @@ pub fn read(body: &[u8]) {
 
 /// The description of a subject, behind the header.
 pub fn of(subject: &Subject) -> Vec<u8> {
-    let mut bytes = vec![0; section::len(subject.description, &BUILD)];
-    section::write(subject.description, &BUILD, &mut bytes);
-    bytes.split_off(MAGIC.len() + 8)
+    section::bytes(subject.description, &BUILD, true).split_off(MAGIC.len() + 8)
 }

@@ -1,4 +1,4 @@
-//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an
+//! Lines of plugins in Rust through `log` and `tracing`: in `uromd`, in an
 //! embedded service, in a C program's.
 
 use std::process::Command;
@@ -34,9 +34,8 @@ fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     if most >= 3 {
         lines.extend(["open by log", "open by tracing"].map(|text| ("INF", text.to_owned())));
     }
-    for through in ["kit", "log", "tracing"] {
-        let count = if through == "kit" { most.min(4) } else { most };
-        let of_each = levels[..count].iter();
+    for through in ["log", "tracing"] {
+        let of_each = levels[..most].iter();
         lines.extend(of_each.map(|(level, name)| (*level, format!("{name} by {through} {id}"))));
     }
     if most >= 3 {
@@ -73,13 +72,7 @@ fn lines_of_each_crate_reach_the_log_of_uromd_up_to_its_level() -> Result<()> {
 fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Result<()> {
     let lines = logged("50", |service| say(service, 7))?;
     let line = |text: &str| lines.iter().find(|line| line.text.starts_with(text)).unwrap();
-    for text in [
-        "info by kit 7",
-        "info by log 7",
-        "info by tracing 7",
-        "fields by log",
-        "fields by tracing",
-    ] {
+    for text in ["info by log 7", "info by tracing 7", "fields by log", "fields by tracing"] {
         let Line { name, place, function, .. } = line(text);
         let source =
             if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };
@@ -120,7 +113,7 @@ fn embedded_with_a_subscriber() -> Result<()> {
     drop(service);
     let events = std::fs::read_to_string(log.path())?;
     for id in [1, 2] {
-        for text in ["by kit", "by log", "by tracing"] {
+        for text in ["by log", "by tracing"] {
             for (level, name) in [("ERROR", "error"), ("WARN", "warn"), ("INFO", "info")] {
                 let fields = "source=worker_talkative at=lib.rs:";
                 let text = format!("{level} urom_plugin: {name} {text} {id} {fields}");

@@ -37,7 +37,9 @@ fn check(graph: Make, sandbox: Make) -> Result<()> {
         // Commands of both in one breath, now and then with bad ones among them.
         let receive = sandbox.task_tag_recv(&worker, 100, round, u64::MAX).submit()?;
         let loopback = graph.task_loopback(&worker, round).submit()?;
-        let bad = || Ok([worker.command(&graph, &[9; 16])?, worker.command(&sandbox, &[9; 72])?]);
+        let bad = || {
+            Ok([worker.task(&graph, &[9; 16]).submit()?, worker.task(&sandbox, &[9; 72]).submit()?])
+        };
         let bad: Option<Result<_>> = (round % 25 == 0).then(bad);
         let send = sandbox.task_tag_send(&worker, 4, round).data(b"to itself").submit()?;
         let again = graph.task_loopback(&worker, !round).submit()?;

@@ -96,14 +96,9 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     let mut command = [0; 64];
     // What the typed task sends, sent by hand.
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
-    let answer = worker
-        .task(&faulty)?
-        .deadline(SHORT)
-        .submit(&command[..length])
-        .map_err(Error::from)?
-        .wait()?;
+    let answer = worker.task(&faulty, &command[..length]).deadline(SHORT).submit()?.wait()?;
     assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
-    let cancelled = worker.command(&faulty, &command[..length])?;
+    let cancelled = worker.task(&faulty, &command[..length]).submit()?;
     assert!(cancelled.cancel() && !cancelled.cancel());
     assert_eq!(block_on(cancelled).status, DocaError::SKIPPED);
     answer_late(&service, &faulty, &worker, 3, 2)
@@ -120,7 +115,8 @@ pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
     assert!(has_timed_out(usual.wait()));
     let mut command = [0; 64];
     let length = urom_abi::protocol::Request::encode(&Await { key: 1, value: 12 }, &mut command)?;
-    assert_eq!(worker.command(&faulty, &command[..length])?.wait()?.status, DocaError::TIME_OUT);
+    let raw = worker.task(&faulty, &command[..length]).submit()?;
+    assert_eq!(raw.wait()?.status, DocaError::TIME_OUT);
     assert!(!patient.is_complete());
     faulty.task_tell(&worker, 1).deadline(LIMIT).submit()?.wait()?;
     assert_eq!(patient.wait()?.data, 10);
@@ -243,7 +239,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
         "{text}"
     );
     last.cancel();
-    let error = worker.task(&client).map(drop).unwrap_err();
+    let error = worker.task(&client, &[]).submit().unwrap_err();
     assert!(error.to_string().contains("4 of them for commands that were given up"), "{error}");
     // A worker that is told by another host answers, and there is room again.
     let stranger = provider.connect()?;

@@ -6,10 +6,12 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
+use super::Registered;
+
 /// The active-message handlers of a worker.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    pub(super) by_id: RefCell<BTreeMap<u16, Rc<dyn Owned>>>,
+    pub(super) by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
     pub(super) state: Cell<State>,
     /// The announcement whose callback has not returned, unless it was dropped.
     pub(super) current: Cell<*mut c_void>,
@@ -29,16 +31,6 @@ pub(super) enum State {
     Waited,
     /// None will run any more.
     Over,
-}
-
-/// A handler of any closure.
-pub(super) trait Owned {
-    /// Drops the closure.
-    ///
-    /// # Safety
-    ///
-    /// The caller has turned the state away from idle, and no call of the closure is under way.
-    unsafe fn clear(&self);
 }
 
 impl Handlers {

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{
-    CloseMode, Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Message, Rendezvous,
-    Request, Status, Worker,
+    Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Message, Rendezvous, Request,
+    Status, Worker,
 };
 
 /// Over which transports a test runs.
@@ -31,8 +31,8 @@ pub(crate) fn context(transports: &str) -> Context {
 }
 
 /// Whether UCX is of this release or a newer one. A part of a test that takes one says why with it.
-pub(crate) fn is_from(release: &str) -> bool {
-    ucx::version() >= release.parse().unwrap()
+pub(crate) fn is_from(major: u32, minor: u32) -> bool {
+    (ucx::version().major, ucx::version().minor) >= (major, minor)
 }
 
 /// A worker for a mesh.
@@ -42,7 +42,7 @@ pub(crate) fn watched(transports: &str) -> Worker {
 
 /// Two workers of two contexts, `a` with an endpoint to `b`.
 pub(crate) struct Pair {
-    pub(crate) to_b: Endpoint,
+    pub(crate) to_b: Rc<Endpoint>,
     pub(crate) a: Worker,
     pub(crate) b: Worker,
 }
@@ -60,7 +60,7 @@ impl Pair {
 
     fn of(transports: &str, builder: &ContextBuilder) -> Pair {
         let [a, b] = [(); 2].map(|()| builder.clone().build().unwrap().worker().unwrap());
-        let to_b = connect(&a, &b, transports);
+        let to_b = connect(&a, &b, transports).into();
         Pair { to_b, a, b }
     }
 
@@ -68,20 +68,12 @@ impl Pair {
     pub(crate) fn without_errors(transports: &str) -> Pair {
         let [a, b] = [(); 2].map(|()| context(transports).worker().unwrap());
         let to_b = a.endpoint().error_mode(ErrorMode::None).connect(&b.address().unwrap()).unwrap();
-        Pair { to_b, a, b }
+        Pair { to_b: to_b.into(), a, b }
     }
 
     /// Progresses both until `done` says so.
     pub(crate) fn until(&self, what: &str, done: impl FnMut() -> bool) {
         until(&[&self.a, &self.b], what, done);
-    }
-
-    /// Closes the endpoint with the help of its peer: without, one that does not care for errors
-    /// may never end.
-    pub(crate) fn close(self) {
-        let close = self.to_b.close(CloseMode::Flush);
-        until(&[&self.a, &self.b], "the close", || close.is_done());
-        assert_eq!(close.wait(), Ok(()));
     }
 
     /// Progresses both until the request ends.

@@ -20,8 +20,7 @@ mod words {
     }
 
     #[derive(Debug)] // A comment behind it.
-    /* And one of
-    two lines. */
+    /* And one more. */
     #[urom_notification]
     #[derive(Clone)]
     pub enum Notification {
@@ -34,29 +33,18 @@ mod words {
     }
 }
 
-mod shown {
-    #[repr(C)]
-    #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-    pub struct Pos {
-        x: u32,
-        y: u32,
-    }
-
+mod plain {
     #[derive(Debug, Clone, PartialEq)]
     #[urom_abi::urom_command(plugin = "p", version = 1)]
     pub enum Command {
         #[urom(reply = Done)]
-        Put { at: Pos },
+        Put { at: u32 },
     }
 
     #[urom_abi::urom_notification]
     #[derive(Debug)]
     pub enum Notification {
         Done,
-    }
-
-    pub fn show(at: Pos) {
-        println!("{:?}", Put { at }.clone());
     }
 }
 

@@ -7,12 +7,12 @@ mod equal_tags {
 
     #[urom_command(plugin = "p", version = 1)]
     enum Command {
+        #[urom(reply = Done, tag = 3)]
+        First,
+        #[urom(reply = Done, tag = 3)]
+        Second,
         #[urom(reply = Done)]
-        First = 3,
-        #[urom(reply = Done)]
-        Second = 3,
-        #[urom(reply = Done)]
-        Third = 4,
+        Third,
     }
 }
 
@@ -24,9 +24,7 @@ mod tags {
         #[urom(reply = Done, tag = 1)]
         First,
         #[urom(reply = Done)]
-        Second = 1,
-        #[urom(reply = Done, tag = 7)]
-        Third = 7,
+        Second = 7,
         #[urom(reply = Done, tag = FOUR)]
         Fourth,
         #[urom(reply = Done, tag = 18446744073709551616)]
@@ -37,17 +35,6 @@ mod tags {
         Last,
         #[urom(reply = Done)]
         BehindTheLast,
-    }
-
-    mod discriminants {
-        #[urom_abi::urom_command(plugin = "p", version = 1)]
-        pub enum Command {
-            #[urom(reply = super::Done)]
-            Least = -9223372036854775808,
-            #[urom(reply = super::Done)]
-            Next,
-        }
-        use super::Notification;
     }
 }
 

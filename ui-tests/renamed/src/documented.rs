@@ -21,12 +21,12 @@ pub enum Command<'a> {
         /// assert_eq!(2 + 2, 4); // in n
         /// ```
         n: u64,
-        /// What, as often as [`Self::n`] says:
+        /// What, as often as [`Self::Work::n`] says:
         ///
         ///     assert_eq!(3 + 3, 6); // indented
         #[urom(inline)]
         v: Elements<'a, u32>,
-        /// In units of [`Self::n`], see also [`Work::n`] and [`WorkTask::unit`].
+        /// In units of [`Self::Work::n`], see also [`Work::n`] and [`WorkTask::unit`].
         #[urom(optional)]
         unit: u32,
     },
@@ -56,7 +56,7 @@ pub enum Notification {
         /// See [`Self::Done`].
         #[urom(echo)]
         n: u64,
-        /// Beside [`Self::n`].
+        /// Beside [`Self::Other::n`].
         m: u64,
     },
 }

@@ -165,10 +165,11 @@ fn cells(rows: i32, columns: u32) -> Option<u32> {
 #[urom_notification(tag = u8)]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Notification {
+    #[urom(tag = 255)]
     Done {
         #[urom(header, echo)]
         worker: u16,
-    } = 255,
+    },
     /// Several payloads, of several forms.
     #[urom(tag = 3)]
     Owned {

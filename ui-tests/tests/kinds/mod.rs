@@ -62,12 +62,13 @@ pub(crate) enum Command {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Notification {
     /// With an echoed field behind another.
+    #[urom(tag = 40)]
     Counted {
         count: u32,
         #[urom(echo)]
         context: u64,
         last: [u8; 3],
-    } = 40,
+    },
     /// Without one.
     Measured { segment: Segment },
     /// Without any field.

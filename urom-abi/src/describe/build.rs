@@ -10,12 +10,14 @@ use crate::wire::Sentence;
 
 impl Variant {
     /// A message without anything, for what a definition leaves out.
+    #[doc(hidden)]
     pub const NONE: Variant =
         Variant { name: "", docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] };
 }
 
 impl Payload {
     /// A payload of bytes that is always there, for what a definition leaves out.
+    #[doc(hidden)]
     pub const NONE: Payload = Payload {
         name: "",
         docs: "",
@@ -30,6 +32,7 @@ impl Payload {
 
 impl Field {
     /// The same field of a command that a host may leave out.
+    #[doc(hidden)]
     #[must_use]
     pub const fn optional(mut self) -> Field {
         self.optional = true;
@@ -123,12 +126,16 @@ pub(super) const fn align_up(offset: usize, align: usize) -> usize {
     offset.div_ceil(align) * align
 }
 
-/// Where each field of a structure begins whose first field may begin at `start`.
+/// Where each field of a message begins: those of the header behind the tag, the others in the
+/// union.
 #[must_use]
-pub const fn offsets<const N: usize>(start: usize, fields: &[Field; N]) -> [usize; N] {
+pub const fn offsets<const N: usize>(layout: &Layout, fields: &[Field; N]) -> [usize; N] {
     let mut at = [0; N];
-    let (mut end, mut i) = (start, 0);
+    let (mut end, mut i) = (layout.tag_len, 0);
     while i < N {
+        if i == layout.header {
+            end = layout.union_at;
+        }
         at[i] = align_up(end, fields[i].ty.align());
         end = at[i] + fields[i].ty.size();
         i += 1;
@@ -173,6 +180,9 @@ const fn structure(fields: &[Field]) -> Extent {
 /// Where the parts of the messages of an enum lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
+    tag_len: usize,
+    /// How many fields of each variant lie before the union.
+    header: usize,
     /// Where the union of the variants' structures begins.
     pub union_at: usize,
     /// The size of every message without its payloads.
@@ -181,18 +191,19 @@ pub struct Layout {
 
 /// The layout of `{ tag; header fields; union of one structure for each variant }`.
 #[must_use]
-pub const fn layout(tag: Type, header: &[Field], variants: &[&[Field]]) -> Layout {
+pub const fn layout(tag: Type, header: usize, variants: &[&[Field]]) -> Layout {
     let (mut size, mut align, mut i) = (0, 1, 0);
     while i < variants.len() {
-        let variant = structure(variants[i]);
+        let variant = structure(variants[i].split_at(header).1);
         size = most(size, variant.size);
         align = most(align, variant.align);
         i += 1;
     }
-    let head = ends(tag.size(), header);
+    let head = ends(tag.size(), variants[0].split_at(header).0);
     let whole = most(most(tag.align(), head.align), align);
     let union_at = align_up(head.size, align);
-    Layout { union_at, len: align_up(union_at + align_up(size, align), whole) }
+    let len = align_up(union_at + align_up(size, align), whole);
+    Layout { tag_len: tag.size(), header, union_at, len }
 }
 
 const fn most(a: usize, b: usize) -> usize {
@@ -211,40 +222,40 @@ pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64);
     known
 }
 
-/// Fails the compilation, at the place of the call, when the messages can never be sent behind a
-/// header of `header` bytes.
+/// Fails the compilation, at the place of the call, when a message can never be sent behind a header
+/// of `header` bytes, for its fixed part or for payloads that always have the same length.
 ///
 /// # Panics
-/// Then. The text names the largest message.
+/// Then. The text names the message, the largest one where the fixed part is too large.
 #[track_caller]
 pub const fn assert_fits(messages: &Messages, header: usize) {
-    if messages.len <= DEFAULT_MAX_MESSAGE - header {
-        return;
-    }
+    let most = DEFAULT_MAX_MESSAGE - header;
     let (mut largest, mut i) = (("", 0), 0);
     while i < messages.variants.len() {
-        let variant = messages.variants[i];
-        let size = structure(variant.fields).size;
+        let variant = &messages.variants[i];
+        let (size, len) = (structure(variant.fields).size, constant_len(messages.len, variant));
         if size >= largest.1 {
             largest = (variant.name, size);
         }
+        if messages.len <= most && len > most {
+            let text = takes(variant.name, len, header);
+            let text = text.text(": give a payload a length word, to send it in parts");
+            panic!("{}", text.as_str());
+        }
         i += 1;
     }
-    let text = takes(largest.0, messages.len, header);
-    let text = text.text(
-        ", and every variant takes as many as the largest: send what is large as an inline payload",
-    );
-    panic!("{}", text.as_str());
+    if messages.len > most {
+        let text = takes(largest.0, messages.len, header);
+        let text = text.text(
+            ", and every variant takes as many as the largest: send what is large as an inline payload",
+        );
+        panic!("{}", text.as_str());
+    }
 }
 
-/// The same for message number `at`, with those payloads that always have the same length.
-///
-/// # Panics
-/// When it can never be sent.
-#[track_caller]
-pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) {
-    let variant = messages.variants[at];
-    let (mut len, mut i) = (messages.len, 0);
+/// The length of a message with those payloads that always have the same length.
+const fn constant_len(fixed: usize, variant: &Variant) -> usize {
+    let (mut len, mut i) = (fixed, 0);
     while i < variant.payloads.len() {
         let payload = variant.payloads[i];
         if let (Count::Fixed(count), Presence::Always) = (payload.count, payload.presence) {
@@ -252,12 +263,7 @@ pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) 
         }
         i += 1;
     }
-    // That the fixed part alone fits is asserted above, with another text.
-    if messages.len <= DEFAULT_MAX_MESSAGE - header && len > DEFAULT_MAX_MESSAGE - header {
-        let text = takes(variant.name, len, header);
-        let text = text.text(": give a payload a length word, to send it in parts");
-        panic!("{}", text.as_str());
-    }
+    len
 }
 
 const fn takes(variant: &str, len: usize, header: usize) -> Sentence {
@@ -301,7 +307,10 @@ mod tests {
             offset_of!(Sample, d),
             offset_of!(Sample, e),
         ];
-        assert_eq!(offsets(0, &FIELDS), want);
+        let all = Layout { tag_len: 8, header: 0, union_at: 0, len: size_of::<Sample>() };
+        assert_eq!(offsets(&all, &FIELDS), want);
+        let header = offsets(&Layout { tag_len: 1, header: 2, union_at: 16, len: 40 }, &FIELDS);
+        assert_eq!(header, [1, 2, 16, 24, 32]);
         assert_eq!(placed(FIELDS, want, ["a", "b", "c", "d", "e"]).map(|field| field.offset), want);
         let extent = structure(&FIELDS);
         assert_eq!((extent.size, extent.align), (size_of::<Sample>(), align_of::<Sample>()));
@@ -309,12 +318,14 @@ mod tests {
 
     #[test]
     fn a_union_is_as_large_and_as_aligned_as_its_most_demanding_members() {
-        let (twelve, eight) = ([of(<[u32; 3]>::TYPE)], [of(u64::TYPE)]);
-        let variants: [&[Field]; 3] = [&twelve, &eight, &[]];
-        let of_bytes = layout(u8::TYPE, &[of(u8::TYPE)], &variants);
-        assert_eq!(of_bytes, Layout { union_at: 8, len: 24 });
-        assert_eq!(layout(u16::TYPE, &[], &[&[]]), Layout { union_at: 2, len: 2 });
-        assert_eq!(layout(u32::TYPE, &[of(u64::TYPE)], &[&[]]), Layout { union_at: 16, len: 16 });
+        let byte = of(u8::TYPE);
+        let (twelve, eight) = ([byte, of(<[u32; 3]>::TYPE)], [byte, of(u64::TYPE)]);
+        let of_bytes = layout(u8::TYPE, 1, &[&twelve, &eight, &[byte]]);
+        assert_eq!(of_bytes, Layout { tag_len: 1, header: 1, union_at: 8, len: 24 });
+        let empty = layout(u16::TYPE, 0, &[&[]]);
+        assert_eq!(empty, Layout { tag_len: 2, header: 0, union_at: 2, len: 2 });
+        let padded = layout(u32::TYPE, 1, &[&[of(u64::TYPE)]]);
+        assert_eq!((padded.union_at, padded.len), (16, 16));
     }
 
     fn message(payloads: &'static [Payload]) -> Messages {
@@ -327,14 +338,11 @@ mod tests {
     fn payloads_of_known_length_count_when_they_are_always_there() {
         const SIXTEEN: Payload =
             Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
-        assert_variant_fits(&message(&[SIXTEEN]), 0, 24);
-        assert_variant_fits(
-            &message(&[Payload { presence: Presence::ByAddress, ..SIXTEEN }, SIXTEEN]),
-            0,
-            24,
-        );
+        assert_fits(&message(&[SIXTEEN]), 24);
+        const BY_ADDRESS: Payload = Payload { presence: Presence::ByAddress, ..SIXTEEN };
+        assert_fits(&message(&[BY_ADDRESS, SIXTEEN]), 24);
         let large = message(&[SIXTEEN, SIXTEEN]);
-        let text = *std::panic::catch_unwind(|| assert_variant_fits(&large, 0, 24))
+        let text = *std::panic::catch_unwind(|| assert_fits(&large, 24))
             .unwrap_err()
             .downcast::<String>()
             .unwrap();

@@ -16,35 +16,12 @@ pub struct Constant {
     pub value: Option<i128>,
 }
 
-/// A number that a constant can be.
-///
-/// # Safety
-/// Such a value has at most eight bytes, and all of them are initialized.
-#[doc(hidden)]
-pub unsafe trait Number {
-    /// Whether it has a sign.
-    const SIGNED: bool;
-}
-
-macro_rules! numbers {
-    ($signed:literal: $($ty:ty)*) => {$(
-        // SAFETY: a primitive type without padding.
-        unsafe impl Number for $ty {
-            const SIGNED: bool = $signed;
-        }
-    )*};
-}
-
-numbers!(false: u8 u16 u32 u64 usize bool char);
-numbers!(true: i8 i16 i32 i64 isize);
-
 /// The type of a value, and nothing of it.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct TypeOf<T>(PhantomData<T>);
 
 impl<T> TypeOf<T> {
-    /// That of `_value`.
     #[must_use]
     pub const fn value(_value: &T) -> TypeOf<T> {
         TypeOf(PhantomData)
@@ -54,16 +31,11 @@ impl<T> TypeOf<T> {
 /// Says how a value of `T` is read.
 ///
 /// # Safety
-/// `T` is a [`Number`] when `SIGNED` is something.
+/// When `SIGNED` is something, a `T` has at most eight bytes, all of them initialized.
 #[doc(hidden)]
 pub unsafe trait Reading<T> {
     /// Whether it has a sign; `None` when it is no number.
     const SIGNED: Option<bool>;
-}
-
-// SAFETY: `T` is one.
-unsafe impl<T: Number> Reading<T> for TypeOf<T> {
-    const SIGNED: Option<bool> = Some(T::SIGNED);
 }
 
 // SAFETY: it is nothing.
@@ -74,24 +46,34 @@ unsafe impl<T> Reading<T> for () {
 /// Found first, for numbers.
 #[doc(hidden)]
 pub trait IsNumber: Sized {
-    /// How it is read.
     fn reading(&self) -> Self;
-}
-
-impl<T: Number> IsNumber for TypeOf<T> {
-    fn reading(&self) -> Self {
-        TypeOf(PhantomData)
-    }
 }
 
 /// Found for all others: they are not read.
 #[doc(hidden)]
 pub trait IsAnything {
-    /// Nothing.
     fn reading(&self) {}
 }
 
 impl<T> IsAnything for &TypeOf<T> {}
+
+macro_rules! numbers {
+    ($signed:literal: $($ty:ty)*) => {$(
+        // SAFETY: a primitive type without padding.
+        unsafe impl Reading<$ty> for TypeOf<$ty> {
+            const SIGNED: Option<bool> = Some($signed);
+        }
+
+        impl IsNumber for TypeOf<$ty> {
+            fn reading(&self) -> Self {
+                TypeOf(PhantomData)
+            }
+        }
+    )*};
+}
+
+numbers!(false: u8 u16 u32 u64 usize bool char);
+numbers!(true: i8 i16 i32 i64 isize);
 
 /// The constant of a name and a value. `_reading` returns how the value is read, and is not called.
 #[doc(hidden)]
@@ -106,12 +88,9 @@ pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
     let bytes = unsafe {
         std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>())
     };
-    let (mut number, mut at) = (0u64, bytes.len());
-    while at > 0 {
-        at -= 1;
-        number = number << 8
-            | bytes[if cfg!(target_endian = "little") { at } else { bytes.len() - 1 - at }] as u64;
-    }
+    let mut word = [0; 8];
+    word.split_at_mut(bytes.len()).0.copy_from_slice(bytes);
+    let number = u64::from_le_bytes(word);
     // Moves the sign to the top and back.
     let unused = 64 - 8 * bytes.len();
     let value =

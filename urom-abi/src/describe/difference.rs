@@ -1,6 +1,6 @@
 //! The first thing that two definitions of a protocol disagree on, in words.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use super::{
     Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
@@ -13,56 +13,47 @@ impl Protocol {
     #[must_use]
     pub fn difference(&self, plugin: &Protocol) -> Option<String> {
         let (ours, theirs) = (facts(self), facts(plugin));
-        let mut pairs = ours.iter().zip(&theirs);
-        let only = |who, other, fact: &Fact| {
-            format!("the {who} has {}, which is {}, and the {other} does not", fact.of, fact.is)
+        let has = |facts: &[Fact], fact: &Fact| facts.iter().any(|other| other.of == fact.of);
+        let only = |who, other, Fact { of, is }: &Fact| {
+            format!("the {who} has {}, which is {is}, and the {other} does not", of.1)
         };
-        // A command and a notification may have one name.
-        let is_in = |facts: &[Fact], fact: &Fact| {
-            facts.iter().any(|other| (other.of_commands, &other.of) == (fact.of_commands, &fact.of))
-        };
-        let text = match pairs.find(|(ours, theirs)| ours != theirs) {
-            Some((ours, theirs))
-                if (ours.of_commands, &ours.of) == (theirs.of_commands, &theirs.of) =>
-            {
-                format!("{} is {} at the host, {} at the plugin", ours.of, ours.is, theirs.is)
+        let equal = ours.iter().zip(&theirs).take_while(|(our, their)| our == their).count();
+        let text = match (ours.get(equal), theirs.get(equal)) {
+            (Some(our), Some(their)) if our.of == their.of => {
+                format!("{} is {} at the host, {} at the plugin", our.of.1, our.is, their.is)
             }
-            Some((our, their)) => match (is_in(&theirs, our), is_in(&ours, their)) {
-                (true, false) => only("plugin", "host", their),
-                (false, true) => only("host", "plugin", our),
-                _ => format!(
-                    "the host has {}, which is {}, where the plugin has {}, which is {}",
-                    our.of, our.is, their.of, their.is
-                ),
-            },
-            None if ours.len() > theirs.len() => only("host", "plugin", &ours[theirs.len()]),
-            None => only("plugin", "host", theirs.get(ours.len())?),
+            (Some(our), Some(their)) if has(&theirs, our) == has(&ours, their) => format!(
+                "the host has {}, which is {}, where the plugin has {}, which is {}",
+                our.of.1, our.is, their.of.1, their.is
+            ),
+            (Some(our), their) if their.is_none_or(|their| has(&ours, their)) => {
+                only("host", "plugin", our)
+            }
+            (_, their) => only("plugin", "host", their?),
         };
         // A plugin's file may hold any text.
-        Some(text.chars().fold(String::new(), |mut text, c| {
-            if c.is_control() {
-                text.extend(c.escape_unicode());
-            } else {
-                text.push(c);
-            }
-            text
-        }))
+        let visible = |c: char| match c.is_control() {
+            true => c.escape_unicode().to_string(),
+            false => c.to_string(),
+        };
+        Some(text.chars().map(visible).collect())
     }
 }
 
-/// One thing that must be equal: what it is of, and what it is.
+/// One thing that must be equal.
 #[derive(PartialEq)]
 struct Fact {
-    of_commands: bool,
-    of: String,
+    /// Whether it is of commands, since a command and a notification may have one name; and its
+    /// name.
+    of: (bool, String),
     is: String,
 }
 
 /// All that a fingerprint is made of. Sizes come last: what makes them differ is named first.
 fn facts(protocol: &Protocol) -> Vec<Fact> {
     let mut facts = Facts { all: Vec::new(), of_commands: true };
-    facts.add("the plugin's name".to_owned(), format!("`{}`", protocol.name));
-    facts.add("`version`".to_owned(), protocol.version.to_string());
+    facts.add("the plugin's name", format_args!("`{}`", protocol.name));
+    facts.add("`version`", protocol.version);
     facts.messages("commands", &protocol.commands);
     facts.of_commands = false;
     facts.messages("notifications", &protocol.notifications);
@@ -75,20 +66,17 @@ struct Facts {
 }
 
 impl Facts {
-    fn add(&mut self, of: String, is: String) {
-        self.all.push(Fact { of_commands: self.of_commands, of, is });
+    fn add(&mut self, of: impl Display, is: impl Display) {
+        self.all.push(Fact { of: (self.of_commands, of.to_string()), is: is.to_string() });
     }
 
     fn messages(&mut self, kind: &str, messages: &Messages) {
-        self.add(format!("the tag of {kind}"), messages.tag.to_string());
-        for field in messages.header {
-            self.field(kind, field);
-        }
-        for variant in messages.variants {
-            self.variant(variant);
-        }
+        self.add(format_args!("the tag of {kind}"), messages.tag);
+        messages.header.iter().for_each(|field| self.field(kind, field));
+        messages.variants.iter().for_each(|variant| self.variant(variant));
         let Messages { len, union_at, .. } = messages;
-        self.add(format!("the size of {kind}"), format!("{len} bytes (union at byte {union_at})"));
+        let size = format_args!("{len} bytes (union at byte {union_at})").to_string();
+        self.add(format_args!("the size of {kind}"), size);
     }
 
     fn variant(&mut self, variant: &Variant) {
@@ -102,13 +90,9 @@ impl Facts {
         if let Some(reply) = reply {
             _ = write!(is, " and answer `{reply}`");
         }
-        self.add(format!("`{name}`"), is);
-        for field in variant.fields {
-            self.field(name, field);
-        }
-        for payload in variant.payloads {
-            self.payload(name, payload);
-        }
+        self.add(format_args!("`{name}`"), is);
+        variant.fields.iter().for_each(|field| self.field(name, field));
+        variant.payloads.iter().for_each(|payload| self.payload(name, payload));
     }
 
     fn field(&mut self, owner: &str, field: &Field) {
@@ -123,7 +107,7 @@ impl Facts {
     }
 
     fn placed(&mut self, path: &str, ty: &Type, offset: usize, more: &str) {
-        self.add(format!("`{path}`"), format!("{ty} (byte {offset}{more})"));
+        self.add(format_args!("`{path}`"), format_args!("{ty} (byte {offset}{more})"));
         self.inside(path, ty);
     }
 
@@ -134,29 +118,26 @@ impl Facts {
                 for StructField { name, offset, ty, .. } in of.fields {
                     self.placed(&format!("{path}.{name}"), ty, *offset, "");
                 }
-                self.add(format!("the size of `{path}`"), extent(of.size, of.align));
-            }
-            Type::Opaque { size, align, .. } => {
-                self.add(format!("the size of `{path}`"), extent(size, align));
             }
             Type::Enum(of) => {
-                let sign = if of.signed { "i" } else { "u" };
-                self.add(
-                    format!("the integer type of `{path}`"),
-                    format!("{sign}{}", 8 * of.bytes),
-                );
+                let ty = Type::Int { bytes: of.bytes, signed: of.signed };
+                self.add(format_args!("the integer type of `{path}`"), ty);
                 for EnumValue { name, value, .. } in of.values {
-                    self.add(format!("value {value} of `{}`", of.name), format!("`{name}`"));
+                    let of = format_args!("value {value} of `{}`", of.name).to_string();
+                    self.add(of, format_args!("`{name}`"));
                 }
             }
-            Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
+            _ => {}
+        }
+        if let Type::Struct(_) | Type::Opaque { .. } = ty {
+            let size = format!("{} bytes (alignment {})", ty.size(), ty.align());
+            self.add(format_args!("the size of `{path}`"), size);
         }
     }
 
     fn payload(&mut self, owner: &str, payload: &Payload) {
         let Payload { name, ty, count, address, presence, constants, .. } = payload;
-        let mut facts = Vec::new();
-        let mut number = String::new();
+        let (mut facts, mut number) = (Vec::new(), String::new());
         match count {
             Count::Word(word) => facts.push(format!("length in `{word}`")),
             Count::Fixed(count) => number = format!("{count} "),
@@ -169,20 +150,18 @@ impl Facts {
             Presence::Registered => facts.push("inline or registered".to_owned()),
             Presence::When(condition) => facts.push(format!("present when `{}`", condition.text)),
         }
-        let facts =
-            if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-        let is = format!("a payload of {number}{ty}{facts}");
-        self.add(format!("`{owner}.{name}`"), is);
+        let facts = facts.join(", ");
+        let facts = if facts.is_empty() { facts } else { format!(" ({facts})") };
+        self.add(
+            format_args!("`{owner}.{name}`"),
+            format_args!("a payload of {number}{ty}{facts}"),
+        );
         for Constant { name: constant, value } in *constants {
             let in_length = matches!(count, Count::Given(length) if length.text.contains(constant));
             let key = if in_length { "length" } else { "condition" };
             let is = value.map_or_else(|| "no number".to_owned(), |value| value.to_string());
-            self.add(format!("`{constant}` in the {key} of `{owner}.{name}`"), is);
+            self.add(format_args!("`{constant}` in the {key} of `{owner}.{name}`"), is);
         }
         self.inside(&format!("{owner}.{name}[]"), ty);
     }
-}
-
-fn extent(size: usize, align: usize) -> String {
-    format!("{size} bytes (alignment {align})")
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Type;
+use super::{Enum, Type};
 
 /// A place in a field whose bytes are no value of the type there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,24 +22,27 @@ impl Misfit {
     /// type is described.
     #[must_use]
     pub fn find(of: &'static Type, bytes: &[u8]) -> Option<Misfit> {
-        let at = first_misfit(of, bytes)?;
-        Misfit::at(of, at, bytes)
-    }
-
-    fn at(of: &'static Type, at: usize, bytes: &[u8]) -> Option<Misfit> {
-        let found = number(bytes.get(at..)?, leaf(of, at).1.size());
-        Some(Misfit { of, at: at as u32, found, whole: false })
+        visit(of, usize::MAX, &mut |at, leaf, _| {
+            let found = number(bytes.get(at..)?, leaf.size());
+            (!fits(leaf, found)).then_some(Misfit { of, at: at as u32, found, whole: false })
+        })
     }
 
     /// The same for bytes that are known to be no value. When all that is described fits, it is the
     /// only place that is not described, or the whole field.
     #[cold]
     pub(crate) fn found(of: &'static Type, bytes: &[u8]) -> Misfit {
+        let mut opaque = Vec::new();
+        // Two elements of an array tell as much as all.
+        visit(of, 2, &mut |at, leaf, _| {
+            let is_opaque = matches!(leaf, Type::Opaque { size: 1.., .. });
+            opaque.extend(is_opaque.then_some((at, leaf.size())));
+            None::<()>
+        });
         let only = || {
-            let mut places = Vec::new();
-            opaque(of, 0, &mut places);
-            let [at] = places[..] else { return None };
-            Misfit::at(of, at, bytes)
+            let [(at, len)] = opaque[..] else { return None };
+            let found = number(bytes.get(at..)?, len);
+            Some(Misfit { of, at: at as u32, found, whole: false })
         };
         let whole = || Misfit { of, at: 0, found: number(bytes, bytes.len()), whole: true };
         Misfit::find(of, bytes).or_else(only).unwrap_or_else(whole)
@@ -52,7 +55,11 @@ impl Misfit {
     }
 
     fn place(&self) -> (String, Type) {
-        if self.whole { (String::new(), *self.of) } else { leaf(self.of, self.at as usize) }
+        let place = visit(self.of, usize::MAX, &mut |at, leaf, path| {
+            let is_here = !self.whole && at == self.at as usize && leaf.size() > 0;
+            is_here.then(|| (path(), *leaf))
+        });
+        place.unwrap_or_else(|| (String::new(), *self.of))
     }
 }
 
@@ -62,26 +69,23 @@ impl fmt::Display for Misfit {
         let found = self.found;
         match self.place().1 {
             Type::Bool => write!(f, "{found} is no `bool`: expected 0 or 1"),
-            Type::Char => {
-                write!(
-                    f,
-                    "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff"
-                )
-            }
+            Type::Char => write!(
+                f,
+                "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff"
+            ),
             Type::Enum(of) => {
-                let found = signed(found, of.bytes, of.signed);
-                write!(f, "{found} is no `{}`: expected", of.name)?;
-                let mut separator = " ";
-                for value in of.values {
-                    write!(f, "{separator}{} ({})", value.value, value.name)?;
-                    separator = ", ";
-                }
-                Ok(())
+                let values = listed(of.values.iter().map(|value| (value.name, value.value)));
+                write!(f, "{} is no `{}`: expected {values}", signed(found, of), of.name)
             }
             Type::Opaque { name, .. } => write!(f, "{found:#x} is no `{name}`"),
             of => write!(f, "these bytes are no `{of}`"),
         }
     }
+}
+
+/// Numbers with their names: `0 (MemMap), 1 (TagSend)`.
+pub(crate) fn listed<'a, N: fmt::Display>(known: impl Iterator<Item = (&'a str, N)>) -> String {
+    known.map(|(name, number)| format!("{number} ({name})")).collect::<Vec<_>>().join(", ")
 }
 
 /// Little-endian bytes as a number: at most `len` of them, and at most eight.
@@ -91,71 +95,47 @@ fn number(bytes: &[u8], len: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// A number of so many bytes, by its sign.
-fn signed(number: u64, bytes: usize, signed: bool) -> i128 {
-    let modulus = 1i128 << (8 * bytes.min(8));
+/// A number of an enum's size, by its sign.
+fn signed(number: u64, of: &Enum) -> i128 {
+    let modulus = 1i128 << (8 * of.bytes.min(8));
     let number = i128::from(number);
-    if signed && number >= modulus / 2 { number - modulus } else { number }
+    if of.signed && number >= modulus / 2 { number - modulus } else { number }
 }
 
-fn first_misfit(ty: &Type, bytes: &[u8]) -> Option<usize> {
-    let own = number(bytes, ty.size());
-    let fits = match *ty {
-        Type::Bool => own <= 1,
-        Type::Char => u32::try_from(own).is_ok_and(|own| char::from_u32(own).is_some()),
-        Type::Enum(of) => {
-            of.values.iter().any(|value| value.value == signed(own, of.bytes, of.signed))
-        }
-        Type::Array { of, .. } if of.size() > 0 => {
-            let mut elements = bytes.chunks_exact(of.size()).enumerate();
-            return elements
-                .find_map(|(i, element)| Some(i * of.size() + first_misfit(of, element)?));
-        }
-        Type::Struct(of) => {
-            return of.fields.iter().find_map(|field| {
-                let own = bytes.get(field.offset..)?.get(..field.ty.size())?;
-                Some(field.offset + first_misfit(&field.ty, own)?)
-            });
-        }
+fn fits(leaf: &Type, found: u64) -> bool {
+    match *leaf {
+        Type::Bool => found <= 1,
+        Type::Char => u32::try_from(found).is_ok_and(|found| char::from_u32(found).is_some()),
+        Type::Enum(of) => of.values.iter().any(|value| value.value == signed(found, of)),
         _ => true,
-    };
-    (!fits).then_some(0)
-}
-
-/// Adds the places of which nothing is known.
-fn opaque(ty: &Type, at: usize, places: &mut Vec<usize>) {
-    match *ty {
-        Type::Opaque { size, .. } if size > 0 => places.push(at),
-        Type::Array { of, len } => {
-            // Two elements tell as much as all.
-            (0..len.min(2)).for_each(|i| opaque(of, at + i * of.size(), places));
-        }
-        Type::Struct(of) => {
-            of.fields.iter().for_each(|field| opaque(&field.ty, at + field.offset, places));
-        }
-        _ => {}
     }
 }
 
-/// The innermost type at a place, and the way there.
-fn leaf(of: &Type, at: usize) -> (String, Type) {
-    let (mut path, mut ty, mut at) = (String::new(), *of, at);
-    loop {
-        match ty {
-            Type::Array { of, .. } if of.size() > 0 => {
-                path.push_str(&format!("[{}]", at / of.size()));
-                (ty, at) = (*of, at % of.size());
-            }
-            Type::Struct(of) => {
-                let inner =
-                    of.fields.iter().rfind(|field| field.offset <= at && field.ty.size() > 0);
-                let Some(field) = inner else { return (path, ty) };
-                path.push_str(&format!(".{}", field.name));
-                (ty, at) = (field.ty, at - field.offset);
-            }
-            _ => return (path, ty),
+/// What is called with the place of a part, the part's type and the way there.
+type Each<'e, R> = dyn FnMut(usize, &Type, &dyn Fn() -> String) -> Option<R> + 'e;
+
+/// Calls `each` with every part of a type that has none itself, or `most` of each array, until it
+/// returns something.
+pub(crate) fn visit<R>(ty: &Type, most: usize, each: &mut Each<'_, R>) -> Option<R> {
+    fn within<R>(
+        ty: &Type,
+        at: usize,
+        path: &dyn Fn() -> String,
+        most: usize,
+        each: &mut Each<'_, R>,
+    ) -> Option<R> {
+        match *ty {
+            Type::Array { of, len } if of.size() > 0 => (0..len.min(most)).find_map(|i| {
+                within(of, at + i * of.size(), &|| format!("{}[{i}]", path()), most, each)
+            }),
+            Type::Struct(of) => of.fields.iter().find_map(|field| {
+                let path = || format!("{}.{}", path(), field.name);
+                within(&field.ty, at + field.offset, &path, most, each)
+            }),
+            _ => each(at, ty, path),
         }
     }
+    within(ty, 0, &String::new, most, each)
 }
 
 #[cfg(test)]

@@ -23,8 +23,11 @@ pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use constants::{Constant, IsAnything, IsNumber, Number, Reading, TypeOf, constant};
+pub use constants::{Constant, IsAnything, IsNumber, Reading, TypeOf, constant};
 pub use misfit::Misfit;
+pub(crate) use misfit::listed;
+#[cfg(feature = "test-util")]
+pub(crate) use misfit::visit;
 pub use presence::{Comparison, Condition, Given, Presence, Sign, Term};
 pub use types::{
     Described, Enum, EnumValue, Found, NotDescribed, Probe, Struct, StructField, Type,

@@ -77,10 +77,6 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// All of them, in the order of their numbers in a [section](super::section).
-    pub(super) const ALL: [Sign; 6] =
-        [Sign::Equal, Sign::NotEqual, Sign::Less, Sign::AtMost, Sign::More, Sign::AtLeast];
-
     /// Whether `left` and `right` compare like that.
     #[must_use]
     pub const fn holds(self, left: i128, right: i128) -> bool {

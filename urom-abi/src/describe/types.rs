@@ -76,6 +76,11 @@ impl Type {
             Type::Opaque { align, .. } => align,
         }
     }
+
+    /// The type of the innermost elements of an array, or the type itself.
+    pub(super) fn element(&self) -> &Type {
+        if let Type::Array { of, .. } = self { of.element() } else { self }
+    }
 }
 
 /// The type as Rust spells it; a structure is its name.

@@ -7,7 +7,7 @@ use super::{COMMAND_SLACK, CommandDesc};
 use crate::copy::copy;
 use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
-use crate::watch;
+use crate::test_util::watch;
 
 /// Memory for a command of a certain length: so that it can be had before the command is there.
 /// Freed if it is not filled.

@@ -168,6 +168,7 @@ pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
 /// Room for a device's name, its NUL included (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
 pub const IBDEV_NAME_SIZE: usize = 64;
 /// Room for the name of a network interface, its NUL included (`DOCA_DEVINFO_IFACE_NAME_SIZE`).
+#[doc(hidden)]
 pub const IFACE_NAME_SIZE: usize = 256;
 /// Room for a PCI address, `dddd:bb:dd.f` and its NUL (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
 pub const PCI_ADDR_SIZE: usize = 13;

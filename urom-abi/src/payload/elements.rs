@@ -1,8 +1,5 @@
 //! A borrowed run of plain values that need not be aligned.
 
-use std::cmp::Ordering;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::unit;
@@ -38,6 +35,10 @@ impl<'a, T> Elements<'a, T> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    pub(super) fn seen(&self) -> Elements<'a, T> {
+        *self
     }
 
     /// Their bytes.
@@ -95,40 +96,6 @@ impl<T> Copy for Elements<'_, T> {}
 impl<T> Default for Elements<'_, T> {
     fn default() -> Self {
         Elements { bytes: &[], of: PhantomData }
-    }
-}
-
-impl<T> PartialEq for Elements<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
-    }
-}
-
-impl<T> Eq for Elements<'_, T> {}
-
-/// By their bytes, as they are compared.
-impl<T> Hash for Elements<'_, T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.bytes.hash(state);
-    }
-}
-
-/// Element by element, as slices are.
-impl<T: Plain + Ord> PartialOrd for Elements<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Plain + Ord> Ord for Elements<'_, T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.iter().cmp(other.iter())
-    }
-}
-
-impl<T: Plain + fmt::Debug> fmt::Debug for Elements<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
     }
 }
 

@@ -1,14 +1,11 @@
 //! The payload of a notification: memory with an owner of its own.
 
-use std::cmp::Ordering;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
-use super::owner::{Foreign, Heap, Owner};
+use super::owner::{Foreign, Owner};
 use super::{Elements, unit};
 use crate::descriptor::NotificationDesc;
 use crate::wire::Plain;
@@ -103,7 +100,26 @@ impl<T> Payload<T> {
 
     /// The same memory as bytes.
     pub fn into_bytes(self) -> Payload {
+        self.retyped()
+    }
+
+    fn retyped<U>(self) -> Payload<U> {
         Payload { bytes: self.bytes, len: self.len, owner: self.owner, of: PhantomData }
+    }
+
+    fn on_heap(bytes: Box<[u8]>) -> Payload<T> {
+        unsafe fn free([start, len]: [*const (); 2]) {
+            let bytes = ptr::slice_from_raw_parts_mut(start.cast_mut().cast::<u8>(), len.addr());
+            // SAFETY: the box below was leaked for these bytes, and this is called once.
+            drop(unsafe { Box::from_raw(bytes) });
+        }
+        if bytes.is_empty() {
+            return Payload::default();
+        }
+        let bytes = NonNull::from(Box::leak(bytes));
+        let words = [bytes.as_ptr().cast_const().cast(), ptr::without_provenance(bytes.len())];
+        // SAFETY: nobody else has the bytes, and any thread may free them.
+        unsafe { Payload::foreign(bytes, words, free) }.retyped()
     }
 }
 
@@ -118,10 +134,7 @@ impl Payload {
 
     /// [`cast`](Self::cast), also to elements that cannot be looked at.
     pub(crate) fn of_elements<T>(self) -> Result<Payload<T>, Payload> {
-        if !self.len.is_multiple_of(unit::<T>()) {
-            return Err(self);
-        }
-        Ok(Payload { bytes: self.bytes, len: self.len, owner: self.owner, of: PhantomData })
+        if self.len.is_multiple_of(unit::<T>()) { Ok(self.retyped()) } else { Err(self) }
     }
 
     /// Leaves out the first `count` bytes, or all when there are no more.
@@ -193,15 +206,6 @@ impl Payload {
         let owner = Owner::Foreign(Foreign { release, words });
         Payload { bytes: bytes.cast(), len: bytes.len(), owner, of: PhantomData }
     }
-
-    fn on_heap(bytes: Box<[u8]>) -> Payload {
-        if bytes.is_empty() {
-            return Payload::default();
-        }
-        let heap = Heap::new(bytes);
-        let bytes = heap.bytes();
-        Payload { bytes: bytes.cast(), len: bytes.len(), owner: Owner::Heap(heap), of: PhantomData }
-    }
 }
 
 impl<T> Default for Payload<T> {
@@ -221,8 +225,7 @@ impl<T: Plain> From<Vec<T>> for Payload<T> {
             Ok(bytes) => bytes.into_boxed_slice(),
             Err((_, elements)) => bytemuck::cast_slice(&elements).into(),
         };
-        let Payload { bytes, len, owner, .. } = Payload::on_heap(bytes);
-        Payload { bytes, len, owner, of: PhantomData }
+        Payload::on_heap(bytes)
     }
 }
 
@@ -236,9 +239,7 @@ impl From<Box<[u8]>> for Payload {
 impl<T: Plain> From<&[T]> for Payload<T> {
     fn from(elements: &[T]) -> Self {
         let _ = unit::<T>();
-        let Payload { bytes, len, owner, .. } =
-            Payload::on_heap(bytemuck::cast_slice(elements).into());
-        Payload { bytes, len, owner, of: PhantomData }
+        Payload::on_heap(bytemuck::cast_slice(elements).into())
     }
 }
 
@@ -251,8 +252,7 @@ impl<T: Plain, const N: usize> From<&[T; N]> for Payload<T> {
 impl<T> Clone for Payload<T> {
     /// A copy on the heap.
     fn clone(&self) -> Self {
-        let Payload { bytes, len, owner, .. } = Payload::on_heap(self.as_bytes().into());
-        Payload { bytes, len, owner, of: PhantomData }
+        Payload::on_heap(self.as_bytes().into())
     }
 }
 
@@ -279,40 +279,5 @@ unsafe impl stable_deref_trait::StableDeref for Payload {}
 impl AsRef<[u8]> for Payload {
     fn as_ref(&self) -> &[u8] {
         self
-    }
-}
-
-/// By their bytes.
-impl<T> PartialEq for Payload<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
-    }
-}
-
-impl<T> Eq for Payload<T> {}
-
-/// By their bytes, as they are compared.
-impl<T> Hash for Payload<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.seen().hash(state);
-    }
-}
-
-/// Element by element, as slices are.
-impl<T: Plain + Ord> PartialOrd for Payload<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Plain + Ord> Ord for Payload<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.elements().cmp(&other.elements())
-    }
-}
-
-impl<T: Plain + fmt::Debug> fmt::Debug for Payload<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.elements().fmt(f)
     }
 }

@@ -1,6 +1,5 @@
 //! Whose memory a payload is, and how it is given back.
 
-use std::ptr::NonNull;
 use std::rc::Rc;
 
 use crate::descriptor::NotificationDesc;
@@ -12,8 +11,7 @@ pub(super) enum Owner {
     #[default]
     Nothing,
     Descriptor(NotificationDesc),
-    Heap(#[expect(dead_code, reason = "dropping it is its use")] Heap),
-    /// Somebody else's memory.
+    /// The heap's memory, or somebody else's.
     Foreign(#[expect(dead_code, reason = "dropping it is its use")] Foreign),
     /// One of the above, and several payloads in it.
     Shared(Rc<Owner>),
@@ -27,26 +25,6 @@ impl Owner {
         };
         *self = Owner::Shared(Rc::clone(&shared));
         Owner::Shared(shared)
-    }
-}
-
-/// A boxed slice without the claim to be the only way to its bytes, which a moved `Box` makes.
-pub(super) struct Heap(NonNull<[u8]>);
-
-impl Heap {
-    pub(super) fn new(bytes: Box<[u8]>) -> Heap {
-        Heap(NonNull::from(Box::leak(bytes)))
-    }
-
-    pub(super) fn bytes(&self) -> NonNull<[u8]> {
-        self.0
-    }
-}
-
-impl Drop for Heap {
-    fn drop(&mut self) {
-        // SAFETY: the slice came from a box in `new`, and this is its only owner.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 

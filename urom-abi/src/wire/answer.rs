@@ -1,6 +1,7 @@
 //! What a command enum needs to know of its answers: `#[urom_notification]` implements it.
 
 use super::EncodeError;
+use super::write::zeroed;
 use crate::describe::{Field, FieldKind, Messages, Misfit, Protocol, Variant};
 use crate::descriptor::NotificationDesc;
 use crate::protocol::Reply;
@@ -46,8 +47,7 @@ pub fn refusal(
     };
     let reply = asked.and_then(answers);
     let message = reply.map_or(notifications.name, |reply| reply.name);
-    let desc = NotificationDesc::zeroed(notifications.len);
-    let mut desc = desc.map_err(|_| EncodeError::NoMemory { message })?;
+    let mut desc = zeroed(message, Some(notifications.len))?;
     let mut put = |at: usize, bytes: &[u8]| {
         if let Some(place) = desc.payload_mut().get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);

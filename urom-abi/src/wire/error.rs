@@ -1,16 +1,15 @@
 //! Why bytes are no message, and why a message does not fit its bytes.
 
-use std::fmt;
-
 use crate::Count;
-use crate::describe::Misfit;
+use crate::describe::{Misfit, listed};
 use crate::error::DocaError;
 
 /// Why bytes could not be read as a command or a notification.
 ///
 /// It names the message (`TagSend`) and the field, says what was found and what is allowed, and
 /// converts to `DOCA_ERROR_INVALID_VALUE`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{message}: {field}{}: {problem}", problem.path())]
 pub struct DecodeError {
     /// The variant that was being read, or the enum when the tag was not yet known.
     pub message: &'static str,
@@ -21,10 +20,11 @@ pub struct DecodeError {
 }
 
 /// What was wrong with a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeProblem {
     /// The bytes end before the fixed part does.
+    #[error("{}, but the fixed part alone takes {least}", Count(*found, "byte"))]
     TooShort {
         /// How many bytes there are.
         found: usize,
@@ -32,6 +32,7 @@ pub enum DecodeProblem {
         least: usize,
     },
     /// The number of bytes is not what the message's own fields call for.
+    #[error("{}, but its fields call for exactly {expected}", Count(*found, "byte"))]
     Length {
         /// How many bytes there are.
         found: usize,
@@ -39,6 +40,7 @@ pub enum DecodeProblem {
         expected: usize,
     },
     /// The tag belongs to no variant.
+    #[error("{found} is none of {}", listed(known.iter().copied()))]
     UnknownTag {
         /// The tag found.
         found: u64,
@@ -46,6 +48,7 @@ pub enum DecodeProblem {
         known: &'static [(&'static str, u64)],
     },
     /// Another variant than the one that answers this command.
+    #[error("{found}, but this message has {expected}")]
     OtherTag {
         /// The tag found.
         found: u64,
@@ -53,8 +56,10 @@ pub enum DecodeProblem {
         expected: u64,
     },
     /// An echoed field does not repeat what the command said.
+    #[error("does not repeat the value the command carried")]
     NotEchoed,
     /// A length or a count that no message can have.
+    #[error("{found}, but at most {most} is possible")]
     OutOfRange {
         /// The value found.
         found: u64,
@@ -62,8 +67,10 @@ pub enum DecodeProblem {
         most: u64,
     },
     /// Bytes that are no value of the field's type, such as a `bool` of 7.
+    #[error("{0}")]
     NoValue(Misfit),
     /// A payload that is text and not UTF-8.
+    #[error("no UTF-8: its byte {at} is {found:#04x}, which cannot stand there")]
     NotUtf8 {
         /// The first byte that does not belong there.
         at: usize,
@@ -71,49 +78,16 @@ pub enum DecodeProblem {
         found: u8,
     },
     /// A field's own codec refused its bytes.
+    #[error("{0}")]
     Invalid(&'static str),
 }
 
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.message, self.field)?;
-        if let DecodeProblem::NoValue(misfit) = self.problem {
-            f.write_str(&misfit.path())?;
-        }
-        f.write_str(": ")?;
-        match self.problem {
-            DecodeProblem::TooShort { found, least } => {
-                write!(f, "{}, but the fixed part alone takes {least}", Count(found, "byte"))
-            }
-            DecodeProblem::Length { found, expected } => {
-                write!(f, "{}, but its fields call for exactly {expected}", Count(found, "byte"))
-            }
-            DecodeProblem::UnknownTag { found, known } => {
-                write!(f, "{found} is none of")?;
-                let mut separator = " ";
-                for (name, tag) in known {
-                    write!(f, "{separator}{tag} ({name})")?;
-                    separator = ", ";
-                }
-                Ok(())
-            }
-            DecodeProblem::OtherTag { found, expected } => {
-                write!(f, "{found}, but this message has {expected}")
-            }
-            DecodeProblem::NotEchoed => write!(f, "does not repeat the value the command carried"),
-            DecodeProblem::OutOfRange { found, most } => {
-                write!(f, "{found}, but at most {most} is possible")
-            }
-            DecodeProblem::NoValue(misfit) => misfit.fmt(f),
-            DecodeProblem::NotUtf8 { at, found } => {
-                write!(f, "no UTF-8: its byte {at} is {found:#04x}, which cannot stand there")
-            }
-            DecodeProblem::Invalid(what) => write!(f, "{what}"),
-        }
+impl DecodeProblem {
+    /// The way from the field to what is wrong in it.
+    fn path(&self) -> String {
+        if let DecodeProblem::NoValue(misfit) = self { misfit.path() } else { String::new() }
     }
 }
-
-impl std::error::Error for DecodeError {}
 
 impl From<DecodeError> for DocaError {
     fn from(_: DecodeError) -> DocaError {
@@ -122,10 +96,14 @@ impl From<DecodeError> for DocaError {
 }
 
 /// Why a message could not be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
     /// The message takes more bytes than there is room for.
+    #[error(
+        "{message}: takes {need} bytes, but {room} fit: send less, or raise \
+         ServiceBuilder::max_message_size and uromd --max-msg-size"
+    )]
     TooBig {
         /// The variant.
         message: &'static str,
@@ -135,6 +113,7 @@ pub enum EncodeError {
         room: usize,
     },
     /// A payload contradicts the fields that describe it.
+    #[error("{message}: {field}: {what}")]
     Mismatch {
         /// The variant.
         message: &'static str,
@@ -144,31 +123,12 @@ pub enum EncodeError {
         what: &'static str,
     },
     /// The C heap has no room for a descriptor.
+    #[error("{message}: no memory for its descriptor")]
     NoMemory {
         /// The variant.
         message: &'static str,
     },
 }
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EncodeError::TooBig { message, need, room } => write!(
-                f,
-                "{message}: takes {need} bytes, but {room} fit: send less, or raise ServiceBuilder::max_message_size and \
-                 uromd --max-msg-size"
-            ),
-            EncodeError::Mismatch { message, field, what } => {
-                write!(f, "{message}: {field}: {what}")
-            }
-            EncodeError::NoMemory { message } => {
-                write!(f, "{message}: no memory for its descriptor")
-            }
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}
 
 impl From<EncodeError> for DocaError {
     fn from(error: EncodeError) -> DocaError {

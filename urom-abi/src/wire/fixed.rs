@@ -1,6 +1,7 @@
 //! The fixed part of a message: its fields at offsets that are proved to be within, and the checks
 //! around it.
 
+use super::write::zeroed;
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Zero};
 use crate::describe::{Misfit, Type};
 use crate::descriptor::NotificationDesc;
@@ -125,15 +126,9 @@ fn short_tag<T: Tag>(message: Name, bytes: &[u8], least: usize) -> Result<u64, D
 pub fn exact<const LEN: usize>(message: Name, bytes: &[u8]) -> Result<&[u8; LEN], DecodeError> {
     match bytes.split_first_chunk::<LEN>() {
         Some((fixed, [])) => Ok(fixed),
-        Some(_) => Err(other_length(message, bytes.len(), LEN)),
+        Some(_) => Err(length(message, "length", bytes.len(), LEN)),
         None => Err(too_short(message, bytes.len(), LEN)),
     }
-}
-
-/// The error for a message with bytes behind its fixed part where there should be none.
-#[inline(always)]
-fn other_length(message: Name, found: usize, expected: usize) -> DecodeError {
-    DecodeError { message, field: "length", problem: DecodeProblem::Length { found, expected } }
 }
 
 /// The start of `out` as a fixed part of zeros, to be filled in.
@@ -158,7 +153,7 @@ pub fn notification<const LEN: usize>(
     message: Name,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Result<NotificationDesc, EncodeError> {
-    let mut desc = NotificationDesc::zeroed(LEN).map_err(|_| EncodeError::NoMemory { message })?;
+    let mut desc = zeroed(message, Some(LEN))?;
     if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
         fill(fixed);
     }
@@ -172,6 +167,12 @@ pub fn notification<const LEN: usize>(
 #[inline(always)]
 pub(super) fn too_short(message: Name, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
+}
+
+/// The error for a message that is not as long as a field calls for.
+#[inline(always)]
+pub(super) fn length(message: Name, field: Name, found: usize, expected: usize) -> DecodeError {
+    DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
 }
 
 /// The error for a tag that belongs to no variant.

@@ -4,8 +4,35 @@
 //! first byte is written. Reading a command takes payload after payload from the bytes behind the
 //! fixed part. Reading a notification looks at all of them first, then divides its memory.
 
-use super::{Count, DecodeProblem};
+use super::DecodeProblem;
 use crate::payload::Payload;
+
+/// What a payload is on the wire: its bytes, and what the words beside it say.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) there: bool,
+    /// In elements.
+    pub(super) length: u64,
+    /// What the address word says when a condition over other fields decides whether it is there.
+    pub(super) address: u64,
+    pub(super) selector: u64,
+}
+
+impl<'a> Shown<'a> {
+    /// Of a payload that is there, of elements of `unit` bytes.
+    #[inline(always)]
+    pub(super) fn new(bytes: &'a [u8], unit: usize) -> Shown<'a> {
+        let (length, address) = ((bytes.len() / unit) as u64, u64::from(!bytes.is_empty()));
+        Shown { bytes, there: true, length, address, selector: 0 }
+    }
+
+    /// Of one that is not.
+    #[inline(always)]
+    pub(super) fn absent() -> Shown<'a> {
+        Shown { there: false, ..Shown::new(&[], 1) }
+    }
+}
 
 /// What can travel behind a fixed part, as it is written.
 pub trait Outgoing: Sized {
@@ -17,35 +44,17 @@ pub trait Outgoing: Sized {
 
     /// The payload that nobody set: empty, absent, or zeros.
     fn unset() -> Self;
-    fn bytes(&self) -> &[u8];
-
-    #[inline]
-    fn is_there(&self) -> bool {
-        true
-    }
-    /// What its length word says: elements.
-    #[inline]
-    fn length(&self) -> u64 {
-        (self.bytes().len() / Self::UNIT) as u64
-    }
-    /// What its address word says when a condition over other fields decides whether it is there.
-    #[inline]
-    fn address(&self) -> u64 {
-        u64::from(!self.bytes().is_empty())
-    }
-    /// What its address word says otherwise.
-    #[inline]
-    fn deciding_address(&self) -> u64 {
-        if Self::BY_ADDRESS { u64::from(self.is_there()) } else { self.address() }
-    }
-    #[inline]
-    fn selector(&self) -> u64 {
-        0
-    }
+    fn shown(&self) -> Shown<'_>;
 }
 
-/// What can be read from a run of bytes of the message.
-pub trait Readable<'a>: Outgoing + Copy {
+/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements`, or `Option` of one.
+/// (`Data` is read by a function of its own.)
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an inline payload of a command",
+    label = "a command borrows its payloads",
+    note = "use `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, an `Option` of one of these, or, with `unless`, `Data<'a>`"
+)]
+pub trait Borrowed<'a>: Outgoing + Copy {
     /// The payload of exactly these bytes; `None` when they are not as many as the type allows, or
     /// no text.
     fn present(bytes: &'a [u8]) -> Option<Self>;
@@ -56,22 +65,10 @@ pub trait Readable<'a>: Outgoing + Copy {
     }
     /// The payload that is not there; `None` when it always is.
     #[inline]
-    fn absent(_length: impl Count) -> Result<Option<Self>, u64> {
-        Ok(None)
+    fn absent() -> Option<Self> {
+        None
     }
 }
-
-/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements`, or `Option` of one.
-/// (`Data` is read by a function of its own.)
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an inline payload of a command",
-    label = "a command borrows its payloads",
-    note = "use `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, an `Option` of one of these, or, with `unless`, `Data<'a>`"
-)]
-pub trait Borrowed<'a>: Readable<'a> {}
-
-#[diagnostic::do_not_recommend]
-impl<'a, P: Readable<'a>> Borrowed<'a> for P {}
 
 /// A payload that can be absent on a condition.
 #[diagnostic::on_unimplemented(
@@ -89,7 +86,9 @@ pub trait Optional: Outgoing {}
 )]
 pub trait Owned: Outgoing + 'static {
     /// What an expression over the payload sees.
-    type View<'a>: Readable<'a>;
+    type View<'a>: Borrowed<'a>;
+    /// Whether its length counts when it is not there.
+    const LANDS: bool = false;
 
     fn view(&self) -> Self::View<'_>;
     /// The payload of memory that was found to hold one: `memory` is as long as the view's bytes.

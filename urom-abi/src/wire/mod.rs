@@ -33,8 +33,6 @@ pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use value::Plain;
 
 // What follows is for generated code, and for tests that stand in for it.
-#[cfg(feature = "test-util")]
-pub(crate) use inline::Readable;
 pub(crate) use sentence::Sentence;
 #[doc(hidden)]
 pub use {
@@ -43,7 +41,6 @@ pub use {
     inline::{Borrowed, Optional, Outgoing, Owned},
     known::assert_element,
     read::{Behind, Part, Tail, by_address, decoded, start},
-    sentence::assert_answer,
     serve::{FILE as SERVE_FILE, serve},
     std::vec::Vec,
     value::{AnyBytes, NotAnyBytes, Value, Zero},

@@ -1,7 +1,7 @@
 //! Reading messages with payloads: what lies behind the fixed part, piece by piece.
 
-use super::fixed::too_short;
-use super::inline::{Borrowed, Outgoing, Owned, Readable};
+use super::fixed::{length, too_short};
+use super::inline::{Borrowed, Outgoing, Owned};
 use super::{Count, DecodeError, DecodeProblem, Name, Word};
 use crate::payload::{Data, Payload, Registered};
 use crate::protocol::Incoming;
@@ -57,7 +57,29 @@ impl<'a> Behind<'a> {
         there: bool,
         count: impl Count,
     ) -> Result<P, DecodeError> {
-        self.read(field, there, count)
+        if !there && let Some(absent) = P::absent() {
+            return Ok(absent);
+        }
+        let out_of_range = |found| self.out_of_range::<P>(field, found);
+        let count = count.count().map_err(out_of_range)?;
+        let bytes = count.checked_mul(P::UNIT).ok_or_else(|| out_of_range(count as u64))?;
+        let message = self.message;
+        let taken = self.total - self.rest.len();
+        let Some((payload, rest)) = self.rest.split_at_checked(bytes) else {
+            return Err(length(message, field, self.total, taken.saturating_add(bytes)));
+        };
+        let refused = || DecodeError { message, field, problem: P::refused(payload) };
+        let payload = P::present(payload).ok_or_else(refused)?;
+        self.rest = rest;
+        Ok(payload)
+    }
+
+    /// The error for a number of elements. No run of bytes is longer than `isize` can say.
+    #[inline(always)]
+    fn out_of_range<P: Outgoing>(&self, field: Name, found: u64) -> DecodeError {
+        let most = (isize::MAX as usize / P::UNIT) as u64;
+        let problem = DecodeProblem::OutOfRange { found, most };
+        DecodeError { message: self.message, field, problem }
     }
 
     /// Reads the next payload, of a type with a length of its own, if it is `there`.
@@ -65,7 +87,7 @@ impl<'a> Behind<'a> {
     pub fn fixed<P: Borrowed<'a>>(&mut self, field: Name, there: bool) -> Result<P, DecodeError> {
         let bytes =
             const { P::FIXED.expect("only a payload of fixed length is read without a count") };
-        self.read(field, there, bytes / P::UNIT)
+        self.take(field, there, bytes / P::UNIT)
     }
 
     /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered
@@ -79,7 +101,7 @@ impl<'a> Behind<'a> {
         len: impl Word,
     ) -> Result<Data<'a>, DecodeError> {
         match std::num::NonZeroU64::new(selector.into()) {
-            None => self.read(field, true, len).map(Data::Inline),
+            None => self.take(field, true, len).map(Data::Inline),
             Some(memory) => Ok(Data::Registered(Registered {
                 memory,
                 address: address.into(),
@@ -97,10 +119,11 @@ impl<'a> Behind<'a> {
         there: bool,
         count: impl Count,
     ) -> Result<(P::View<'a>, Part), DecodeError> {
-        let view: P::View<'a> = self.read(field, there, count)?;
-        let part =
-            Part { there: view.is_there(), length: view.length(), bytes: view.bytes().len() };
-        Ok((view, part))
+        let view: P::View<'a> = self.take(field, there, count)?;
+        let (there, bytes) = (view.shown().there, view.shown().bytes.len());
+        let length = if P::LANDS { count.count() } else { Ok(0) };
+        let length = length.map_err(|found| self.out_of_range::<P>(field, found))? as u64;
+        Ok((view, Part { there, length, bytes }))
     }
 
     #[inline]
@@ -109,31 +132,6 @@ impl<'a> Behind<'a> {
             return Ok(());
         }
         Err(length(self.message, "length", self.total, self.total - self.rest.len()))
-    }
-
-    #[inline]
-    fn read<P: Readable<'a>>(
-        &mut self,
-        field: Name,
-        there: bool,
-        count: impl Count,
-    ) -> Result<P, DecodeError> {
-        // No run of bytes is longer than `isize` can say.
-        let (message, most) = (self.message, isize::MAX as usize / P::UNIT);
-        let out_of_range = |found| out_of_range(message, field, found, most as u64);
-        if !there && let Some(absent) = P::absent(count).map_err(out_of_range)? {
-            return Ok(absent);
-        }
-        let count = count.count().map_err(out_of_range)?;
-        let bytes = count.checked_mul(P::UNIT).ok_or_else(|| out_of_range(count as u64))?;
-        let taken = self.total - self.rest.len();
-        let Some((payload, rest)) = self.rest.split_at_checked(bytes) else {
-            return Err(length(message, field, self.total, taken.saturating_add(bytes)));
-        };
-        let refused = || DecodeError { message, field, problem: P::refused(payload) };
-        let payload = P::present(payload).ok_or_else(refused)?;
-        self.rest = rest;
-        Ok(payload)
     }
 }
 
@@ -153,14 +151,4 @@ impl Tail {
     pub fn take<P: Owned>(&mut self, part: Part) -> P {
         P::own(part.there, part.length, self.0.split_front(part.bytes))
     }
-}
-
-#[inline(always)]
-fn length(message: Name, field: Name, found: usize, expected: usize) -> DecodeError {
-    DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
-}
-
-#[inline(always)]
-fn out_of_range(message: Name, field: Name, found: u64, most: u64) -> DecodeError {
-    DecodeError { message, field, problem: DecodeProblem::OutOfRange { found, most } }
 }

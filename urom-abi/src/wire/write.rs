@@ -1,13 +1,13 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
-use super::inline::{Optional, Outgoing, Owned};
+use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
-    payload.bytes()
+    payload.shown().bytes
 }
 
 #[inline]
@@ -26,7 +26,7 @@ pub fn length_word<W: Word, P: Outgoing>(
     field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
-    W::from_u64(payload.length()).ok_or_else(|| {
+    W::from_u64(payload.shown().length).ok_or_else(|| {
         mismatch(message, field, "is longer than its length word can say: send less")
     })
 }
@@ -38,7 +38,9 @@ pub fn address_word<W: Word, P: Outgoing>(
     field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
-    W::from_u64(payload.deciding_address()).ok_or_else(|| address_mismatch(message, field))
+    let Shown { there, address, .. } = payload.shown();
+    let word = if P::BY_ADDRESS { u64::from(there) } else { address };
+    W::from_u64(word).ok_or_else(|| address_mismatch(message, field))
 }
 
 /// The address word of a payload that is there on a condition over other fields.
@@ -48,7 +50,7 @@ pub fn address_word_when<W: Word, P: Optional>(
     field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
-    W::from_u64(payload.address()).ok_or_else(|| address_mismatch(message, field))
+    W::from_u64(payload.shown().address).ok_or_else(|| address_mismatch(message, field))
 }
 
 #[inline]
@@ -57,7 +59,7 @@ pub fn selector_word<W: Word, P: Outgoing>(
     field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
-    W::from_u64(payload.selector())
+    W::from_u64(payload.shown().selector)
         .ok_or_else(|| mismatch(message, field, "names memory by an id that its word cannot hold"))
 }
 
@@ -69,11 +71,10 @@ pub fn agrees<P: Outgoing, C: Count>(
     payload: &P,
     count: C,
 ) -> Result<(), EncodeError> {
-    if !payload.is_there() {
-        return Ok(());
-    }
+    let Shown { there, length, .. } = payload.shown();
     let what = match count.count() {
-        Ok(count) if count as u64 == payload.length() => return Ok(()),
+        _ if !there => return Ok(()),
+        Ok(count) if count as u64 == length => return Ok(()),
         Ok(_) => "does not have the length that the fields before it call for",
         Err(_) => "has a length, by the fields before it, that no payload can have",
     };
@@ -88,7 +89,7 @@ pub fn agrees_when<P: Optional>(
     payload: &P,
     there: bool,
 ) -> Result<(), EncodeError> {
-    let what = match (payload.is_there(), there) {
+    let what = match (payload.shown().there, there) {
         (true, false) => "is there although the fields before it say that it is not: pass `None`",
         (false, true) => "is not there although the fields before it call for it: pass `Some`",
         _ => return Ok(()),
@@ -149,13 +150,17 @@ pub fn payload<const LEN: usize, T>(
     message: Name,
     count: usize,
 ) -> Result<Payload<T>, EncodeError> {
-    let no_memory = || EncodeError::NoMemory { message };
-    let total = count
-        .checked_mul(unit::<T>())
-        .and_then(|bytes| bytes.checked_add(LEN))
-        .ok_or_else(no_memory)?;
-    let desc = NotificationDesc::zeroed(total).map_err(|_| no_memory())?;
-    Payload::in_descriptor(desc, LEN).of_elements().map_err(|_| no_memory())
+    let bytes = count.checked_mul(unit::<T>());
+    let desc = zeroed(message, bytes.and_then(|bytes| bytes.checked_add(LEN)))?;
+    let payload = Payload::in_descriptor(desc, LEN).of_elements();
+    payload.map_err(|_| EncodeError::NoMemory { message })
+}
+
+/// A notification of `len` zero bytes, if that can be counted.
+#[inline]
+pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDesc, EncodeError> {
+    let desc = len.and_then(|len| NotificationDesc::zeroed(len).ok());
+    desc.ok_or(EncodeError::NoMemory { message })
 }
 
 /// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.
@@ -183,27 +188,17 @@ pub fn reply<const LEN: usize, const N: usize>(
 fn own_descriptor<const LEN: usize, const N: usize>(
     payloads: &mut [Payload; N],
 ) -> Option<NotificationDesc> {
-    let longest = (0..payloads.len()).max_by_key(|at| payloads[*at].len())?;
-    if payloads.iter().enumerate().any(|(at, payload)| at != longest && !payload.is_empty()) {
-        return None;
-    }
-    match std::mem::take(&mut payloads[longest]).into_descriptor(LEN) {
-        Ok(desc) => Some(desc),
-        Err(back) => {
-            payloads[longest] = back;
-            None
-        }
-    }
+    let mut filled = payloads.iter_mut().filter(|payload| !payload.is_empty());
+    let (only, None) = (filled.next()?, filled.next()) else { return None };
+    std::mem::take(only).into_descriptor(LEN).map_err(|back| *only = back).ok()
 }
 
 fn copied<const LEN: usize>(
     message: Name,
     payloads: &[Payload],
 ) -> Result<NotificationDesc, EncodeError> {
-    let no_memory = || EncodeError::NoMemory { message };
     let total = payloads.iter().try_fold(LEN, |sum, payload| sum.checked_add(payload.len()));
-    let mut desc =
-        NotificationDesc::zeroed(total.ok_or_else(no_memory)?).map_err(|_| no_memory())?;
+    let mut desc = zeroed(message, total)?;
     let mut behind = desc.payload_mut().get_mut(LEN..).unwrap_or_default();
     for payload in payloads {
         // It fits: the lengths add up to that of `behind`.

@@ -7,10 +7,10 @@ use urom_abi::describe::{
     Described, Field, FieldKind, Messages, Protocol, Struct, StructField, Type, Variant, c_header,
 };
 
-use crate::known::{GRAPH, field, variant};
+use crate::known::{SANDBOX, field, variant};
 use crate::{check, holds};
 
-/// A protocol with these commands, whose tag is `tag`, and the notification of graph.
+/// A protocol with these commands, whose tag is `tag`, and the notifications of sandbox.
 const fn commands(
     tag: Type,
     len: usize,
@@ -19,7 +19,7 @@ const fn commands(
 ) -> Protocol {
     let commands =
         Messages { name: "Command", docs: "", tag, len, union_at, header: &[], variants };
-    Protocol { name: "odd", version: u64::MAX, commands, notifications: GRAPH.notifications }
+    Protocol { name: "odd", version: u64::MAX, commands, notifications: SANDBOX.notifications }
 }
 
 const fn plain(name: &'static str, ty: Type, offset: usize) -> Field {
@@ -130,7 +130,7 @@ fn every_keyword_can_be_the_name_of_a_field_and_of_a_message() {
 #[test]
 fn a_plugin_with_a_name_of_its_own_kind_has_a_header() {
     for name in ["2-fast.plugin", "class", "grün", "a\"b\\c", "_x", "UPPER"] {
-        if let Err(complaints) = check(&Protocol { name, ..GRAPH }, "") {
+        if let Err(complaints) = check(&Protocol { name, ..SANDBOX }, "") {
             panic!("{complaints}");
         }
     }

@@ -1,7 +1,6 @@
-//! Messages with payloads, on hand-written code of the shape that the macros generate.
+//! Messages with payloads: what is written, what is read back, and what is refused.
 
-mod command;
 mod commands;
 mod memory;
-mod notification;
+mod message;
 mod notifications;

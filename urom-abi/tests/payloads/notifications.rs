@@ -3,12 +3,34 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use proptest::prelude::*;
-use urom_abi::protocol::Incoming;
-use urom_abi::wire::{self, DecodeProblem, EncodeError};
+use urom_abi::descriptor::NotificationDesc;
+use urom_abi::protocol::{Incoming, Reply};
+use urom_abi::wire::{self, DecodeError, DecodeProblem, EncodeError, get};
 use urom_abi::{Payload, Received};
 
-use crate::notification::*;
+use crate::message::{Brought, BroughtEcho, Got, GotEcho};
+
+const LEN: usize = crate::message::Notification::FIXED_LEN;
+
+impl Brought {
+    fn into_desc(self) -> NotificationDesc {
+        self.into_descriptor(&BroughtEcho).unwrap()
+    }
+}
+
+impl Got {
+    fn into_desc(self) -> NotificationDesc {
+        self.into_descriptor(&GotEcho).unwrap()
+    }
+}
+
+fn got(incoming: impl Incoming) -> Result<Got, DecodeError> {
+    Reply::decode(incoming, &GotEcho)
+}
+
+fn nothing() -> Brought {
+    Brought { data: Received::default(), list: Payload::default(), note: None }
+}
 
 #[test]
 fn a_payload_made_for_a_notification_becomes_that_notification() {
@@ -17,19 +39,19 @@ fn a_payload_made_for_a_notification_becomes_that_notification() {
     list.as_bytes_mut().copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
     list.truncate(2);
     let received = list.as_bytes().as_ptr();
-    let desc = Got { list }.into_descriptor().unwrap();
+    let desc = Got { list }.into_desc();
     assert_eq!(desc.payload()[LEN..].as_ptr(), received);
     assert_eq!((desc.header().len, desc.payload().len()), (LEN as u64 + 8, LEN + 8));
-    assert_eq!(Got::decode(desc.payload()).unwrap().list.to_vec(), [1, 2]);
+    assert_eq!(got(desc.payload()).unwrap().list.to_vec(), [1, 2]);
 }
 
 #[test]
 fn a_payload_that_was_cut_to_nothing_leaves_a_fixed_part() {
     let mut list = Got::payload(3).unwrap();
     list.truncate(0);
-    let desc = Got { list }.into_descriptor().unwrap();
+    let desc = Got { list }.into_desc();
     assert_eq!(desc.payload().len(), LEN);
-    assert!(Got::decode(desc.payload()).unwrap().list.is_empty());
+    assert!(got(desc.payload()).unwrap().list.is_empty());
 }
 
 #[test]
@@ -42,10 +64,10 @@ fn any_other_payload_is_copied() {
     let heap = Payload::from(vec![5; 8]);
     for payload in [shifted, advanced, heap] {
         let before = payload.as_ptr();
-        let desc = Got { list: payload.cast().unwrap() }.into_descriptor().unwrap();
+        let desc = Got { list: payload.cast().unwrap() }.into_desc();
         assert_ne!(desc.payload()[LEN..].as_ptr(), before);
         assert_eq!(desc.payload()[LEN..], [5; 8]);
-        assert_eq!(Got::decode(desc.payload()).unwrap().list.to_vec(), [0x0505_0505; 2]);
+        assert_eq!(got(desc.payload()).unwrap().list.to_vec(), [0x0505_0505; 2]);
     }
 }
 
@@ -53,14 +75,14 @@ fn any_other_payload_is_copied() {
 fn several_payloads_reuse_a_descriptor_when_all_others_are_empty() {
     let list = Got::payload(2).unwrap();
     let received = list.as_bytes().as_ptr();
-    let lone = Brought { list, ..Brought::default() };
-    let desc = lone.into_descriptor().unwrap();
+    let lone = Brought { list, ..nothing() };
+    let desc = lone.into_desc();
     assert_eq!(desc.payload()[LEN..].as_ptr(), received);
 
     let list = Got::payload(2).unwrap();
     let received = list.as_bytes().as_ptr();
-    let both = Brought { data: Payload::from(&[9]).into(), list, ..Brought::default() };
-    let desc = both.into_descriptor().unwrap();
+    let both = Brought { data: Payload::from(&[9]).into(), list, ..nothing() };
+    let desc = both.into_desc();
     assert_ne!(desc.payload()[LEN..].as_ptr(), received);
     assert_eq!(desc.payload()[LEN..], [9, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
@@ -68,16 +90,16 @@ fn several_payloads_reuse_a_descriptor_when_all_others_are_empty() {
 #[test]
 fn the_words_of_a_notification_tell_what_is_there() {
     let words = |brought: Brought| {
-        let desc = brought.into_descriptor().unwrap();
-        let fixed = desc.payload().first_chunk().unwrap();
-        (DATA_ADDR.read(fixed), DATA_LEN.read(fixed), NOTE_ADDR.read(fixed), NOTE_LEN.read(fixed))
+        let desc = brought.into_desc();
+        let word = |at| get::<u64>(desc.payload(), at).unwrap();
+        (word(16), word(24), word(32), get::<u32>(desc.payload(), 12).unwrap())
     };
-    assert_eq!(words(Brought::default()), (1, 0, 0, 0));
-    let landed = Brought { data: Received::Registered { len: 5 }, ..Brought::default() };
+    assert_eq!(words(nothing()), (1, 0, 0, 0));
+    let landed = Brought { data: Received::Registered { len: 5 }, ..nothing() };
     assert_eq!(words(landed), (0, 5, 0, 0));
-    let empty = Brought { note: Some(Payload::default()), ..Brought::default() };
+    let empty = Brought { note: Some(Payload::default()), ..nothing() };
     assert_eq!(words(empty), (1, 0, 1, 0));
-    let note = Brought { note: Some(Payload::from(&[1, 2])), ..Brought::default() };
+    let note = Brought { note: Some(Payload::from(&[1, 2])), ..nothing() };
     assert_eq!(words(note), (1, 0, 1, 2));
 }
 
@@ -122,10 +144,11 @@ fn a_reply_keeps_the_memory_it_came_in_until_its_last_payload_is_gone() {
         list: (&[1, 2]).into(),
         note: Some((&[3]).into()),
     };
-    let mut bytes = sent.clone().into_descriptor().unwrap().payload().to_vec();
+    let mut bytes = sent.clone().into_desc().payload().to_vec();
     let start = bytes.as_ptr();
     let state = Cell::new((0, 0));
-    let reply = Brought::decode(Response { bytes: &mut bytes, state: &state }).unwrap();
+    let reply =
+        Brought::decode(Response { bytes: &mut bytes, state: &state }, &BroughtEcho).unwrap();
     assert_eq!(reply, sent);
     assert_eq!(reply.list.as_bytes().as_ptr(), start.wrapping_add(LEN + 4));
     let Brought { data: Received::Inline(mut data), list, note } = reply else {
@@ -142,59 +165,17 @@ fn a_reply_keeps_the_memory_it_came_in_until_its_last_payload_is_gone() {
 
 #[test]
 fn a_reply_that_is_refused_takes_no_memory() {
-    let mut bytes = Got { list: (&[1, 2]).into() }.into_descriptor().unwrap().payload().to_vec();
+    let mut bytes = Got { list: (&[1, 2]).into() }.into_desc().payload().to_vec();
     let state = Cell::new((0, 0));
     let found = bytes.len();
     bytes.push(0);
-    let error = Got::decode(Response { bytes: &mut bytes, state: &state }).unwrap_err();
+    let error = got(Response { bytes: &mut bytes, state: &state }).unwrap_err();
     assert_eq!(error.problem, DecodeProblem::Length { found: found + 1, expected: found });
     bytes.truncate(found - 1);
-    let error = Got::decode(Response { bytes: &mut bytes, state: &state }).unwrap_err();
+    let error = got(Response { bytes: &mut bytes, state: &state }).unwrap_err();
     assert_eq!(
         (error.field, error.problem),
         ("list", DecodeProblem::Length { found: found - 1, expected: found })
     );
     assert_eq!(state.get(), (0, 0));
-}
-
-fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 256 };
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
-fn brought() -> impl Strategy<Value = Brought> {
-    use proptest::collection::vec;
-    let data = prop_oneof![
-        vec(any::<u8>(), 0..20).prop_map(|bytes| Received::Inline(bytes.into())),
-        any::<u64>().prop_map(|len| Received::Registered { len }),
-    ];
-    (data, vec(any::<u32>(), 0..6), proptest::option::of(vec(any::<u16>(), 0..6))).prop_map(
-        |(data, list, note)| Brought { data, list: list.into(), note: note.map(Payload::from) },
-    )
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn what_was_sent_is_received(sent in brought()) {
-        let desc = sent.clone().into_descriptor().unwrap();
-        prop_assert_eq!(Brought::decode(desc.payload()), Ok(sent));
-    }
-
-    #[test]
-    fn every_truncation_is_refused_and_every_corruption_is_refused_or_read(sent in brought(), value: u8) {
-        let desc = sent.into_descriptor().unwrap();
-        for len in 0..desc.payload().len() {
-            prop_assert!(Brought::decode(&desc.payload()[..len]).is_err());
-        }
-        for at in 0..LEN {
-            let mut wrong = desc.payload().to_vec();
-            wrong[at] = value;
-            if let Ok(read) = Brought::decode(&wrong[..]) {
-                let again = read.clone().into_descriptor().unwrap();
-                prop_assert_eq!(Brought::decode(again.payload()), Ok(read));
-            }
-        }
-    }
 }

@@ -8,9 +8,7 @@ use urom_abi::describe::section::{self, Description, FORMAT, MAGIC, MAX_LEN, Rea
 
 /// The bytes of a description.
 fn written(description: &Description) -> Vec<u8> {
-    let mut bytes = vec![0; section::len(description.protocol, &description.build)];
-    section::write(description.protocol, &description.build, &mut bytes);
-    bytes
+    section::bytes(description.protocol, &description.build, true)
 }
 
 /// Reads bytes that may be anything. What can be read can be written again.

@@ -6,17 +6,19 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use super::context::Owner;
+use super::context::{self, Member, Owner};
 use super::exchange::Exchange;
 use super::{Buffer, Domain};
 use crate::callback;
+use crate::context::Kind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
-use crate::owner::Owned;
-use crate::starting::Starting;
+use crate::pending::Pending;
 use crate::worker::{self, Worker};
+
+const CREATING: &str = "creating a domain";
 
 /// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
 /// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
@@ -31,13 +33,8 @@ pub struct DomainBuilder {
 
 impl DomainBuilder {
     pub(crate) fn new(library: Library) -> DomainBuilder {
-        DomainBuilder {
-            library,
-            engine: None,
-            workers: Vec::new(),
-            buffers: Vec::new(),
-            gather: None,
-        }
+        let (workers, buffers) = (Vec::new(), Vec::new());
+        DomainBuilder { library, engine: None, workers, buffers, gather: None }
     }
 
     /// Adds a running worker of this process under an id that is unique in the domain
@@ -81,104 +78,79 @@ impl DomainBuilder {
     ///
     /// # Panics
     /// With the panic of the all-gather.
-    pub fn start(self) -> Starting<Domain> {
+    pub fn start(self) -> Pending<Domain> {
         let start = self.create().and_then(|owner| owner.start().map(|()| owner));
         // The library may have begun an exchange already.
         callback::resume();
-        Starting::new(async move {
+        Pending::new(async move {
             let owner = start?;
-            match owner.started(&owner.engine, || "starting a domain".to_owned()).await? {
+            match owner.started().await? {
                 CtxState::RUNNING => Ok(Domain { owner }),
-                _ => Err(owner.start_failure()),
+                _ => Err(owner.failed()),
             }
         })
     }
 
-    fn create(mut self) -> Result<Owner> {
-        let Some(gather) = self.gather.take() else {
+    fn create(self) -> Result<Owner> {
+        let gather = self.gather.ok_or_else(|| {
             let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will \
                 do for one process";
-            return Err(invalid("it has no all-gather", hint));
-        };
+            invalid("it has no all-gather", hint)
+        })?;
         let exchange = Exchange::new(gather);
-        if exchange.index >= exchange.participants {
-            let why = format!(
-                "its all-gather calls itself {} of {}",
-                exchange.index, exchange.participants
-            );
+        let Exchange { index, participants, .. } = exchange;
+        if index >= participants {
+            let why = format!("its all-gather calls itself {index} of {participants}");
             return Err(invalid(why, "indices go from 0 to one less than the participants"));
         }
-        self.check_workers()?;
-        let engine = match (self.engine, self.workers.first()) {
-            (Some(engine), _) => engine,
-            (None, Some((_, worker))) => worker.engine.clone(),
-            (None, None) => return Err(no_worker()),
-        };
-        if engine.library() != self.library {
-            let hint = "make the engine with ProgressEngine::with_library(service.library())";
-            return Err(invalid(
-                "its progress engine is of another library than its service",
-                hint,
-            ));
-        }
-        let owner = Owner::create(self.library, engine, exchange, self.workers)?;
+        check_workers(&self.workers, self.library)?;
+        let engine = self.engine.or_else(|| Some(self.workers.first()?.1.engine.clone()));
+        let engine = engine.ok_or_else(|| {
+            invalid("it has no worker", "name at least one with DomainBuilder::worker")
+        })?;
+        let engine = engine.checked(self.library, CREATING)?;
+        let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));
+        let workers = workers.collect();
+        let owner = Owner::create(engine, context::Domain { exchange, workers })?;
         owner.configure(&self.buffers)?;
         Ok(owner)
     }
-
-    fn check_workers(&self) -> Result<()> {
-        if self.workers.is_empty() {
-            return Err(no_worker());
-        }
-        for (at, (id, worker)) in self.workers.iter().enumerate() {
-            if self.workers[..at].iter().any(|(other, _)| other == id) {
-                return Err(invalid(
-                    format!("two of its workers have the id {id}"),
-                    "ids are unique in a domain",
-                ));
-            }
-            if let Some((other, _)) =
-                self.workers[..at].iter().find(|(_, other)| Rc::ptr_eq(other, worker))
-            {
-                let why = format!("{} is in it twice, as {other} and as {id}", worker.name());
-                return Err(invalid(
-                    why,
-                    "a worker is in a domain once: start another worker for the second id",
-                ));
-            }
-            if worker.library != self.library {
-                let why = format!("{} is of another library", worker.name());
-                return Err(invalid(why, "all workers of a domain use one library"));
-            }
-        }
-        Ok(())
-    }
 }
 
-fn no_worker() -> Error {
-    invalid("it has no worker", "name at least one with DomainBuilder::worker")
+fn check_workers(workers: &[(u64, Rc<worker::Owner>)], library: Library) -> Result<()> {
+    for (at, (id, worker)) in workers.iter().enumerate() {
+        let mut before = workers[..at].iter();
+        if before.clone().any(|(other, _)| other == id) {
+            let why = format!("two of its workers have the id {id}");
+            return Err(invalid(why, "ids are unique in a domain"));
+        }
+        if let Some((other, _)) = before.find(|(_, other)| Rc::ptr_eq(other, worker)) {
+            let why = format!("{} is in it twice, as {other} and as {id}", worker.name());
+            let hint = "a worker is in a domain once: start another worker for the second id";
+            return Err(invalid(why, hint));
+        }
+        if worker.library != library {
+            let why = format!("{} is of another library", worker.name());
+            return Err(invalid(why, "all workers of a domain use one library"));
+        }
+    }
+    Ok(())
 }
 
 fn invalid(why: impl Into<String>, hint: &'static str) -> Error {
-    Error::new(DocaError::INVALID_VALUE, "creating a domain").why(why).hint(hint)
+    Error::new(DocaError::INVALID_VALUE, CREATING).why(why).hint(hint)
 }
 
-impl Owner {
+impl context::Context {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
-        let (api, domain) = (self.api(), self.domain());
-        let set = |code: DocaError, what: &'static str| {
-            let refused = |code| {
-                Error::new(code, format!("setting {what} of {}", self.name())).why(self.failure())
-            };
-            code.check().map_err(refused)
-        };
+        let (api, domain) = (self.api(), self.object());
         let mut oob = self.exchange.oob();
         // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads
         // to lives as long.
         let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
-        set(code, "the all-gather")?;
+        self.set(code, "the all-gather")?;
         let (mut ids, mut workers): (Vec<_>, Vec<_>) =
-            self.workers.iter().map(|(id, worker)| (*id, worker.worker())).unzip();
+            self.workers.iter().map(|(id, worker)| (*id, worker.object())).unzip();
         // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied.
         // The workers are live as long as the domain, which keeps them.
         let code = unsafe {
@@ -189,13 +161,13 @@ impl Owner {
                 workers.len(),
             )
         };
-        set(code, "the workers")?;
+        self.set(code, "the workers")?;
         if buffers.is_empty() {
             return Ok(());
         }
         // SAFETY: the domain is live and idle.
         let code = unsafe { (api.doca_urom_domain_set_buffers_count)(domain, buffers.len()) };
-        set(code, "the number of buffers")?;
+        self.set(code, "the number of buffers")?;
         for buffer in buffers {
             let address = std::ptr::without_provenance_mut::<c_void>(buffer.address as usize);
             let (handle, key) = (&buffer.memory_handle, &buffer.key);
@@ -212,7 +184,7 @@ impl Owner {
                     key.len(),
                 )
             };
-            set(code, "a buffer")?;
+            self.set(code, "a buffer")?;
         }
         Ok(())
     }

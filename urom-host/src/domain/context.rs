@@ -1,88 +1,59 @@
-//! A domain's context in the library, and what becomes of it.
+//! A domain's context in the library.
 
 use std::ops::Deref;
-use std::ptr::NonNull;
 use std::rc::Rc;
-use std::time::Duration;
 
-use urom_abi::DocaError;
-use urom_abi::host::Domain as RawDomain;
+use urom_abi::host::{Api, Domain as RawDomain};
 
 use super::exchange::Exchange;
-use crate::callback;
-use crate::context::ContextHandle;
-use crate::engine::ProgressEngine;
-use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT};
-use crate::error::{Error, Result};
-use crate::gather;
-use crate::library::Library;
-use crate::owner::{self, Owned};
-use crate::wait;
-use crate::worker;
+use crate::context::{self, Functions, Kind};
+use crate::error::Error;
+use crate::{gather, owner, worker};
 
-pub(super) struct Context {
-    handle: ContextHandle,
-    domain: NonNull<RawDomain>,
-    pub(super) engine: ProgressEngine,
+pub(super) type Context = context::Context<Domain>;
+pub(super) type Owner = owner::Owner<Domain>;
+
+/// What a domain's context has.
+pub(crate) struct Domain {
     pub(super) exchange: Exchange,
-    pub(super) workers: Vec<(u64, Rc<worker::Owner>)>,
+    pub(super) workers: Vec<(u64, Member)>,
 }
 
-impl Deref for Context {
-    type Target = ContextHandle;
+/// A worker that is in a domain, and cannot be stopped before that.
+pub(super) struct Member(Rc<worker::Owner>);
 
-    fn deref(&self) -> &ContextHandle {
-        &self.handle
+impl Member {
+    pub(super) fn new(worker: Rc<worker::Owner>) -> Member {
+        worker.domains.update(|domains| domains + 1);
+        Member(worker)
     }
 }
 
-impl Context {
-    pub(super) fn domain(&self) -> *mut RawDomain {
-        self.domain.as_ptr()
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.0.domains.update(|domains| domains - 1);
     }
+}
 
-    pub(super) fn start(&self) -> Result<()> {
-        self.handle.start(|| self.starting())
+impl Deref for Member {
+    type Target = Rc<worker::Owner>;
+
+    fn deref(&self) -> &Rc<worker::Owner> {
+        &self.0
     }
+}
 
-    pub(super) fn start_failure(&self) -> Error {
-        let Some(source) = self.exchange.take_failure() else {
-            return self.handle.start_failure(self.starting());
-        };
-        let code = self.failure_code().unwrap_or_else(|| gather::code_of(&*source));
-        Error::new(code, self.starting()).caused_by(source)
-    }
+impl Kind for Domain {
+    type Raw = RawDomain;
 
-    fn starting(&self) -> String {
-        format!("starting {}", self.name())
-    }
+    const KIND: &'static str = "a domain";
 
-    fn stopping(&self) -> String {
-        format!("stopping {}", self.name())
-    }
-
-    pub(super) fn stop(&self) -> Result<()> {
-        // Inside a callback nothing moves. The drop of the owner does the rest afterwards.
-        if self.stop_within(LEAVE_LIMIT)? || callback::is_running() {
-            return Ok(());
+    fn functions(api: &Api) -> Functions<RawDomain> {
+        Functions {
+            create: api.doca_urom_domain_create,
+            as_ctx: api.doca_urom_domain_as_ctx,
+            destroy: api.doca_urom_domain_destroy,
         }
-        let why = format!("it is not idle after {LEAVE_LIMIT:?}");
-        Err(Error::new(DocaError::TIME_OUT, self.stopping()).why(why))
-    }
-
-    /// Stops the domain; whether it is idle within the limit. DOCA stops domains at once; other
-    /// libraries may not.
-    fn stop_within(&self, limit: Duration) -> Result<bool> {
-        if !self.is_idle() {
-            self.handle.stop(|| self.stopping())?;
-        }
-        Ok(self.is_idle() || !callback::is_running() && wait::wait_until(limit, || self.is_idle()))
-    }
-}
-
-impl Owned for Context {
-    fn engine(&self) -> &ProgressEngine {
-        &self.engine
     }
 
     fn name(&self) -> String {
@@ -90,49 +61,20 @@ impl Owned for Context {
         format!("a domain as participant {index} of {participants}")
     }
 
-    fn stop_to_drop(&self) -> bool {
-        self.stop_within(DROP_WAIT).unwrap_or_else(|error| {
-            // The library may be able to destroy a domain that it cannot stop.
-            tracing::warn!("{error}");
-            true
-        })
-    }
-
-    unsafe fn destroy(&self) -> DocaError {
-        // SAFETY: the domain is live; the caller vouches that nobody else uses it.
-        callback::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) })
-    }
-
-    fn destroyed(&self) {
-        self.workers.iter().for_each(|(_, worker)| worker.domains.set(worker.domains.get() - 1));
-    }
-
-    fn handles(&self) -> usize {
+    fn handles(context: &Context) -> usize {
         // Workers that nobody else has are stopped with the domain.
         let own = |worker: &Rc<worker::Owner>| {
-            Rc::strong_count(worker) == 1 && worker.engine.is_same(&self.engine)
+            Rc::strong_count(worker) == 1 && worker.engine.is_same(&context.engine)
         };
-        1 + self.workers.iter().filter(|(_, worker)| own(worker)).count()
+        1 + context.workers.iter().filter(|(_, worker)| own(worker)).count()
     }
 }
 
-pub(super) type Owner = owner::Owner<Context>;
-
-impl Owner {
-    pub(super) fn create(
-        library: Library,
-        engine: ProgressEngine,
-        exchange: Exchange,
-        workers: Vec<(u64, Rc<worker::Owner>)>,
-    ) -> Result<Owner> {
-        let api = library.api();
-        let (new, as_ctx) = (api.doca_urom_domain_create, api.doca_urom_domain_as_ctx);
-        // SAFETY: the domain is destroyed right before the handle is dropped.
-        let (domain, handle) = unsafe { ContextHandle::create(library, "a domain", new, as_ctx) }?;
-        let context = Context { handle, domain, engine, exchange, workers };
-        let owner = Owner::new(context);
-        owner.workers.iter().for_each(|(_, worker)| worker.domains.set(worker.domains.get() + 1));
-        owner.register()?;
-        Ok(owner)
+impl Context {
+    /// As [`start_failure`](context::Context::start_failure), with the all-gather's error.
+    pub(super) fn failed(&self) -> Error {
+        let Some(source) = self.exchange.take_failure() else { return self.start_failure() };
+        let code = self.failure_code().unwrap_or_else(|| gather::code_of(&*source));
+        Error::new(code, format!("starting {}", self.name())).caused_by(source)
     }
 }

@@ -7,10 +7,13 @@ mod exchange;
 pub use builder::DomainBuilder;
 
 use context::Owner;
+use urom_abi::DocaError;
 
-use crate::context::State;
+use crate::context::{Kind, State};
 use crate::engine::ProgressEngine;
-use crate::error::Result;
+use crate::engine::leaving::LEAVE_LIMIT;
+use crate::error::{Error, Result};
+use crate::{callback, wait};
 
 /// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
@@ -114,7 +117,15 @@ impl Domain {
     /// # Errors
     /// Whatever the library refused to stop with.
     pub fn stop(self) -> Result<()> {
-        self.owner.stop()
+        self.owner.stop()?;
+        // DOCA stops domains at once; other libraries may not. Inside a callback nothing moves, and
+        // the drop of the owner does the rest afterwards.
+        let is_idle = || self.owner.is_idle();
+        if is_idle() || callback::is_running() || wait::wait_until(LEAVE_LIMIT, is_idle) {
+            return Ok(());
+        }
+        let why = format!("it is not idle after {LEAVE_LIMIT:?}");
+        Err(Error::new(DocaError::TIME_OUT, format!("stopping {}", self.owner.name())).why(why))
     }
 }
 

@@ -39,17 +39,10 @@ pub(crate) fn each() -> impl Iterator<Item = Rc<EngineCore>> {
     (0..).map_while(at).flatten()
 }
 
-/// Progresses every engine once; whether anything moved. The caller looks at the deadlines.
-///
-/// # Panics
-/// With the panic of a callback that ran meanwhile.
-pub(crate) fn spin() -> bool {
-    each().fold(false, |moved, engine| engine.spin() | moved)
-}
-
-/// As [`spin`], but keeps a callback's panic for the next call that passes it on.
+/// Progresses every engine once; whether anything moved. The caller looks at the deadlines, and
+/// resumes the panics of callbacks.
 pub(crate) fn pump() -> bool {
-    each().fold(false, |moved, engine| engine.pump() | moved)
+    each().fold(false, |moved, engine| engine.pump_many() | moved)
 }
 
 /// Ends the tasks of all engines whose deadline has passed; whether there was one. Keeps panics as

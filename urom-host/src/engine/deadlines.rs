@@ -6,7 +6,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -42,8 +42,8 @@ impl Deadlines {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 
-    pub(crate) fn remove_worker(&self, worker: &(dyn Timed + 'static)) {
-        self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
+    pub(crate) fn remove_worker(&self, worker: NonNull<()>) {
+        self.workers.borrow_mut().retain(|known| known.cast() != worker);
     }
 
     pub(crate) fn note(&self, at: Instant) {
@@ -62,10 +62,16 @@ impl Deadlines {
         is_first
     }
 
-    /// Wakes a future at a time, or before.
+    /// Wakes a future at a time, or before. It is woken once for all times that it gave.
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
-        let known = |(time, known): &(Instant, Waker)| *time == at && known.will_wake(waker);
-        if !self.resting.borrow().iter().any(known) {
+        let known = |(time, known): &mut (Instant, Waker)| {
+            let is_same = known.will_wake(waker);
+            if is_same {
+                *time = at.min(*time);
+            }
+            is_same
+        };
+        if !self.resting.borrow_mut().iter_mut().any(known) {
             // Cloning a waker runs code of others, which may call this.
             let waker = waker.clone();
             self.resting.borrow_mut().push((at, waker));

@@ -5,7 +5,6 @@
 //! drop of the last other handle waits for them.
 
 use std::cell::{Cell, RefCell};
-use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use urom_abi::host::Ctx;
@@ -22,8 +21,7 @@ pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The owner of a context that was dropped. Dropping this, once the context is idle, destroys it.
 pub(crate) trait Leaver {
-    fn ctx(&self) -> NonNull<Ctx>;
-    fn is_idle(&self) -> bool;
+    fn ctx(&self) -> *mut Ctx;
     fn handles(&self) -> usize;
     /// Leaks the context, which the library still uses.
     fn stay_behind(self: Box<Self>);
@@ -46,7 +44,7 @@ impl Leaving {
     }
 
     /// Destroys the context after the callback that reported it idle, if it is one of these.
-    pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
+    pub(crate) fn is_idle(&self, ctx: *mut Ctx) {
         let mut leavers = self.leavers.borrow_mut();
         if let Some(place) = leavers.iter().position(|(_, leaver)| leaver.ctx() == ctx) {
             callback::drop_later(leavers.swap_remove(place).1);
@@ -70,28 +68,10 @@ impl Leaving {
             return;
         };
         let limit = (last + LEAVE_LIMIT).saturating_duration_since(Instant::now());
-        let gone = || {
-            self.drop_idle();
-            self.leavers.borrow().is_empty()
-        };
         self.waiting.set(true);
-        if !wait::wait_until(limit, gone) {
+        if !wait::wait_until(limit, || self.leavers.borrow().is_empty()) {
             self.leavers.take().into_iter().for_each(|(_, leaver)| leaver.stay_behind());
         }
         self.waiting.set(false);
-    }
-
-    /// Drops those that are idle. Callbacks remove most of them before.
-    fn drop_idle(&self) {
-        loop {
-            let mut leavers = self.leavers.borrow_mut();
-            let Some(place) = leavers.iter().position(|(_, leaver)| leaver.is_idle()) else {
-                return;
-            };
-            let leaver = leavers.swap_remove(place);
-            // Dropping it may call this again.
-            drop(leavers);
-            drop(leaver);
-        }
     }
 }

@@ -158,6 +158,16 @@ impl ProgressEngine {
         self.0.library
     }
 
+    /// The engine, if it can be used with `library`; `what` is for the error.
+    pub(crate) fn checked(self, library: Library, what: &'static str) -> Result<ProgressEngine> {
+        if self.library() == library {
+            return Ok(self);
+        }
+        Err(Error::new(DocaError::INVALID_VALUE, what)
+            .why("its progress engine is of another library than its service")
+            .hint("make the engine with ProgressEngine::with_library"))
+    }
+
     /// One more handle to an engine of this thread.
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
         core.leaving.handles.update(|handles| handles + 1);
@@ -302,25 +312,18 @@ impl EngineCore {
         moved
     }
 
-    /// As [`progress`](Self::progress), for those who look at the deadlines themselves.
-    /// Several commands may complete in one call, if the library can do that.
+    /// As [`progress`](Self::progress), for those who look at the deadlines and callbacks' panics
+    /// themselves. Several commands may complete in one call, if the library can do that.
     #[inline]
-    pub(crate) fn spin(&self) -> bool {
-        let moved = match self.library.extensions() {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
-            // running.
-            Some(extensions) => callback::run_unless_running(|| unsafe {
-                (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
-            }),
-            None => self.pump(),
-        };
-        callback::resume();
-        moved
+    pub(crate) fn pump_many(&self) -> bool {
+        let Some(extensions) = self.library.extensions() else { return self.pump() };
+        // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+        let many = || unsafe { (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0 };
+        callback::run_unless_running(many)
     }
 
-    /// As [`spin`](Self::spin), but keeps a callback's panic for the next call that passes it on.
     #[inline]
-    pub(crate) fn pump(&self) -> bool {
+    fn pump(&self) -> bool {
         callback::run_unless_running(|| {
             // SAFETY: the engine is live and belongs to this thread, and no callback of it is
             // running.

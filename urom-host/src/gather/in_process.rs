@@ -71,25 +71,24 @@ impl AllGather for InProcess {
             if *arrived {
                 continue;
             }
-            let (code, text) = match from.try_recv() {
+            match from.try_recv() {
                 Ok(block) if block.len() == length => {
                     blocks[index * length..][..length].copy_from_slice(&block);
                     *arrived = true;
-                    continue;
                 }
-                Err(TryRecvError::Empty) => continue,
                 Ok(block) => {
                     let (found, own) = (block.len(), self.index);
                     let text = format!(
                         "participant {index} gives {found} bytes, participant {own} {length}"
                     );
-                    (DocaError::INVALID_VALUE, text)
+                    return Err(Error::new(DocaError::INVALID_VALUE, text).into());
                 }
+                Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => {
-                    (DocaError::CONNECTION_RESET, format!("participant {index} is gone"))
+                    let text = format!("participant {index} is gone");
+                    return Err(Error::new(DocaError::CONNECTION_RESET, text).into());
                 }
-            };
-            return Err(Error::new(code, text).into());
+            }
         }
         let over = arrived.iter().all(|arrived| *arrived);
         if over {

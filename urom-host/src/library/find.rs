@@ -26,27 +26,20 @@ fn installed() -> Vec<PathBuf> {
     [files(&debian), files("lib64")].concat()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// What every library can do.
-    Nothing,
-    /// What only this project's library can do: DOCA has no call for it.
-    Extension,
-}
-
-/// The library that the environment names.
-pub(crate) fn find_for(need: Need) -> Result<Library> {
+/// The library that the environment names. With `extensions` it is one that can do what DOCA has no
+/// call for: this project's.
+pub(crate) fn find(extensions: bool) -> Result<Library> {
     let surroundings = Surroundings {
         variable: env::var_os(VARIABLE).filter(|value| !value.is_empty()),
         service_file: env::var_os(SERVICE_FILE).is_some_and(|value| !value.is_empty()),
         installed: installed(),
         builtin: cfg!(feature = "builtin"),
     };
-    match surroundings.choose(need)? {
+    match surroundings.choose(extensions)? {
         #[cfg(feature = "builtin")]
         None => Ok(Library::builtin()),
         #[cfg(not(feature = "builtin"))]
-        None => Err(surroundings.nothing(need)),
+        None => Err(surroundings.nothing(extensions)),
         Some((path, origin)) => load::load(&path, Some(&origin)),
     }
 }
@@ -61,7 +54,7 @@ struct Surroundings {
 
 impl Surroundings {
     /// A file and what names it; `None` is the built-in library.
-    fn choose(&self, need: Need) -> Result<Option<(PathBuf, String)>> {
+    fn choose(&self, extensions: bool) -> Result<Option<(PathBuf, String)>> {
         match &self.variable {
             Some(value) if value != BUILTIN => {
                 return Ok(Some((value.into(), VARIABLE.to_owned())));
@@ -78,7 +71,7 @@ impl Surroundings {
             None => {}
         }
         match self.installed.iter().find(|path| path.exists()) {
-            Some(path) if self.service_file && need == Need::Nothing => {
+            Some(path) if self.service_file && !extensions => {
                 let instead = match self.builtin {
                     true => "; UROM_DOCA_LIBRARY=builtin takes the built-in one",
                     false => "",
@@ -87,18 +80,18 @@ impl Surroundings {
                 Ok(Some((path.clone(), origin)))
             }
             _ if self.builtin => Ok(None),
-            _ => Err(self.nothing(need)),
+            _ => Err(self.nothing(extensions)),
         }
     }
 
-    fn nothing(&self, need: Need) -> Error {
+    fn nothing(&self, extensions: bool) -> Error {
         let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
-        let installed = match (need, self.service_file) {
-            (Need::Extension, _) => {
+        let installed = match (extensions, self.service_file) {
+            (true, _) => {
                 "the address or embedded service that was asked for is beyond DOCA's own".to_owned()
             }
-            (Need::Nothing, true) => format!("there is no {}", places.join(", no ")),
-            (Need::Nothing, false) => {
+            (false, true) => format!("there is no {}", places.join(", no ")),
+            (false, false) => {
                 format!("{SERVICE_FILE} is not set, so DOCA's install place was not looked into")
             }
         };
@@ -130,28 +123,28 @@ mod tests {
 
     #[test]
     fn the_variable_comes_first_whatever_is_needed() {
-        for need in [Need::Nothing, Need::Extension] {
+        for extensions in [false, true] {
             let named = Surroundings { variable: Some("/a/b.so".into()), ..host(&[HERE]) };
             let file = ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned());
-            assert_eq!(named.choose(need).unwrap(), Some(file));
+            assert_eq!(named.choose(extensions).unwrap(), Some(file));
             let builtin = Surroundings { variable: Some("builtin".into()), ..host(&[HERE]) };
-            assert_eq!(builtin.choose(need).unwrap(), None);
+            assert_eq!(builtin.choose(extensions).unwrap(), None);
         }
     }
 
     #[test]
     fn docas_install_place_is_next_with_a_service_file_else_it_is_the_built_in_one() {
-        let (path, origin) = host(&[MISSING, HERE]).choose(Need::Nothing).unwrap().unwrap();
+        let (path, origin) = host(&[MISSING, HERE]).choose(false).unwrap().unwrap();
         assert_eq!(path, Path::new(HERE));
         for part in ["DOCA_UROM_SERVICE_FILE", "UROM_DOCA_LIBRARY=builtin"] {
             assert!(origin.contains(part), "{origin}");
         }
         let without = Surroundings { builtin: false, ..host(&[HERE]) };
-        assert_eq!(without.choose(Need::Nothing).unwrap().unwrap().0, Path::new(HERE));
+        assert_eq!(without.choose(false).unwrap().unwrap().0, Path::new(HERE));
         let no_service = Surroundings { service_file: false, ..host(&[HERE]) };
-        assert_eq!(no_service.choose(Need::Nothing).unwrap(), None);
-        assert_eq!(host(&[MISSING]).choose(Need::Nothing).unwrap(), None);
-        assert_eq!(host(&[HERE]).choose(Need::Extension).unwrap(), None, "DOCA's cannot do that");
+        assert_eq!(no_service.choose(false).unwrap(), None);
+        assert_eq!(host(&[MISSING]).choose(false).unwrap(), None);
+        assert_eq!(host(&[HERE]).choose(true).unwrap(), None, "DOCA's cannot do that");
     }
 
     #[test]
@@ -161,12 +154,12 @@ mod tests {
             service_file,
             ..host(installed)
         };
-        for (surroundings, need, part) in [
-            (without(true, &[MISSING]), Need::Nothing, "there is no /nonexistent/libdoca_urom.so"),
-            (without(false, &[HERE]), Need::Nothing, "DOCA_UROM_SERVICE_FILE is not set"),
-            (without(true, &[HERE]), Need::Extension, "beyond DOCA's own"),
+        for (surroundings, extensions, part) in [
+            (without(true, &[MISSING]), false, "there is no /nonexistent/libdoca_urom.so"),
+            (without(false, &[HERE]), false, "DOCA_UROM_SERVICE_FILE is not set"),
+            (without(true, &[HERE]), true, "beyond DOCA's own"),
         ] {
-            let error = surroundings.choose(need).unwrap_err();
+            let error = surroundings.choose(extensions).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_FOUND);
             for part in [
                 part,
@@ -178,7 +171,7 @@ mod tests {
             }
         }
         let named = Surroundings { variable: Some("builtin".into()), ..without(true, &[HERE]) };
-        let error = named.choose(Need::Nothing).unwrap_err();
+        let error = named.choose(false).unwrap_err();
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
         assert!(error.to_string().contains("UROM_DOCA_LIBRARY=builtin"), "{error}");
     }

@@ -148,15 +148,12 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
             .why(why)
             .hint("a UROM host needs libdoca_urom.so of DOCA 2.7 or newer")
     };
-    let Some(function) = symbol(handle, c"doca_version_runtime") else {
-        return Err(refused(
-            "it has no function doca_version_runtime, which tells DOCA's release".to_owned(),
-        ));
-    };
+    let function = symbol(handle, c"doca_version_runtime").ok_or_else(|| {
+        refused("it has no function doca_version_runtime, which tells DOCA's release".to_owned())
+    })?;
     // SAFETY: DOCA's function of this name is of this type.
-    let function = unsafe {
-        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> *const c_char>(function)
-    };
+    let function: unsafe extern "C" fn() -> *const c_char =
+        unsafe { std::mem::transmute(function) };
     // SAFETY: it may be called at any time.
     let text = unsafe { function() };
     if text.is_null() {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result, check};
 
 #[cfg(feature = "builtin")]
 pub(crate) use find::SERVICE_FILE;
-pub(crate) use find::{Need, find_for};
+pub(crate) use find::find;
 
 /// A DOCA UROM host library, through which this crate makes all calls.
 ///
@@ -58,7 +58,7 @@ impl Library {
     /// As [`load`](Self::load) when the library that was named cannot be used; no other is tried
     /// then. `NOT_FOUND`, with all that was looked at, when there is none.
     pub fn find() -> Result<Library> {
-        find_for(Need::Nothing)
+        find(false)
     }
 
     /// Loads a `libdoca_urom.so` (`dlopen`): NVIDIA's, or the one of this project.

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use urom_abi::DocaError;
-
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::library::{Library, Need, find_for};
+use crate::library::{self, Library};
 use crate::service::core::ServiceCore;
 use crate::service::settings::{Place, Settings};
 use crate::service::{Service, ServiceHandle};
@@ -164,18 +162,13 @@ impl ServiceBuilder {
         let library = self.choose()?;
         let connect = || {
             let engine = match self.engine {
-                Some(engine) if engine.library() == library => engine,
-                Some(_) => {
-                    return Err(Error::new(DocaError::INVALID_VALUE, "connecting to the service")
-                        .why("the progress engine is of another library")
-                        .hint("make it with ProgressEngine::with_library"));
-                }
+                Some(engine) => engine.checked(library, "connecting to the service")?,
                 None => ProgressEngine::with_library(library)?,
             };
             let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
             Ok(Service { handle, engine })
         };
-        connect().map_err(|error| error.through(library.file()))
+        connect().map_err(|error: Error| error.through(library.file()))
     }
 
     fn choose(&self) -> Result<Library> {
@@ -183,11 +176,10 @@ impl ServiceBuilder {
             (Choice::Is(library), _) => Ok(*library),
             (Choice::File(path), _) => Library::load(path),
             (Choice::Any, Some(engine)) => Ok(engine.library()),
-            (Choice::Any, None) => find_for(match self.settings.place {
-                Place::Environment if self.settings.key_file.is_none() => Need::Nothing,
-                Place::Environment => Need::Extension,
-                Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
-            }),
+            (Choice::Any, None) => {
+                let is_placed = !matches!(self.settings.place, Place::Environment);
+                library::find(is_placed || self.settings.key_file.is_some())
+            }
         }
     }
 }

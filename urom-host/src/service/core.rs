@@ -5,11 +5,12 @@
 //! connects, sleeps until the library, a query or the deadline of one wakes it, and disconnects
 //! when the last user is gone.
 
-use std::os::fd::AsRawFd;
+use std::future::poll_fn;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Waker};
 use std::thread::{self, JoinHandle};
 
 use urom_abi::DocaError;
@@ -22,17 +23,19 @@ use urom_abi::signals;
 use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
-use crate::service::connection::Connection;
+use crate::service::connection::{self, Connection};
 use crate::service::query::{Counts, Deadline, expire};
 #[cfg(feature = "builtin")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
-use crate::wait::Bell;
+use crate::wait;
 
 struct Connected {
     service: Pointer,
     plugins: Vec<(PluginInfo, Option<u64>)>,
     cpus: CpuSet,
+    /// Wakes the thread.
+    waker: Waker,
 }
 
 /// A pointer that other threads pass to `doca_urom_worker_set_service`, and to nothing else.
@@ -53,41 +56,31 @@ pub(crate) struct ServiceCore {
     #[cfg(feature = "builtin")]
     pub(super) place: Place,
     pub(super) cpus: CpuSet,
-    shared: Arc<Shared>,
+    failure: Arc<OnceLock<String>>,
     pub(super) counts: Arc<Counts>,
     jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    waker: Waker,
+    thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl ServiceCore {
     pub(super) fn connect(library: Library, settings: Settings) -> Result<ServiceCore> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let what = settings.what();
-        let system = |error: std::io::Error| {
-            Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error)
-        };
-        let bell = Bell::new().map_err(system)?;
-        let shared = Arc::new(Shared { bell, failure: OnceLock::new() });
+        let failure = Arc::new(OnceLock::new());
         let (jobs, queue) = mpsc::channel();
         let (report, connected) = mpsc::sync_channel(1);
-        let theirs = Arc::clone(&shared);
+        let theirs = Arc::clone(&failure);
         #[cfg(feature = "builtin")]
         let place = settings.place.clone();
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
             name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
         })
-        .map_err(system)?;
-        let gone =
-            || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
-        let Connected { service, plugins, cpus } = match connected.recv().unwrap_or_else(|_| gone())
-        {
-            Ok(connected) => connected,
-            Err(error) => {
-                // The thread is about to end; a panic in it was reported.
-                let _ = thread.join();
-                return Err(error);
-            }
+        .map_err(|error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error))?;
+        let Ok(Connected { service, plugins, cpus, waker }) = connected.recv() else {
+            let early = Error::new(DocaError::UNEXPECTED, what).why("its thread ended early");
+            return Err(thread.join().ok().and_then(Result::err).unwrap_or(early));
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let plugins = plugins.into_iter();
@@ -103,9 +96,10 @@ impl ServiceCore {
             #[cfg(feature = "builtin")]
             place,
             cpus,
-            shared,
+            failure,
             counts,
             jobs: Some(jobs),
+            waker,
             thread,
         })
     }
@@ -117,7 +111,7 @@ impl ServiceCore {
 
     /// Why the link to the service failed, once it did.
     pub(super) fn failure(&self) -> Option<String> {
-        self.shared.failure.get().cloned()
+        self.failure.get().cloned()
     }
 
     pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Vec<Deadline>) + Send + 'static) {
@@ -125,7 +119,7 @@ impl ServiceCore {
             // Without the thread the job is dropped, which ends what waits for it.
             let _ = jobs.send(Box::new(job));
         }
-        self.shared.bell.raise();
+        self.waker.wake_by_ref();
     }
 
     pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
@@ -143,7 +137,7 @@ impl ServiceCore {
 impl Drop for ServiceCore {
     fn drop(&mut self) {
         self.jobs = None;
-        self.shared.bell.raise();
+        self.waker.wake_by_ref();
         let Some(thread) = self.thread.take() else { return };
         // A waker that runs on the service's thread may drop the last handle. The thread cannot
         // join itself.
@@ -153,60 +147,43 @@ impl Drop for ServiceCore {
     }
 }
 
-/// What a service's users share with its thread, besides the jobs.
-struct Shared {
-    bell: Bell,
-    failure: OnceLock<String>,
-}
-
 type Job = Box<dyn FnOnce(&Connection, &mut Vec<Deadline>) + Send>;
 
 fn serve(
     library: Library,
     settings: &Settings,
-    shared: &Shared,
+    failure: &OnceLock<String>,
     jobs: &mpsc::Receiver<Job>,
-    report: &mpsc::SyncSender<Result<Connected>>,
-) {
-    let opened = Connection::open(library, settings).and_then(|connection| {
-        let plugins = connection.plugins()?;
-        let cpus = connection.cpus()?;
-        Ok((Connected { service: Pointer(connection.pointer()), plugins, cpus }, connection))
-    });
-    let (connected, connection) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            let _ = report.send(Err(error));
-            return;
-        }
-    };
-    if report.send(Ok(connected)).is_err() {
-        return;
-    }
+    report: &mpsc::SyncSender<Connected>,
+) -> Result<()> {
+    let connection = connection::open(library, settings)?;
+    let (plugins, cpus) = (connection.plugins()?, connection.cpus()?);
+    let service = Pointer(connection.object);
+    let mut connected = Some(|waker| Connected { service, plugins, cpus, waker });
     let mut deadlines = Vec::new();
-    loop {
-        connection.progress();
-        shared.bell.lower();
+    wait::block_on(poll_fn(|cx| {
+        if let Some(connected) = connected.take() {
+            // Nobody is there to answer when it fails; the queue is closed then.
+            let _ = report.send(connected(cx.waker().clone()));
+        }
+        connection.watch_state(cx.waker());
         if !connection.is_running() {
-            shared.failure.get_or_init(|| {
-                Some(connection.failure())
-                    .filter(|why| !why.is_empty())
-                    .unwrap_or_else(|| "the service is gone".to_owned())
+            failure.get_or_init(|| match connection.failure() {
+                why if why.is_empty() => "the service is gone".to_owned(),
+                why => why,
             });
         }
-        let mut idle = true;
         loop {
             match jobs.try_recv() {
                 Ok(job) => job(&connection, &mut deadlines),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Disconnected) => return Poll::Ready(()),
             }
-            idle = false;
         }
-        // Answers that the library had by now count, whatever the clock says.
-        let limit = expire(&mut deadlines);
-        if idle {
-            connection.sleep(shared.bell.as_raw_fd(), limit);
+        if let Some(next) = expire(&mut deadlines) {
+            connection.engine.core().deadlines().wake_at(next, cx.waker());
         }
-    }
+        Poll::Pending
+    }));
+    Ok(())
 }

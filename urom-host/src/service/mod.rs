@@ -115,6 +115,7 @@ impl Deref for Service {
 debug_fields!(Service, |it| { plugins: it.plugins() });
 
 impl ServiceCore {
+    /// A plugin that speaks `protocol`.
     fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
         let version = protocol.version;
         let looking = || format!("looking for plugin `{}` version {version}", name.escape_debug());
@@ -140,27 +141,25 @@ impl ServiceCore {
         if let Some(found) = self.plugins.iter().find(|plugin| plugin.name() == name) {
             return Ok(*found);
         }
-        let names: Vec<_> =
-            self.plugins.iter().map(|plugin| format!("`{}`", plugin.name())).collect();
-        let why = match names.is_empty() {
-            true => "the service serves no plugin".to_owned(),
-            false => format!("the service has {}", names.join(", ")),
+        let names = self.plugins.iter().map(|plugin| format!("`{}`", plugin.name()));
+        let mut why = match names.collect::<Vec<_>>() {
+            names if names.is_empty() => "the service serves no plugin".to_owned(),
+            names => format!("the service has {}", names.join(", ")),
         };
-        let failed =
-            |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
+        let mut hint =
+            "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH \
+            and connect again; the service's log says which files it found and does not serve, and \
+            why: one that is older than its sources has to be built again"
+                .to_owned();
         // Cargo's own name for the file.
         let as_built = format!("lib{name}");
         if self.plugins.iter().any(|plugin| plugin.name() == as_built) {
             let link = format!("link or copy the file as `{name}.so` and connect again");
-            return failed(why, format!("it was found as `{as_built}`: {link}"));
+            hint = format!("it was found as `{as_built}`: {link}");
+        } else if let Some((reason, what)) = self.not_served(name) {
+            (why, hint) = (format!("{why}: {reason}"), what);
         }
-        if let Some((reason, hint)) = self.not_served(name) {
-            return failed(format!("{why}: {reason}"), hint);
-        }
-        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and \
-                   connect again; the service's log says which files it found and does not serve, \
-                   and why: one that is older than its sources has to be built again";
-        failed(why, put.to_owned())
+        Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
     }
 
     /// Why a service in this process does not serve a plugin, and what to do.

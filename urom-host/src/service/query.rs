@@ -37,8 +37,8 @@ pub(super) struct Deadline {
 }
 
 /// Gives up the queries whose deadline has passed, and forgets those that are over. Returns the
-/// time until the next deadline.
-pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Duration> {
+/// next deadline.
+pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
     let now = Instant::now();
     deadlines.retain(|Deadline { at, limit, query }| {
         let Some(query) = query.upgrade().filter(|query| query.is_asked()) else { return false };
@@ -54,8 +54,7 @@ pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Duration> {
         }
         *at > now
     });
-    let next = deadlines.iter().map(|deadline| deadline.at).min()?;
-    Some(next.saturating_duration_since(now))
+    deadlines.iter().map(|deadline| deadline.at).min()
 }
 
 /// A query that the service's thread has, until its answer is there.
@@ -122,7 +121,7 @@ impl Query {
         // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
-                connection.pointer().as_ptr(),
+                connection.object(),
                 self.group,
                 Some(on_answer),
                 &mut task,
@@ -210,7 +209,8 @@ unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: D
     query.settle(answer, is_answer);
 }
 
-#[cfg(all(test, feature = "builtin"))]
+#[cfg(test)]
+#[cfg(feature = "builtin")]
 mod tests {
     use super::*;
 

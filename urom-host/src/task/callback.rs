@@ -10,7 +10,7 @@ use urom_abi::protocol::{Reply, Request};
 use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
-use crate::task::{Response, TaskHandle, future};
+use crate::task::{TaskHandle, future};
 use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
 
 const ALIGNMENT: usize = 8;
@@ -80,7 +80,7 @@ where
 
 /// # Safety
 /// Once, for a slot that [`submit_with`] filled with the same types.
-unsafe fn deliver<C, F>(context: &Context, slot: &Slot, response: Response<'_>)
+unsafe fn deliver<C, F>(context: &Context, slot: &Slot)
 where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
@@ -90,6 +90,6 @@ where
         unsafe { Waiting::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
     // This gives the task back, unless a payload keeps it, so that the callback can submit the next
     // one in its place.
-    let answer = outcome::read(context, Sent::by::<C>(), &echo, response);
+    let answer = outcome::finish(context, Sent::by::<C>(), slot, &echo);
     callback(answer);
 }

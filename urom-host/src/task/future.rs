@@ -124,7 +124,9 @@ pub(super) fn prepare<'a, C: Request>(
     let mut task = Task::allocate(context, plugin)?;
     match command.encode(task.payload()) {
         Ok(length) => task.set_len(length)?,
-        Err(error) => return Err(outcome::unencodable(context, Sent::by::<C>(), error)),
+        Err(error) => {
+            return Err(outcome::unencodable(Sent::by::<C>().on(context), error));
+        }
     }
     Ok(task)
 }

@@ -9,7 +9,7 @@ mod response;
 
 pub use future::Completion;
 pub use handle::TaskHandle;
-pub use raw::{RawCompletion, RawTask, Rejected};
+pub use raw::{RawCompletion, RawTask};
 
 pub(crate) use callback::submit_with;
 pub(crate) use future::submit;
@@ -29,30 +29,10 @@ use crate::library::non_null;
 use crate::plugin::Plugin;
 use crate::worker::{Answer, Context, Doca, Slot, State};
 
-/// A slot that the program has. Dropping this gives the slot back, with its task.
-pub(crate) struct Held<'a> {
+/// A command task that is not in flight. Dropping this gives its slot back, with the task.
+pub(crate) struct Task<'a> {
     context: &'a Context,
     slot: &'a Slot,
-}
-
-impl<'a> Held<'a> {
-    /// The slot, which is not given back then.
-    #[inline]
-    pub(crate) fn into_slot(self) -> &'a Slot {
-        ManuallyDrop::new(self).slot
-    }
-}
-
-impl Drop for Held<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.context.give_back(self.slot);
-    }
-}
-
-/// A command task that is not in flight.
-pub(crate) struct Task<'a> {
-    held: Held<'a>,
     doca: Doca,
 }
 
@@ -61,17 +41,18 @@ impl<'a> Task<'a> {
     /// nobody else has.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
-        Some(Task { held: Held { context, slot }, doca: slot.doca.get()? })
+        Some(Task { context, slot, doca: slot.doca.get()? })
     }
 
     #[inline]
     fn api(&self) -> &'static Api {
-        self.held.context.api()
+        self.context.api()
     }
 
+    /// The slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
-        self.held.into_slot()
+        ManuallyDrop::new(self).slot
     }
 
     /// Drops this without giving the task back.
@@ -105,7 +86,7 @@ impl<'a> Task<'a> {
         unsafe {
             (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin)
         };
-        self.held.slot.plugin.set(plugin);
+        self.slot.plugin.set(plugin);
     }
 
     /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and reads what is constant
@@ -118,7 +99,7 @@ impl<'a> Task<'a> {
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_worker_cmd_task_allocate_init)(
-                context.worker(),
+                context.object(),
                 plugin.id(),
                 &mut command,
             )
@@ -145,7 +126,7 @@ impl<'a> Task<'a> {
             // SAFETY: the task is live, not in flight, and nobody else's.
             unsafe { (api.doca_urom_worker_cmd_task_release)(command.as_ptr()) };
         })?;
-        let slot = context.slots.take_empty(NonNull::from(context));
+        let slot = context.slots.take_empty();
         slot.doca.set(Some(doca));
         slot.length.set(doca.capacity);
         slot.plugin.set(plugin.id());
@@ -167,7 +148,7 @@ impl<'a> Task<'a> {
     /// Declares the first `length` bytes of the payload to be the command.
     #[inline]
     pub(crate) fn set_len(&mut self, length: usize) -> Result<()> {
-        if self.held.slot.length.get() == length {
+        if self.slot.length.get() == length {
             return Ok(());
         }
         let (payload, data) =
@@ -175,7 +156,7 @@ impl<'a> Task<'a> {
         // SAFETY: the buffer is the task's, and the range starts where its data does.
         let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
         crate::error::check(code, || "setting the length of a command")?;
-        self.held.slot.length.set(length);
+        self.slot.length.set(length);
         Ok(())
     }
 
@@ -187,7 +168,7 @@ impl<'a> Task<'a> {
         state: State,
         deadline: Option<Duration>,
     ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
-        let (context, slot) = (self.held.context, self.held.slot);
+        let (context, slot) = (self.context, self.slot);
         slot.state.set(state);
         slot.deadline.set(None);
         // SAFETY: the task is live, not in flight, and has its callback.
@@ -224,7 +205,7 @@ impl<'a> Task<'a> {
             (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
         };
         let bytes = NonNull::new(buffer).and_then(|buffer| -> Option<NonNull<[u8]>> {
-            let (data, length) = extent(self.held.context, buffer);
+            let (data, length) = extent(self.context, buffer);
             if length == 0 {
                 return Some(NonNull::from(&mut []));
             }
@@ -248,6 +229,13 @@ impl<'a> Task<'a> {
     }
 }
 
+impl Drop for Task<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.give_back(self.slot);
+    }
+}
+
 /// Where a buffer's bytes are, and how many.
 #[inline]
 fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
@@ -265,19 +253,23 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     (data.cast::<u8>(), length)
 }
 
-/// Every task's completion. The task data is the address of the task's slot.
+/// Every task's completion. The task data is the address of the task's slot, the context data that
+/// of the worker's context.
 ///
 /// # Safety
 /// Only for tasks that [`Task::make`] made.
-unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
+unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data: Data) {
     // SAFETY: the task data was set to a pointer.
     let slot = unsafe { task_data.ptr };
+    // SAFETY: so was the context's.
+    let context = unsafe { ctx_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
+    let Some(context) = NonNull::new(context.cast::<Context>()) else { return };
     // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
     // last callback.
     let slot = unsafe { slot.as_ref() };
-    // SAFETY: the context owns the slot.
-    let context = unsafe { slot.context.as_ref() };
+    // SAFETY: the context is freed after its last callback, as its slots are.
+    let context = unsafe { context.as_ref() };
     if slot.state.get() == State::Waiting && !context.is_winding_down() {
         // The usual case; nothing in it can unwind.
         slot.state.set(State::Complete);

@@ -1,16 +1,16 @@
 //! What the end of a task means: its answer, or an error that explains itself.
 
 use urom_abi::host::CtxState;
-use urom_abi::protocol::{Protocol, Reply, Request};
+use urom_abi::protocol::{Incoming, Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
+use crate::context::Kind;
 use crate::error::{Error, Result};
-use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::wait;
-use crate::worker::{Context, End, Slot};
+use crate::worker::{Answer, Context, End, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
 pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
@@ -139,8 +139,9 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
 }
 
 #[cold]
-pub(super) fn unencodable(context: &Context, sent: Sent, error: EncodeError) -> Error {
-    Error::new(error.into(), sent.on(context)).caused_by(error)
+pub(super) fn unencodable(what: String, error: EncodeError) -> Error {
+    let failed = Error::new(error.into(), what).caused_by(error);
+    if let EncodeError::TooBig { .. } = error { failed.hint(SEND_LESS) } else { failed }
 }
 
 /// The reply of a slot's task, which is given back.
@@ -152,8 +153,7 @@ pub(super) fn finish<R: Reply>(
     echo: &R::Echo,
 ) -> Result<R> {
     match Arrived::of(context, slot) {
-        Some(arrived) => R::decode(&arrived, echo)
-            .map_err(|error| unreadable(context, sent, error, arrived.reply())),
+        Some(arrived) => read(context, sent, echo, &arrived),
         None => finish_otherwise(context, sent, slot, echo),
     }
 }
@@ -166,7 +166,34 @@ fn finish_otherwise<R: Reply>(
     slot: &Slot,
     echo: &R::Echo,
 ) -> Result<R> {
-    read(context, sent, echo, context.take(slot))
+    let refused = |code, bytes: &[u8]| {
+        Err(Error::new(code, sent.on(context))
+            .why("the plugin answered with this status")
+            .hint("its reason is in the worker's log")
+            .with_reply(bytes))
+    };
+    match context.take(slot) {
+        Response::Arrived(DocaError::SUCCESS, arrived) => read(context, sent, echo, &arrived),
+        Response::Arrived(code, arrived) => refused(code, (&arrived).bytes()),
+        Response::Answer(Answer { status, bytes: Some(bytes) }) => match status {
+            DocaError::SUCCESS => read(context, sent, echo, &bytes[..]),
+            code => refused(code, &bytes),
+        },
+        Response::Answer(Answer { status, bytes: None }) => {
+            Err(unanswered(context, sent.on(context), status))
+        }
+        Response::GivenUp(end) => Err(ended(sent.on(context), end)),
+    }
+}
+
+#[inline(always)]
+fn read<R: Reply>(
+    context: &Context,
+    sent: Sent,
+    echo: &R::Echo,
+    reply: impl Incoming + Copy,
+) -> Result<R> {
+    R::decode(reply, echo).map_err(|error| unreadable(context, sent, error, reply.bytes()))
 }
 
 #[cold]
@@ -176,58 +203,26 @@ fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -
         .with_reply(reply)
 }
 
-/// The command's reply, from the end of its task.
-#[inline]
-pub(super) fn read<R: Reply>(
-    context: &Context,
-    sent: Sent,
-    echo: &R::Echo,
-    mut response: Response<'_>,
-) -> Result<R> {
-    let reply = match (response.status().check(), response.reply()) {
-        (Ok(()), Some(_)) => R::decode(&mut response, echo),
-        (Ok(()), None) => {
-            return Err(Error::new(DocaError::UNEXPECTED, sent.on(context))
-                .why("the task succeeded without an answer"));
-        }
-        (Err(code), bytes) => {
-            return Err(match response.end() {
-                Some(end) => ended(sent.on(context), end),
-                None => failed(context, sent.on(context), code, bytes),
-            });
-        }
-    };
-    reply.map_err(|error| unreadable(context, sent, error, response.reply().unwrap_or_default()))
-}
-
+/// A task that ended without a notification.
 #[cold]
-pub(super) fn failed(
-    context: &Context,
-    what: String,
-    code: DocaError,
-    bytes: Option<&[u8]>,
-) -> Error {
+fn unanswered(context: &Context, what: String, code: DocaError) -> Error {
+    if code == DocaError::SUCCESS {
+        let error = Error::new(DocaError::UNEXPECTED, what);
+        return error.why("the task succeeded without an answer");
+    }
     let error = Error::new(code, what);
-    match bytes {
-        Some(bytes) => error
-            .why("the plugin answered with this status")
-            .hint("its reason is in the worker's log")
-            .with_reply(bytes),
-        None => match context.failure() {
-            why if why.is_empty() => match (code, context.state()) {
-                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => {
-                    error.why("the answer exceeds the message limit").hint(
-                        "ask for less, or raise ServiceBuilder::max_message_size and uromd \
-                        --max-msg-size",
-                    )
-                }
-                (_, Ok(CtxState::RUNNING)) => {
-                    error.hint("the worker still runs; its log says more")
-                }
-                _ => error.hint("see the worker's state; one that is gone must be started anew"),
-            },
-            // The library's words end in what to do.
-            why => error.why(why),
-        },
+    let why = context.failure();
+    if !why.is_empty() {
+        // The library's words end in what to do.
+        return error.why(why);
+    }
+    match (code, context.state()) {
+        (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => {
+            error.why("the answer exceeds the message limit").hint(
+                "ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size",
+            )
+        }
+        (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
+        _ => error.hint("see the worker's state; one that is gone must be started anew"),
     }
 }

@@ -4,7 +4,7 @@
 //! the runtime run in between. Then each engine is asked for a notification, and tokio watches its
 //! descriptor.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -86,7 +86,6 @@ enum Rest {
 }
 
 struct Driver {
-    number: u64,
     watched: Vec<Watched>,
     armed: bool,
     /// It has cleared notifications that others may have requested, and not requested them again.
@@ -103,44 +102,27 @@ struct Watched {
 
 thread_local! {
     /// The drivers of this thread that sleep, until a notification or what their futures wait for
-    /// wakes them. A driver that has cleared the notifications wakes them, unless it requests them
-    /// again in the same turn: it may never get another turn.
-    static SLEEPERS: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
-    static NUMBER: Cell<u64> = const { Cell::new(0) };
+    /// wakes them, and some that have slept. A driver that has cleared the notifications wakes
+    /// them, unless it requests them again in the same turn: it may never get another turn.
+    static SLEEPERS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
-    SLEEPERS.take().into_iter().for_each(|(_, waker)| waker.wake());
+    SLEEPERS.take().into_iter().for_each(Waker::wake);
 }
 
 impl Driver {
     fn new() -> Driver {
         super::begin_driving();
-        let number = NUMBER.replace(NUMBER.get() + 1);
-        Driver {
-            number,
-            watched: Vec::new(),
-            armed: false,
-            cleared: false,
-            turns: 0,
-            moved: Instant::now(),
-        }
+        let (watched, moved) = (Vec::new(), Instant::now());
+        Driver { watched, armed: false, cleared: false, turns: 0, moved }
     }
 
     fn awake(&mut self) {
         self.turns = 0;
-        drop(self.rise());
         self.disarm();
         super::note_progress();
-    }
-
-    /// Takes it out of those that sleep.
-    fn rise(&self) -> Option<(u64, Waker)> {
-        SLEEPERS.with_borrow_mut(|sleepers| {
-            let place = sleepers.iter().position(|(number, _)| *number == self.number)?;
-            Some(sleepers.swap_remove(place))
-        })
     }
 
     /// Ends a turn that may be the last one: the future may never be polled again.
@@ -153,13 +135,17 @@ impl Driver {
     /// Ends a turn: only a notification wakes it.
     fn sleep(&mut self, cx: &Context<'_>) {
         self.cleared = false;
-        let waker = cx.waker().clone();
-        SLEEPERS.with_borrow_mut(|sleepers| sleepers.push((self.number, waker)));
+        let waker = cx.waker();
+        if !SLEEPERS.with_borrow(|sleepers| sleepers.iter().any(|known| known.will_wake(waker))) {
+            // Cloning a waker runs code of others.
+            let waker = waker.clone();
+            SLEEPERS.with_borrow_mut(|sleepers| sleepers.push(waker));
+        }
     }
 
     fn progress(&mut self) -> bool {
         self.turns += 1;
-        let mut moved = engine::all::spin();
+        let mut moved = engine::all::pump();
         let now = Instant::now();
         moved |= engine::all::expire(now);
         callback::resume();
@@ -227,7 +213,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         // When the thread ends, the list may be gone, and those that sleep with it.
         if SLEEPERS.try_with(|_| ()).is_ok() {
-            drop(self.rise());
             self.disarm();
             wake_sleepers();
         }

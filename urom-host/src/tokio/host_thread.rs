@@ -111,20 +111,15 @@ impl<S: 'static> HostThread<S> {
         let (mut answer, given) = oneshot::channel::<Result<Result<T, E>, String>>();
         let job = move |state: Rc<S>| -> Pin<Box<dyn Future<Output = ()>>> {
             Box::pin(async move {
-                let given = {
-                    let mut job = pin!(job(&state));
-                    let job = poll_fn(|cx| {
-                        match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
-                            Ok(polled) => polled.map(Ok),
-                            Err(payload) => Poll::Ready(Err(message(&*payload))),
-                        }
-                    });
-                    while_awaited(&mut answer, job).await
+                let mut job = spawn_local(async move { job(&state).await });
+                let Some(given) = while_awaited(&mut answer, &mut job).await else {
+                    return job.abort();
                 };
-                if let Some(given) = given {
-                    // The caller may be gone.
-                    let _ = answer.send(given);
-                }
+                // The caller may be gone.
+                let _ = answer.send(given.map_err(|error| match error.try_into_panic() {
+                    Ok(payload) => message(&*payload),
+                    Err(error) => error.to_string(),
+                }));
             })
         };
         let failed = |why| {

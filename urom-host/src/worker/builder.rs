@@ -8,13 +8,14 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result, check};
-use crate::owner::Owned;
+use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::worker::context::{Owner, Settings};
 
 const DEFAULT_INFLIGHT: u32 = 64;
+
+const CREATING: &str = "creating a worker";
 
 /// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
 /// [`ServiceHandle::worker`](crate::ServiceHandle::worker), ended by [`start`](Self::start).
@@ -154,19 +155,12 @@ impl WorkerBuilder {
         let env = self.environment()?;
         let library = self.service.library;
         let engine = match self.engine {
-            Some(engine) => engine,
+            Some(engine) => engine.checked(library, CREATING)?,
             None => ProgressEngine::with_library(library)?,
         };
-        if engine.library() != library {
-            return Err(Error::new(DocaError::INVALID_VALUE, "creating a worker")
-                .why("its progress engine is of another library than its service")
-                .hint("make the engine with ProgressEngine::with_library(service.library())"));
-        }
-        let owner = Owner::create(self.service, engine, self.settings)?;
-        let (api, worker, settings) = (library.api(), owner.worker(), &owner.settings);
-        let set = |code: DocaError, what: &'static str| {
-            check(code, || format!("setting {what} of {}", owner.name()))
-        };
+        let owner = Owner::new(self.service, engine, self.settings)?;
+        let (api, worker, settings) = (library.api(), owner.object(), &owner.settings);
+        let set = |code, what| owner.set(code, what);
         // SAFETY: the worker is live and idle.
         set(unsafe { (api.doca_urom_worker_set_id)(worker, settings.id) }, "the id")?;
         if let Some(group) = settings.group {
@@ -199,20 +193,16 @@ impl WorkerBuilder {
     }
 
     fn mask(&self) -> Result<u64> {
-        let invalid = |why: String, hint: &'static str| {
-            Err(Error::new(DocaError::INVALID_VALUE, "creating a worker").why(why).hint(hint))
-        };
         if self.settings.plugins.is_empty() {
-            return invalid(
-                "it has no plugin".into(),
-                "name at least one with WorkerBuilder::plugin",
-            );
+            let hint = "name at least one with WorkerBuilder::plugin";
+            return Err(invalid("it has no plugin").hint(hint));
         }
         let mut mask = 0;
         for plugin in &self.settings.plugins {
             if plugin.service() != self.service.serial {
                 let why = format!("plugin `{}` was found on another service", plugin.name());
-                return invalid(why, "look it up on the service that the worker is to run on");
+                let hint = "look it up on the service that the worker is to run on";
+                return Err(invalid(why).hint(hint));
             }
             mask |= plugin.id();
         }
@@ -221,21 +211,21 @@ impl WorkerBuilder {
 
     fn environment(&self) -> Result<Vec<CString>> {
         let variable = |(name, value): &(String, String)| {
-            let invalid = || {
-                Error::new(DocaError::INVALID_VALUE, "creating a worker")
-                    .why(format!("`{}` cannot be an environment variable", name.escape_debug()))
-                    .hint(
-                        "a name is not empty and holds no `=`, and neither name nor value holds a \
-                         NUL",
-                    )
-            };
-            if name.is_empty() || name.contains('=') {
-                return Err(invalid());
-            }
-            CString::new(format!("{name}={value}")).map_err(|_| invalid())
+            let hint =
+                "a name is not empty and holds no `=`, and neither name nor value holds a NUL";
+            let is_name = !name.is_empty() && !name.contains('=');
+            let variable = is_name.then(|| CString::new(format!("{name}={value}")).ok());
+            variable.flatten().ok_or_else(|| {
+                let name = name.escape_debug();
+                invalid(format!("`{name}` cannot be an environment variable")).hint(hint)
+            })
         };
         self.settings.env.iter().map(variable).collect()
     }
+}
+
+fn invalid(why: impl Into<String>) -> Error {
+    Error::new(DocaError::INVALID_VALUE, CREATING).why(why)
 }
 
 // Of the environment only the names: a value may be a secret.

@@ -2,9 +2,12 @@
 
 use std::task::Context as TaskContext;
 
+use urom_abi::DocaError;
+
 use crate::task::{Response, Task};
-use crate::worker::context::Context;
-use crate::worker::slots::{Slot, State};
+use crate::worker::Answer;
+use crate::worker::context::{Context, Slot};
+use crate::worker::slots::State;
 
 impl Context {
     /// Ends a task that the library has completed, for all but the usual case.
@@ -24,24 +27,22 @@ impl Context {
                 }
             }
             State::Calling => {
-                slot.state.set(State::Held);
-                self.deliver(slot, Response::of(task));
-            }
-            State::CallCancelled => {
-                self.count(&self.late_answers, &task);
-                slot.state.set(State::Held);
-                self.deliver(slot, Response::ended_with(slot.end.get(), task));
+                task.leave();
+                self.deliver(slot, State::Complete);
             }
             State::Late => {
                 self.count(&self.late_answers, &task);
                 drop(Response::of(task));
             }
-            State::Ended => {
+            // The future has the slot until it is polled.
+            State::Ended | State::CallCancelled => {
                 self.count(&self.late_answers, &task);
                 task.leave();
-                // The future has the slot until it is polled.
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
+                if state == State::CallCancelled {
+                    self.deliver(slot, State::EndedAndBack);
+                }
             }
             State::Dropped => {
                 self.count(&self.dropped_answers, &task);
@@ -55,11 +56,13 @@ impl Context {
         }
     }
 
-    pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
+    /// Runs the callback of a task that has ended.
+    pub(crate) fn deliver(&self, slot: &Slot, end: State) {
+        slot.state.set(end);
         if let Some(deliver) = slot.deliver.take() {
             // SAFETY: it was there, so it was stored with its callback and none of the two was
             // taken.
-            unsafe { deliver(self, slot, response) };
+            unsafe { deliver(self, slot) };
         }
     }
 
@@ -108,15 +111,16 @@ impl Context {
             State::Copied => {
                 let answer = slot.answer.take();
                 self.slots.put_empty(slot);
-                Response::copied(answer)
+                let none = Answer { status: DocaError::UNEXPECTED, bytes: None };
+                Response::Answer(answer.unwrap_or(none))
             }
             State::Ended => {
                 slot.state.set(State::Late);
-                Response::ended(slot.end.get())
+                Response::GivenUp(slot.end.get())
             }
             State::EndedAndBack => {
                 self.slots.put_empty(slot);
-                Response::ended(slot.end.get())
+                Response::GivenUp(slot.end.get())
             }
             state => {
                 unreachable!(

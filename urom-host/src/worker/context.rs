@@ -1,26 +1,21 @@
 //! A worker's context in the library, and what becomes of it.
 
 use std::cell::{Cell, OnceCell};
-use std::ops::Deref;
-use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CtxState, Worker as RawWorker};
+use urom_abi::host::{Api, CtxState, Worker as RawWorker};
 
-use crate::context::ContextHandle;
+use crate::context::{self, Functions, Kind};
 use crate::engine::ProgressEngine;
-use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
 use crate::library::get;
-use crate::owner::{self, Owned};
+use crate::owner;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
-use crate::wait;
-use crate::worker::slots::{Slot, Slots};
+use crate::worker::slots::{self, Slots};
 
 /// What a worker is made with.
 #[derive(Clone)]
@@ -34,13 +29,15 @@ pub(crate) struct Settings {
     pub(crate) deadline: Option<Duration>,
 }
 
-pub(crate) struct Context {
-    handle: ContextHandle,
-    worker: NonNull<RawWorker>,
-    pub(crate) engine: ProgressEngine,
+pub(crate) type Slot = slots::Slot<Context>;
+pub(crate) type Context = context::Context<Worker>;
+pub(crate) type Owner = owner::Owner<Worker>;
+
+/// What a worker's context has.
+pub(crate) struct Worker {
     pub(crate) service: Arc<ServiceCore>,
     pub(crate) serial: u64,
-    pub(crate) slots: Slots,
+    pub(crate) slots: Slots<Context>,
     pub(crate) settings: Settings,
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: Cell<u64>,
@@ -64,29 +61,15 @@ pub(crate) struct Context {
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
-    /// How many raw tasks the program has not submitted.
-    pub(crate) unsubmitted: Cell<usize>,
-}
-
-impl Deref for Context {
-    type Target = ContextHandle;
-
-    fn deref(&self) -> &ContextHandle {
-        &self.handle
-    }
 }
 
 impl Context {
-    pub(crate) fn worker(&self) -> *mut RawWorker {
-        self.worker.as_ptr()
-    }
-
     pub(crate) fn group(&self) -> Result<u32> {
         // SAFETY: the worker is live, and the pointer is to a local variable.
         get(
             0,
             || "asking a worker for its group",
-            |group| unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), group) },
+            |group| unsafe { (self.api().doca_urom_worker_get_gid)(self.object(), group) },
         )
     }
 
@@ -96,14 +79,10 @@ impl Context {
         let id = get(
             0,
             || "asking a worker for its id",
-            |id| unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), id) },
+            |id| unsafe { (self.api().doca_urom_worker_get_id)(self.object(), id) },
         )?;
         self.id.set(id);
         Ok(())
-    }
-
-    pub(crate) fn start(&self) -> Result<()> {
-        self.handle.start(|| format!("starting {}", self.name()))
     }
 
     /// Takes back a task that is not in flight and that nobody needs any more.
@@ -128,17 +107,6 @@ impl Context {
         }
     }
 
-    /// Asks the worker to stop. Completed tasks that no future took yet are copied and released.
-    pub(crate) fn stop(&self) -> Result<()> {
-        if self.state()? == CtxState::IDLE {
-            return Ok(());
-        }
-        self.winding_down.set(true);
-        self.keeps_tasks.set(false);
-        self.release_all();
-        self.handle.stop(|| format!("stopping {}", self.name()))
-    }
-
     pub(crate) fn is_winding_down(&self) -> bool {
         self.winding_down.get()
     }
@@ -149,9 +117,17 @@ impl Context {
     }
 }
 
-impl Owned for Context {
-    fn engine(&self) -> &ProgressEngine {
-        &self.engine
+impl Kind for Worker {
+    type Raw = RawWorker;
+
+    const KIND: &'static str = "a worker";
+
+    fn functions(api: &Api) -> Functions<RawWorker> {
+        Functions {
+            create: api.doca_urom_worker_create,
+            as_ctx: api.doca_urom_worker_as_ctx,
+            destroy: api.doca_urom_worker_destroy,
+        }
     }
 
     fn name(&self) -> String {
@@ -161,53 +137,36 @@ impl Owned for Context {
         }
     }
 
-    fn state_changed(&self, next: CtxState) {
-        self.winding_down.set(next == CtxState::STOPPING);
+    fn state_changed(context: &Context, next: CtxState) {
+        context.winding_down.set(next == CtxState::STOPPING);
         // DOCA promises nothing for a UROM task that is submitted a second time; this project's own
         // library does.
-        self.keeps_tasks.set(next == CtxState::RUNNING && self.library.extensions().is_some());
-        if !self.keeps_tasks.get() {
+        let keeps = next == CtxState::RUNNING && context.library.extensions().is_some();
+        context.keeps_tasks.set(keeps);
+        if !keeps {
             // They would keep the context from becoming idle.
-            self.release_ready();
+            context.release_ready();
         }
     }
 
-    fn stop_to_drop(&self) -> bool {
-        if let Err(error) = self.stop() {
-            tracing::warn!("{error}");
-        }
-        wait::wait_until(DROP_WAIT, || self.is_idle())
-    }
-
-    unsafe fn destroy(&self) -> DocaError {
-        // SAFETY: the worker is live; the caller vouches that nobody else uses it.
-        unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) }
-    }
-
-    fn destroyed(&self) {
-        self.engine.core().deadlines().remove_worker(self);
+    /// Completed tasks that no future took yet are copied and released.
+    fn before_stop(context: &Context) {
+        context.winding_down.set(true);
+        context.keeps_tasks.set(false);
+        context.release_all();
     }
 }
 
-pub(crate) type Owner = owner::Owner<Context>;
 impl Owner {
-    pub(crate) fn create(
+    pub(crate) fn new(
         service: Arc<ServiceCore>,
         engine: ProgressEngine,
         settings: Settings,
     ) -> Result<Owner> {
-        let library = service.library;
-        let api = library.api();
-        let (new, as_ctx) = (api.doca_urom_worker_create, api.doca_urom_worker_as_ctx);
-        // SAFETY: the worker is destroyed right before the handle is dropped.
-        let (worker, handle) = unsafe { ContextHandle::create(library, "a worker", new, as_ctx) }?;
-        let context = Context {
-            handle,
-            worker,
-            engine,
+        let kind = Worker {
             serial: service.serial,
             service,
-            slots: Slots::default(),
+            slots: Slots::new(),
             plugins: Cell::new(0),
             id: Cell::new(settings.id),
             deadline: settings.deadline,
@@ -220,14 +179,11 @@ impl Owner {
             keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
             held: Cell::new(0),
-            unsubmitted: Cell::new(0),
         };
-        let owner = Owner::new(context);
+        let owner = Owner::create(engine, kind)?;
+        let (set, service) = (owner.api().doca_urom_worker_set_service, owner.service.pointer());
         // SAFETY: both are live; attaching is the one call on a service that any thread may make.
-        let code =
-            unsafe { (api.doca_urom_worker_set_service)(owner.worker(), owner.service.pointer()) };
-        check(code, || "attaching a worker to its service")?;
-        owner.register()?;
+        check(unsafe { set(owner.object(), service) }, || "attaching a worker to its service")?;
         Ok(owner)
     }
 

@@ -37,7 +37,7 @@ impl Context {
         let Some(extensions) = self.library.extensions() else { return Health::Unknown };
         let mut health = WorkerHealth::well();
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (extensions.urom_worker_get_health)(self.worker(), &mut health) };
+        let code = unsafe { (extensions.urom_worker_get_health)(self.object(), &mut health) };
         match (code, c_text(&health.plugin)) {
             (DocaError::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
             (DocaError::SUCCESS, plugin) => Health::Stuck {

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use crate::callback;
 use crate::engine::Timed;
-use crate::task::{Response, Task};
-use crate::worker::context::Context;
-use crate::worker::slots::{End, Slot, State};
+use crate::task::Task;
+use crate::worker::context::{Context, Slot};
+use crate::worker::slots::{End, State};
 
 impl Timed for Context {
     fn expire(&self, now: Instant) -> (bool, Option<Instant>) {
@@ -54,13 +54,10 @@ impl Context {
         match slot.state.get() {
             State::Waiting | State::Watched => self.end_future(slot, end),
             State::Calling => {
-                slot.state.set(State::Late);
-                self.deliver(slot, Response::ended(end));
+                slot.end.set(end);
+                self.deliver(slot, State::Ended);
             }
-            State::CallCancelled => {
-                slot.state.set(State::Late);
-                self.deliver(slot, Response::ended(slot.end.get()));
-            }
+            State::CallCancelled => self.deliver(slot, State::Ended),
             _ => {}
         }
     }

@@ -1,18 +1,17 @@
 //! Start, restart and stop, as futures.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
+use crate::context::Kind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::owner::Owned;
-use crate::starting::Starting;
+use crate::pending::Pending;
 use crate::wait;
 use crate::worker::Worker;
 use crate::worker::builder::WorkerBuilder;
@@ -30,17 +29,16 @@ impl WorkerBuilder {
     /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
     /// there is an environment for a worker that exists already, or an existing worker does not
     /// have a plugin.
-    pub fn start(self) -> Starting<Worker> {
-        Starting::new(running(self.begin()))
+    pub fn start(self) -> Pending<Worker> {
+        Pending::new(running(self.begin()))
     }
 }
 
 /// Waits until a worker whose start has begun runs.
 async fn running(start: Result<Owner>) -> Result<Worker> {
     let owner = start?;
-    let what = || format!("starting {}", owner.name());
-    if owner.started(&owner.engine, what).await? != CtxState::RUNNING {
-        return Err(owner.start_failure(what()));
+    if owner.started().await? != CtxState::RUNNING {
+        return Err(owner.start_failure());
     }
     owner.refresh_id()?;
     Ok(Worker { owner: owner.share() })
@@ -76,13 +74,13 @@ impl Worker {
     /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
     /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
     /// [connect](crate::Service::connect) again.
-    pub fn restart(&self) -> Starting<Worker> {
+    pub fn restart(&self) -> Pending<Worker> {
         let builder = WorkerBuilder::again(&self.owner);
         let engine = self.owner.engine.clone();
         let mut asked = Instant::now();
         let until = asked + NOTICE;
         let mut start = is_gone(&self.owner).and_then(|()| builder.clone().begin());
-        Starting::new(async move {
+        Pending::new(async move {
             let mut pause = PAUSE;
             loop {
                 let error = match running(start).await {
@@ -141,63 +139,23 @@ fn is_gone(owner: &Owner) -> Result<()> {
     }
 }
 
-/// A worker that is stopping: a future of the moment when it is idle.
-///
-/// The stop has begun. Dropping this leaves the rest to the engine, as dropping a [`Worker`] does.
-#[must_use = "dropping it stops the worker without telling what went wrong"]
-pub struct Stopping {
-    owner: Rc<Owner>,
-    begun: Result<()>,
-}
-
-impl Stopping {
-    pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match (owner.domains.get(), owner.held.get(), owner.unsubmitted.get()) {
-            (0, 0, 0) => owner.stop(),
-            (0, 0, tasks) => Err(in_use(&owner)
-                .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
-                .hint(
-                    "submit or drop the raw tasks first; the worker stops with the last of them",
-                )),
-            (0, held, _) => Err(in_use(&owner)
-                .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
-                .hint(
-                    "drop the payloads first, or copy them; the worker stops with the last of them",
-                )),
-            _ => Err(in_use(&owner)
-                .why("it is in a domain")
-                .hint("stop or drop the domain first; the worker stops with it")),
-        };
-        Stopping { owner, begun }
-    }
-
-    /// Waits until the worker is idle, progressing all engines of this thread.
-    ///
-    /// # Errors
-    /// Whatever the library refused to stop with; `BAD_STATE` inside a completion callback.
-    ///
-    /// # Panics
-    /// With the panic of a callback that ran meanwhile.
-    pub fn wait(self) -> Result<()> {
-        wait::run(self)
-    }
-}
-
-fn in_use(owner: &Owner) -> Error {
-    Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()))
-}
-
-impl Future for Stopping {
-    type Output = Result<()>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
-        std::mem::replace(&mut self.begun, Ok(()))?;
+/// Stops a worker, and waits until it is idle.
+pub(super) fn stop(owner: Rc<Owner>) -> Pending<()> {
+    let in_use = || Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()));
+    let begun = match (owner.domains.get(), owner.held.get()) {
+        (0, 0) => owner.stop(),
+        (0, held) => Err(in_use()
+            .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
+            .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
+        _ => Err(in_use()
+            .why("it is in a domain")
+            .hint("stop or drop the domain first; the worker stops with it")),
+    };
+    Pending::new(async move {
+        begun?;
         let is_over = |state: &Result<CtxState>| {
             state.as_ref().map_or(true, |state| *state == CtxState::IDLE)
         };
-        let what = || format!("stopping {}", self.owner.name());
-        self.owner.poll_state(&self.owner.engine, cx, is_over, what).map_ok(drop)
-    }
+        poll_fn(|cx| owner.poll_state(cx, is_over, "stopping")).await.map(drop)
+    })
 }
-
-debug_fields!(Stopping, |it| { worker: it.owner.name() });

@@ -13,14 +13,14 @@ use std::rc::Rc;
 
 pub use answer::Answer;
 pub use builder::WorkerBuilder;
-pub(crate) use context::{Context, Owner};
+pub(crate) use context::{Context, Owner, Slot};
 pub use health::Health;
-pub use lifecycle::Stopping;
-pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
+pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
 use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
+use crate::pending::Pending;
 
 /// A running worker (`struct doca_urom_worker`).
 ///
@@ -163,10 +163,9 @@ impl Worker {
     ///
     /// # Errors
     /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
-    /// the worker's, or [raw tasks](Self::task) that are not submitted. Nothing is stopped then;
-    /// the worker stops when the last of them is dropped.
-    pub fn stop(self) -> Stopping {
-        Stopping::begin(self.owner)
+    /// the worker's. Nothing is stopped then; the worker stops when the last of them is dropped.
+    pub fn stop(self) -> Pending<()> {
+        lifecycle::stop(self.owner)
     }
 
     pub(crate) fn owner(&self) -> &Rc<Owner> {

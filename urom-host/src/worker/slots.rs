@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 
-use crate::task::Response;
-use crate::worker::{Answer, Context};
+use super::answer::Answer;
 
 /// Who has a slot's task, and who waits for it. The states that a wait polls for come first, so
 /// that one comparison finds them.
@@ -64,20 +63,19 @@ pub(crate) struct Doca {
     pub(crate) end: Option<NonNull<CmdTaskEnd>>,
 }
 
-/// Gives a callback the end of its task.
+/// Takes the end of a slot's task, as a future does, and gives it to the slot's callback.
 ///
 /// # Safety
 /// The slot's callback was stored together with this function and was not taken yet.
-pub(crate) type Deliver = unsafe fn(&Context, &Slot, Response<'_>);
+pub(crate) type Deliver<C> = unsafe fn(&C, &Slot<C>);
 
 /// How many bytes of a callback the slot itself has room for.
 pub(crate) const CALLBACK_ROOM: usize = 32;
 
-/// The place of one task.
-pub(crate) struct Slot {
-    pub(crate) context: NonNull<Context>,
+/// The place of one task of a worker, whose context is a `C`.
+pub(crate) struct Slot<C> {
     pub(crate) state: Cell<State>,
-    next: Cell<Option<NonNull<Slot>>>,
+    next: Cell<Option<NonNull<Slot<C>>>>,
     pub(crate) doca: Cell<Option<Doca>>,
     /// The length that the payload buffer has now.
     pub(crate) length: Cell<usize>,
@@ -95,14 +93,13 @@ pub(crate) struct Slot {
     /// In the state `Copied`.
     pub(crate) answer: Cell<Option<Answer>>,
     /// In the states `Calling` and `CallCancelled`.
-    pub(crate) deliver: Cell<Option<Deliver>>,
+    pub(crate) deliver: Cell<Option<Deliver<C>>>,
     callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,
 }
 
-impl Slot {
-    fn new(context: NonNull<Context>) -> Slot {
+impl<C> Slot<C> {
+    fn new() -> Slot<C> {
         Slot {
-            context,
             state: Cell::new(State::Unused),
             next: Cell::new(None),
             doca: Cell::new(None),
@@ -141,16 +138,19 @@ impl Slot {
 }
 
 /// All slots of a worker. They stay where they are until this is dropped.
-#[derive(Default)]
-pub(crate) struct Slots {
-    all: RefCell<Vec<NonNull<Slot>>>,
-    ready: Cell<Option<NonNull<Slot>>>,
-    empty: Cell<Option<NonNull<Slot>>>,
+pub(crate) struct Slots<C> {
+    all: RefCell<Vec<NonNull<Slot<C>>>>,
+    ready: Cell<Option<NonNull<Slot<C>>>>,
+    empty: Cell<Option<NonNull<Slot<C>>>>,
 }
 
-impl Slots {
+impl<C> Slots<C> {
+    pub(crate) fn new() -> Slots<C> {
+        Slots { all: RefCell::default(), ready: Cell::new(None), empty: Cell::new(None) }
+    }
+
     #[inline]
-    fn pop<'a>(&'a self, list: &Cell<Option<NonNull<Slot>>>) -> Option<&'a Slot> {
+    fn pop<'a>(&'a self, list: &Cell<Option<NonNull<Slot<C>>>>) -> Option<&'a Slot<C>> {
         let slot = list.get()?;
         // SAFETY: slots live as long as this, which the borrow keeps.
         let slot = unsafe { slot.as_ref() };
@@ -160,21 +160,21 @@ impl Slots {
     }
 
     #[inline]
-    fn push(list: &Cell<Option<NonNull<Slot>>>, slot: &Slot) {
+    fn push(list: &Cell<Option<NonNull<Slot<C>>>>, slot: &Slot<C>) {
         slot.state.set(State::Unused);
         slot.next.set(list.replace(Some(NonNull::from(slot))));
     }
 
     #[inline]
-    pub(crate) fn take_ready(&self) -> Option<&Slot> {
+    pub(crate) fn take_ready(&self) -> Option<&Slot<C>> {
         self.pop(&self.ready)
     }
 
-    pub(crate) fn take_empty(&self, context: NonNull<Context>) -> &Slot {
+    pub(crate) fn take_empty(&self) -> &Slot<C> {
         if let Some(slot) = self.pop(&self.empty) {
             return slot;
         }
-        let new = NonNull::from(Box::leak(Box::new(Slot::new(context))));
+        let new = NonNull::from(Box::leak(Box::new(Slot::new())));
         self.all.borrow_mut().push(new);
         // SAFETY: slots live as long as this, which the borrow keeps.
         let slot = unsafe { new.as_ref() };
@@ -183,27 +183,27 @@ impl Slots {
     }
 
     #[inline]
-    pub(crate) fn put_ready(&self, slot: &Slot) {
+    pub(crate) fn put_ready(&self, slot: &Slot<C>) {
         Slots::push(&self.ready, slot);
     }
 
-    pub(crate) fn put_empty(&self, slot: &Slot) {
+    pub(crate) fn put_empty(&self, slot: &Slot<C>) {
         Slots::push(&self.empty, slot);
     }
 
     /// The slot made as number `index`. Slots may be made while somebody goes through them.
-    pub(crate) fn get(&self, index: usize) -> Option<&Slot> {
+    pub(crate) fn get(&self, index: usize) -> Option<&Slot<C>> {
         let slot = self.all.borrow().get(index).copied()?;
         // SAFETY: slots live as long as this, which the borrow keeps.
         Some(unsafe { slot.as_ref() })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot<C>> {
         (0..).map_while(|index| self.get(index))
     }
 }
 
-impl Drop for Slots {
+impl<C> Drop for Slots<C> {
     fn drop(&mut self) {
         for slot in self.all.get_mut().drain(..) {
             // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait
@@ -218,13 +218,13 @@ mod tests {
     use super::*;
     use std::ptr;
 
-    fn take(slots: &Slots) -> &Slot {
-        slots.take_empty(NonNull::dangling())
+    fn take(slots: &Slots<()>) -> &Slot<()> {
+        slots.take_empty()
     }
 
     #[test]
     fn slots_are_used_again_before_new_ones_are_made() {
-        let slots = Slots::default();
+        let slots = Slots::new();
         let (a, b) = (take(&slots), take(&slots));
         slots.put_empty(a);
         slots.put_empty(b);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_slot_with_a_task_is_not_taken_for_an_empty_one() {
-        let slots = Slots::default();
+        let slots = Slots::new();
         let slot = take(&slots);
         assert!(slots.take_ready().is_none());
         slots.put_ready(slot);

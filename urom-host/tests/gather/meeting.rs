@@ -56,9 +56,11 @@ pub(crate) fn frame(kind: &[u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
 
 /// Says what a participant says first.
 pub(crate) fn greet(stream: &mut TcpStream, participants: u64, index: u32) {
-    let numbers = [&index.to_le_bytes()[..], &participants.to_le_bytes()].concat();
-    stream.write_all(&[b"meet", &numbers[..]].concat()).unwrap();
+    stream.write_all(&frame(b"meet", index, &participants.to_le_bytes())).unwrap();
 }
+
+/// The length of that.
+pub(crate) const GREETING: usize = 24;
 
 /// What participant 0 says when all are there.
 pub(crate) fn welcome() -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use urom_host::DocaError;
 use urom_host::gather::{AllGather, Rendezvous};
 
-use crate::meeting::{frame, greet, group, meet, welcome};
+use crate::meeting::{GREETING, frame, greet, group, meet, welcome};
 use crate::{LIMIT, block, code, exchange, exchanges, finish};
 
 #[test]
@@ -182,7 +182,7 @@ fn joined() -> (TcpStream, Rendezvous) {
     let (listener, address) = meet();
     let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
     let (mut stream, _) = listener.accept().unwrap();
-    stream.read_exact(&mut [0; 16]).unwrap();
+    stream.read_exact(&mut [0; GREETING]).unwrap();
     stream.write_all(&welcome()).unwrap();
     (stream, joined.join().unwrap())
 }

@@ -9,7 +9,7 @@ use urom_host::DocaError;
 use urom_host::gather::Rendezvous;
 
 use crate::LIMIT;
-use crate::meeting::{deserted, greet, meet, welcome};
+use crate::meeting::{GREETING, deserted, greet, meet, welcome};
 
 /// Shorter than the tests' patience.
 const SHORT: Duration = Duration::from_millis(300);
@@ -164,7 +164,7 @@ fn a_meeting_point_that_is_something_else_is_an_error() {
     let (listener, address) = meet();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; 16]).unwrap();
+        stream.read_exact(&mut [0; GREETING]).unwrap();
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
     });
     let error = Rendezvous::join(address, 1, 2, LIMIT).unwrap_err();

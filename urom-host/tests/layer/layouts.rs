@@ -33,7 +33,7 @@ fn serve(protocol: &describe::Protocol, description: Vec<u8>) {
 fn a_plugin_of_another_layout_is_refused_with_the_first_difference() {
     let _clean = fake::clean();
     let build = Build { kit: "0.1.0", panic: Panic::Unwind };
-    let described = |protocol| serve(protocol, section::without_docs(protocol, &build));
+    let described = |protocol| serve(protocol, section::bytes(protocol, &build, false));
     described(Graph::DESCRIPTION);
     let found = connect().plugin::<Graph>().unwrap();
     assert_eq!(found.plugin().fingerprint(), Some(Graph::DESCRIPTION.fingerprint()));

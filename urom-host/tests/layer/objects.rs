@@ -172,7 +172,7 @@ fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
         &["another service"],
     );
     let unloaded = service.plugins().iter().find(|plugin| plugin.name() == "worker_other").unwrap();
-    fails(worker.task(unloaded), DocaError::INVALID_VALUE, &["without this plugin"]);
+    fails(worker.task(unloaded, &[]).submit(), DocaError::INVALID_VALUE, &["without this plugin"]);
 }
 
 #[test]

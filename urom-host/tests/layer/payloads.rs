@@ -86,20 +86,6 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
 }
 
 #[test]
-fn a_worker_with_raw_tasks_that_are_not_submitted_is_in_use_and_says_how_many() {
-    let (_clean, service) = connected();
-    let before = live();
-    let (graph, worker) = start(&service, 7);
-    let (first, second) = (worker.task(&graph).unwrap(), worker.task(&graph).unwrap());
-    let rejected = first.submit(&[0; fake::CAPACITY + 1]).unwrap_err();
-    fails(worker.stop().wait(), DocaError::IN_USE, &["it has 2 tasks allocated and not submitted"]);
-    drop(second);
-    assert!(live() > before);
-    drop(rejected);
-    assert_eq!(live(), before);
-}
-
-#[test]
 fn a_payload_outlives_its_workers_handle_and_then_lets_it_go() {
     let (_clean, service) = connected();
     let before = live();

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use urom_host::{DocaError, Starting, Worker};
+use urom_host::{DocaError, Pending, Worker};
 
 use crate::fake::{START_FAILURES, script};
 use crate::{Client, connected, fails, send, sleep_until, start, world};
@@ -48,7 +48,7 @@ fn failures_left() -> usize {
 }
 
 /// As an event loop does: nobody looks before the engine's descriptor says so.
-fn wait_on_the_descriptor(worker: &Worker, starting: Starting<Worker>) -> Worker {
+fn wait_on_the_descriptor(worker: &Worker, starting: Pending<Worker>) -> Worker {
     let mut starting = pin!(starting);
     let mut started = None;
     worker.engine().request_notification().unwrap();

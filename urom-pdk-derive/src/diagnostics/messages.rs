@@ -52,7 +52,7 @@ messages! {
     generic_message(parameter): "a protocol cannot be generic, because both sides must agree on its bytes: remove `{parameter}` and name the types";
     notification_lifetime(lifetime): "a notification owns its payloads: remove `{lifetime}` and use `Payload`";
     second_lifetime(lifetime, first): "all payloads of a command borrow from the same message: remove `{lifetime}` and use `{first}`";
-    payload_lifetime(name, lifetime): "a command's payload borrows from the message: write `{name}<{lifetime}>`, and `{lifetime}` in the payload's type";
+    static_payload(): "a command's payload borrows from the message: use the enum's lifetime instead of `'static`";
     generic_plugin(parameter): "a plugin cannot be generic, because its exported functions have one handler type: remove `{parameter}` and name the type";
 
     // Variants.
@@ -61,7 +61,7 @@ messages! {
     conditional(): "a message cannot depend on `cfg`, because both sides must agree on its bytes: remove the condition";
     no_reply(variant): "`{variant}` does not say what answers it: add `#[urom(reply = ...)]` with a variant of the notification enum";
     tag_taken(tag, variant): "tag {tag} is the tag of `{variant}` already: give each variant its own";
-    tag_stated_twice(): "the tag is stated twice: keep the key `tag` or the discriminant";
+    tag_as_discriminant(): "a tag is a key of its variant: write `#[urom(tag = ...)]` instead of a discriminant";
     tag_not_a_literal(most): "a tag is an integer literal between 0 and {most}: write the number itself";
     no_tag_left(most): "no tag is left behind {most}: state a `tag` for this variant";
     not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";

@@ -7,47 +7,34 @@ use quote::ToTokens;
 
 use messages::Message;
 
-/// The errors found so far. Dropping it before [`into_compile_errors`](Errors::into_compile_errors)
-/// panics: an error that nobody looks at would let wrong input through.
-pub(crate) struct Errors {
-    found: Vec<syn::Error>,
-    checked: bool,
-}
+/// The errors found so far.
+#[derive(Default)]
+pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    pub(crate) fn new() -> Errors {
-        Errors { found: Vec::new(), checked: false }
-    }
-
     pub(crate) fn at(&mut self, span: Span, message: Message) {
-        self.found.push(syn::Error::new(span, message));
+        self.syntax(syn::Error::new(span, message));
     }
 
     pub(crate) fn on(&mut self, tokens: impl ToTokens, message: Message) {
-        self.found.push(syn::Error::new_spanned(tokens, message));
+        self.syntax(syn::Error::new_spanned(tokens, message));
     }
 
     /// Passes on an error of the parser itself: input that is no Rust at all.
     pub(crate) fn syntax(&mut self, error: syn::Error) {
-        self.found.push(error);
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().flatten().count()
     }
 
     /// One `compile_error!` for each error, or `None` when there is none.
-    pub(crate) fn into_compile_errors(mut self) -> Option<TokenStream> {
-        self.checked = true;
-        let all = self.found.drain(..).reduce(|mut all, next| {
-            all.combine(next);
-            all
-        });
-        all.map(|all| all.into_compile_error())
-    }
-}
-
-impl Drop for Errors {
-    fn drop(&mut self) {
-        if !self.checked && !std::thread::panicking() {
-            panic!("errors were collected and never looked at");
-        }
+    pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
+        self.0.map(syn::Error::into_compile_error)
     }
 }
 
@@ -57,19 +44,13 @@ mod tests {
 
     #[test]
     fn every_error_is_given() {
-        let mut errors = Errors::new();
+        let mut errors = Errors::default();
         errors.at(Span::call_site(), messages::duplicate_key("a"));
         errors.on(quote::quote!(b), messages::duplicate_key("b"));
         let text =
             errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default();
         assert_eq!(text.matches("compile_error").count(), 2, "{text}");
-        assert!(Errors::new().into_compile_errors().is_none());
-    }
-
-    #[test]
-    #[should_panic(expected = "never looked at")]
-    fn errors_cannot_be_dropped_unchecked() {
-        drop(Errors::new());
+        assert!(Errors::default().into_compile_errors().is_none());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A field, its keys as they were written, and what they make of it.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Ident;
 use syn::{Attribute, Expr, Path, Type};
 
-use super::{Payload, Shape, Spanned};
+use super::{Payload, Shape};
+use crate::attrs::Spans;
 use crate::names;
 
 pub(crate) struct Field {
@@ -31,28 +32,25 @@ pub(crate) enum Role {
 }
 
 pub(crate) struct FieldKeys {
-    pub(crate) echo: Option<Span>,
-    pub(crate) header: Option<Span>,
-    pub(crate) optional: Option<Span>,
-    pub(crate) word: Option<Span>,
-    pub(crate) with: Option<Spanned<Path>>,
-    pub(crate) inline: Option<Span>,
-    pub(crate) unless: Option<Spanned<Ident>>,
-    pub(crate) when: Option<Spanned<Expr>>,
-    pub(crate) len: Option<Spanned<Len>>,
-    pub(crate) addr: Option<Spanned<Addr>>,
+    /// Where each key stands that the field has.
+    pub(crate) spans: Spans,
+    pub(crate) with: Option<Path>,
+    pub(crate) unless: Option<Ident>,
+    pub(crate) when: Option<Expr>,
+    pub(crate) len: Option<Expr>,
+    /// `none`, `a` or `a.b.c`.
+    pub(crate) addr: Option<Vec<Ident>>,
 }
 
-pub(crate) enum Len {
-    /// `a` or `a.b.c`.
-    Path(Vec<Ident>),
-    Given(Expr),
-}
+impl FieldKeys {
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.spans.contains_key(key)
+    }
 
-pub(crate) enum Addr {
-    None,
-    /// `a` or `a.b.c`.
-    Path(Vec<Ident>),
+    /// Whether the payload has no address word.
+    pub(crate) fn has_no_address(&self) -> bool {
+        self.addr.as_ref().is_some_and(|path| matches!(path.as_slice(), [only] if only == "none"))
+    }
 }
 
 impl Field {
@@ -91,16 +89,16 @@ impl Field {
     }
 
     pub(crate) fn is_echoed(&self) -> bool {
-        self.keys.echo.is_some()
+        self.keys.has("echo")
     }
 
     /// Whether it lies between tag and union.
     pub(crate) fn is_header(&self) -> bool {
-        self.keys.header.is_some() && self.is_plain()
+        self.keys.has("header") && self.is_plain()
     }
 
     /// Whether the task has a setter for it, and the client's method no argument.
     pub(crate) fn has_setter(&self) -> bool {
-        self.is_echoed() || self.keys.optional.is_some()
+        self.is_echoed() || self.keys.has("optional")
     }
 }

@@ -91,10 +91,4 @@ impl Payload {
         let Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) = self.len()? else { return None };
         count.base10_parse::<usize>().ok().map(Literal::usize_unsuffixed)
     }
-
-    /// Whether it is always there and always has the same length.
-    pub(crate) fn is_constant(&self) -> bool {
-        let is_counted = matches!(self.count, Count::Fixed) || self.literal().is_some();
-        is_counted && matches!(self.presence, Presence::Always)
-    }
 }

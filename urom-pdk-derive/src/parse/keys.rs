@@ -6,13 +6,13 @@ use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Type, Variant, parse_quo
 use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, FieldKeys, Kind, Len, Plugin, Spanned, TagWidth};
+use crate::model::{FieldKeys, Plugin, TagWidth};
 use crate::names;
 use crate::tokens::ungrouped;
 
 /// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
-    pub(super) kind: Kind,
+    pub(super) plugin: Option<Plugin>,
     pub(super) krate: Path,
     pub(super) tag: TagWidth,
 }
@@ -20,8 +20,8 @@ pub(super) struct MessagesKeys {
 impl MessagesKeys {
     pub(super) fn read(which: Macro, args: TokenStream, errors: &mut Errors) -> MessagesKeys {
         let mut keys = Keys::parse(args, errors);
-        let kind = match which {
-            Macro::Notification => Kind::Notification,
+        let plugin = match which {
+            Macro::Notification => None,
             Macro::Command => {
                 let (example, number) = ("plugin = \"worker_name\"", "version = 1");
                 let name = |tokens| syn::parse2(tokens).ok();
@@ -31,11 +31,10 @@ impl MessagesKeys {
                 });
                 let example = "notification = Notification";
                 let notification = keys.value::<Path>("notification", example, errors);
-                Kind::Command(Plugin {
+                Some(Plugin {
                     name,
                     version: version.unwrap_or_default(),
-                    notification: notification
-                        .map_or_else(|| parse_quote!(Notification), |key| key.value),
+                    notification: notification.unwrap_or_else(|| parse_quote!(Notification)),
                 })
             }
         };
@@ -43,9 +42,9 @@ impl MessagesKeys {
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
         keys.finish(errors);
         MessagesKeys {
-            kind,
-            krate: krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value),
-            tag: tag.map_or(TagWidth::U64, |key| tag_type(&key.value, errors)),
+            plugin,
+            krate: krate.unwrap_or_else(|| parse_quote!(::urom_abi)),
+            tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)),
         }
     }
 }
@@ -60,7 +59,7 @@ fn required<T>(
     if !keys.has(name) {
         errors.at(Span::call_site(), messages::missing_key(name, example));
     }
-    keys.value_with(name, example, errors, read).map(|key| key.value)
+    keys.value_with(name, example, errors, read)
 }
 
 fn tag_type(ty: &Type, errors: &mut Errors) -> TagWidth {
@@ -74,30 +73,30 @@ fn tag_type(ty: &Type, errors: &mut Errors) -> TagWidth {
 /// `#[urom(...)]` on a variant.
 pub(super) struct VariantKeys {
     pub(super) tag: Option<Expr>,
-    pub(super) also: Option<Spanned<Expr>>,
+    pub(super) also: Option<Expr>,
     pub(super) reply: Option<Path>,
 }
 
 impl VariantKeys {
     pub(super) fn read(which: Macro, variant: &mut Variant, errors: &mut Errors) -> VariantKeys {
         let mut keys = Keys::take_helpers(&mut variant.attrs, errors);
-        let tag = keys.value::<Expr>("tag", "tag = 1", errors);
+        let tag = keys.value("tag", "tag = 1", errors);
         let (mut also, mut reply) = (None, None);
         match which {
             Macro::Command => {
                 if !keys.has("reply") {
                     errors.on(&variant.ident, messages::no_reply(&variant.ident));
                 }
-                reply = keys.value::<Path>("reply", "reply = Done", errors);
+                reply = keys.value("reply", "reply = Done", errors);
                 keys.refuse("also", "variants of `#[urom_notification]`", errors);
             }
             Macro::Notification => {
-                also = keys.value::<Expr>("also", "also = 1", errors);
+                also = keys.value("also", "also = 1", errors);
                 keys.refuse("reply", "variants of `#[urom_command]`", errors);
             }
         }
         keys.finish(errors);
-        VariantKeys { tag: tag.map(|key| key.value), also, reply: reply.map(|key| key.value) }
+        VariantKeys { tag, also, reply }
     }
 }
 
@@ -109,10 +108,10 @@ impl FieldKeys {
         errors: &mut Errors,
     ) -> FieldKeys {
         let mut keys = Keys::take_helpers(attributes, errors);
-        let (mut optional, mut unless) = (None, None);
+        let mut unless = None;
         match which {
             Macro::Command => {
-                optional = keys.flag("optional", errors);
+                keys.flag("optional", errors);
                 unless = keys.value("unless", "unless = other_field", errors);
             }
             Macro::Notification => {
@@ -121,41 +120,24 @@ impl FieldKeys {
                 }
             }
         }
-        let found = FieldKeys {
-            echo: keys.flag("echo", errors),
-            header: keys.flag("header", errors),
-            optional,
-            word: keys.flag("word", errors),
+        for flag in ["echo", "header", "word", "inline"] {
+            keys.flag(flag, errors);
+        }
+        FieldKeys {
             with: keys.value("with", "with = module", errors),
-            inline: keys.flag("inline", errors),
             unless,
             when: keys.value("when", "when = other_field == 0", errors),
-            len: keys.value_with("len", "len = other_field", errors, len),
-            addr: keys.value_with("addr", "addr = other_field", errors, addr),
-        };
-        keys.finish(errors);
-        found
-    }
-}
-
-fn len(tokens: TokenStream) -> Option<Len> {
-    let expr = ungrouped(&syn::parse2(tokens).ok()?).clone();
-    Some(match path(&expr) {
-        Some(path) => Len::Path(path),
-        None => Len::Given(expr),
-    })
-}
-
-fn addr(tokens: TokenStream) -> Option<Addr> {
-    let path = path(&syn::parse2(tokens).ok()?)?;
-    match path.as_slice() {
-        [only] if only == "none" => Some(Addr::None),
-        _ => Some(Addr::Path(path)),
+            len: keys.value("len", "len = other_field", errors),
+            addr: keys.value_with("addr", "addr = other_field", errors, |tokens| {
+                path(&syn::parse2(tokens).ok()?)
+            }),
+            spans: keys.finish(errors),
+        }
     }
 }
 
 /// `a` or `a.b.c`.
-fn path(expr: &Expr) -> Option<Vec<Ident>> {
+pub(crate) fn path(expr: &Expr) -> Option<Vec<Ident>> {
     match ungrouped(expr) {
         Expr::Path(path) => Some(vec![path.path.get_ident()?.clone()]),
         Expr::Field(field) => {

@@ -14,13 +14,11 @@ pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
         if let Ok(named) = syn::parse2(tokens) {
             *variant = named;
         }
-        let (own, name) = (names::text(&own), names::text(&variant.ident));
-        let idents = variant.fields.iter().filter_map(|field| field.ident.as_ref());
-        let fields = idents.map(names::text).collect::<Vec<_>>();
+        let own = names::text(&own);
         let inner = variant.fields.iter_mut().flat_map(|field| &mut field.attrs);
         for attribute in variant.attrs.iter_mut().chain(inner) {
             if let Some(text) = text(attribute) {
-                *text = LitStr::new(&in_text(&text.value(), &own, &name, &fields), text.span());
+                *text = LitStr::new(&in_links(&text.value(), &own), text.span());
             }
         }
     }
@@ -37,43 +35,23 @@ fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
     }
 }
 
-/// Replaces `Self` in a text; a field `Self::n` becomes `Command::Work::n`.
-fn in_text(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
-    let is_name = |c: char| c == '_' || c.is_alphanumeric();
-    let mut named = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("Self") {
-        named.push_str(before);
-        rest = behind;
-        if before.ends_with(is_name) || behind.starts_with(is_name) {
-            named.push_str("Self");
-            continue;
-        }
-        named.push_str(own);
-        let path = behind
-            .strip_prefix("::")
-            .map(|path| path.split(|c| !is_name(c)).next().unwrap_or_default());
-        if path.is_some_and(|name| fields.iter().any(|field| field == name)) {
-            named.push_str("::");
-            named.push_str(variant);
-        }
-    }
-    named.push_str(rest);
-    named
+/// Replaces `Self` in the links of a text.
+fn in_links(text: &str, own: &str) -> String {
+    ["[`", "[", "("].iter().fold(text.to_owned(), |text, start| {
+        let link = |end| (format!("{start}Self{end}"), format!("{start}{own}{end}"));
+        ["::", "`", "]", ")"].map(link).iter().fold(text, |text, (from, to)| text.replace(from, to))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_text;
+    use super::in_links;
 
     #[test]
-    fn self_is_the_enum_and_its_fields_are_the_variants() {
-        let named = |text| in_text(text, "Command", "Work", &["n".to_owned()]);
-        assert_eq!(named(" See [`Self::Undo`], [`Self`]."), " See [`Command::Undo`], [`Command`].");
-        assert_eq!(
-            named("[`Self::n`] of [it](Self::N)"),
-            "[`Command::Work::n`] of [it](Command::N)"
-        );
-        assert_eq!(named("Selfish, mySelf, my_Self, Self"), "Selfish, mySelf, my_Self, Command");
+    fn self_in_links_is_the_enum() {
+        let text = "[`Self::Undo`], [`Self`], [Self], [it](Self::N), Selfish, [Selfish]";
+        let named =
+            "[`Command::Undo`], [`Command`], [Command], [it](Command::N), Selfish, [Selfish]";
+        assert_eq!(in_links(text, "Command"), named);
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Item, ItemImpl, LitBool, LitStr, Path, PathArguments, Type, parse_quote};
 
-use super::{describe, head};
+use super::describe;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::model::Export;
@@ -26,7 +26,8 @@ pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) 
             (item.into_token_stream(), handler)
         }
         Ok(other) => {
-            errors.on(head(&other), messages::not_a_handler_impl(describe(&other)));
+            let (found, name) = describe(&other);
+            errors.on(name, messages::not_a_handler_impl(found));
             (item, None)
         }
         Err(error) => {
@@ -46,8 +47,8 @@ fn keys(args: TokenStream, errors: &mut Errors) -> Export {
     });
     keys.finish(errors);
     Export {
-        krate: krate.map_or_else(|| parse_quote!(::urom_pdk), |key| key.value),
-        export: export.is_none_or(|key| key.value.value),
+        krate: krate.unwrap_or_else(|| parse_quote!(::urom_pdk)),
+        export: export.is_none_or(|key| key.value),
         abort: abort.is_some(),
     }
 }

@@ -1,63 +1,117 @@
-//! What a field's keys make of it: every key is interpreted here, once.
+//! What a field's keys make of it. Every key is interpreted here, once, and every name of a word
+//! resolved: each word belongs to exactly one payload.
+
+use std::slice;
 
 use proc_macro2::Ident;
-use syn::parse_quote;
+use quote::quote;
 
-use crate::model::{Addr, Count, Field, Form, Len, Payload, Presence, Role, Word};
+use super::keys::path;
+use crate::diagnostics::{Errors, messages};
+use crate::model::{Count, Field, Form, Payload, Presence, Role, Word};
+use crate::{names, tokens};
 
-/// Gives each field its role. A name that is no field's is left for validation to report.
-pub(super) fn assign(fields: &mut [Field]) {
-    for at in 0..fields.len() {
-        let keys = &fields[at].keys;
-        fields[at].role = match &keys.with {
-            _ if keys.word.is_some() => Role::Word,
-            _ if keys.inline.is_some() => Role::Payload(Box::new(payload(fields, &fields[at]))),
-            Some(codec) => Role::Codec(codec.value.clone()),
-            None => Role::Plain,
-        };
+/// Gives each field of a variant its role.
+pub(super) fn assign(variant: &Ident, fields: &mut [Field], errors: &mut Errors) {
+    let mut words = Words { variant, fields, taken: Vec::new(), errors };
+    let roles = fields.iter().map(|field| match &field.keys.with {
+        _ if field.keys.has("word") => Role::Word,
+        _ if field.keys.has("inline") => Role::Payload(Box::new(words.payload(field))),
+        Some(codec) => Role::Codec(codec.clone()),
+        None => Role::Plain,
+    });
+    let roles = roles.collect::<Vec<_>>();
+    for word in fields.iter().filter(|field| field.keys.has("word")) {
+        // Where it is named wrongly, that was reported.
+        if !fields.iter().any(|field| mentions(field, &word.ident)) {
+            errors.on(&word.ident, messages::word_unnamed(&word.ident));
+        }
+    }
+    for (field, role) in fields.iter_mut().zip(roles) {
+        field.role = role;
     }
 }
 
-fn payload(fields: &[Field], field: &Field) -> Payload {
-    let (keys, shape) = (&field.keys, &field.shape);
-    let address = match keys.addr.as_ref().map(|key| &key.value) {
-        None => Some(Word::Own),
-        Some(Addr::None) => None,
-        Some(Addr::Path(path)) => word(fields, path),
-    };
-    let count = match keys.len.as_ref().map(|key| &key.value) {
-        None if shape.form == Form::Array => Count::Fixed,
-        None => Count::Word(Word::Own),
-        Some(Len::Given(expr)) => Count::Given(expr.clone()),
-        Some(Len::Path(path)) => match word(fields, path) {
-            Some(Word::Field(at)) if fields[at].keys.word.is_none() => named(path),
-            Some(word) => Count::Word(word),
-            None => named(path),
-        },
-    };
-    let unless = keys.unless.as_ref().and_then(|key| number(fields, &key.value));
-    let presence = match (&keys.when, unless) {
-        (Some(when), _) => Presence::When(when.value.clone()),
-        (None, Some(word)) => Presence::Unless(word),
-        (None, None) if shape.option => Presence::ByAddress,
-        (None, None) if shape.form == Form::Received => Presence::Received,
-        (None, None) => Presence::Always,
-    };
-    Payload { address, count, presence }
+/// Whether a field's keys name a word anywhere, rightly or not.
+fn mentions(Field { keys, .. }: &Field, word: &Ident) -> bool {
+    let (len, when, unless, addr) =
+        (&keys.len, &keys.when, &keys.unless, keys.addr.iter().flatten());
+    tokens::mentions(quote!(#len #when #unless #(#addr)*), word)
 }
 
-fn word(fields: &[Field], path: &[Ident]) -> Option<Word> {
-    let (root, members) = path.split_first()?;
-    let at = number(fields, root)?;
-    Some(if members.is_empty() { Word::Field(at) } else { Word::Member(at, members.to_vec()) })
+/// The words that the payloads of a variant fill.
+struct Words<'a> {
+    variant: &'a Ident,
+    fields: &'a [Field],
+    /// Those that have a payload.
+    taken: Vec<(Vec<Ident>, &'a Ident)>,
+    errors: &'a mut Errors,
 }
 
-fn number(fields: &[Field], name: &Ident) -> Option<usize> {
-    fields.iter().position(|field| field.ident == *name)
-}
+impl<'a> Words<'a> {
+    fn payload(&mut self, field: &'a Field) -> Payload {
+        let (keys, shape) = (&field.keys, &field.shape);
+        let address = match &keys.addr {
+            None => Some(Word::Own),
+            Some(_) if keys.has_no_address() => None,
+            Some(path) => self.word(field, path),
+        };
+        let count = match &keys.len {
+            None if shape.form == Form::Array => Count::Fixed,
+            None => Count::Word(Word::Own),
+            Some(expr) => path(expr)
+                .filter(|path| self.is_word(path))
+                .and_then(|path| self.word(field, &path))
+                .map_or_else(|| Count::Given(tokens::ungrouped(expr).clone()), Count::Word),
+        };
+        let unless = keys.unless.as_ref().and_then(|name| self.word(field, slice::from_ref(name)));
+        let presence = match (&keys.when, unless) {
+            (Some(when), _) => Presence::When(when.clone()),
+            (None, Some(Word::Field(word))) => Presence::Unless(word),
+            _ if shape.option => Presence::ByAddress,
+            _ if shape.form == Form::Received => Presence::Received,
+            _ => Presence::Always,
+        };
+        Payload { address, count, presence }
+    }
 
-/// A length by the name of a field or a constant.
-fn named(path: &[Ident]) -> Count {
-    let path = path.iter();
-    Count::Given(parse_quote!(#(#path).*))
+    /// Whether a `len` names a word, and is no expression of a field or a constant.
+    fn is_word(&self, path: &[Ident]) -> bool {
+        let [name] = path else { return true };
+        match self.fields.iter().find(|field| field.ident == *name) {
+            Some(field) => field.keys.has("word"),
+            // rustc knows whether there is such a constant.
+            None => !names::text(name).starts_with(char::is_uppercase),
+        }
+    }
+
+    /// `a`, a word, or `a.b`, a member of a plain field that is neither repeated nor compared.
+    fn word(&mut self, payload: &'a Field, path: &[Ident]) -> Option<Word> {
+        let (root, members) = path.split_first()?;
+        let Some(field) = self.fields.iter().find(|field| field.ident == *root) else {
+            self.errors.on(root, messages::not_a_field(self.variant, root));
+            return None;
+        };
+        let is_plain =
+            !["word", "inline", "with", "echo", "header"].iter().any(|key| field.keys.has(key));
+        if members.is_empty() && !field.keys.has("word") {
+            self.errors.on(root, messages::not_a_word(root));
+            return None;
+        }
+        if !members.is_empty() && !is_plain {
+            self.errors.on(root, messages::not_a_plain_root(root));
+            return None;
+        }
+        match self.taken.iter().find(|(taken, _)| taken == path) {
+            Some((_, owner)) => {
+                let word = path.iter().map(names::text).collect::<Vec<_>>().join(".");
+                self.errors.on(path.last(), messages::word_taken(word, owner));
+            }
+            None => self.taken.push((path.to_vec(), &payload.ident)),
+        }
+        Some(match members {
+            [] => Word::Field(field.at),
+            _ => Word::Member(field.at, members.to_vec()),
+        })
+    }
 }

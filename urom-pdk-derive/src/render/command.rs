@@ -5,19 +5,19 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
-use super::Commands;
-use crate::model::{Field, Variant};
+use super::Render;
+use crate::model::{Field, Plugin, Variant};
 use crate::{names, tokens, validate};
 
-impl Commands<'_> {
+impl Render<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of
     /// the commands.
-    pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
-        let (name, vis) = (self.plugin.text(), &self.render.model.vis);
+    pub(super) fn protocol(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
+        let (name, vis) = (plugin.text(), &self.model.vis);
         let doc = format!(
             " The protocol of the plugin `{name}`: its commands and notifications as one type."
         );
-        let allowed = self.render.allowed();
+        let allowed = self.allowed();
         let item = quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -26,47 +26,23 @@ impl Commands<'_> {
         };
         let whole = self.whole();
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
-        let protocol = self.protocol_impl();
-        let (notification, span) = (&self.plugin.notification, self.plugin.notification.span());
+        let protocol = self.protocol_impl(plugin);
+        let (notification, span) = (&plugin.notification, plugin.notification.span());
         // Named once, so that one that does not exist is one error.
         let notification = tokens::at(quote!(#notification), span);
-        let answers = self.answers_check();
-        (
-            item,
-            quote!(type __Notifications = #notification; #answers #whole #(#requests)* #protocol),
-        )
-    }
-
-    /// A command whose answer is no notification, or does not repeat the same fields, does not
-    /// compile. That check is by name, so it works where rustc finds no type of that name.
-    fn answers_check(&self) -> TokenStream {
-        if self.render.inert {
-            return TokenStream::new();
-        }
-        let notification = self.notifications();
-        let checks = self.render.model.variants.iter().enumerate().map(|(at, variant)| {
-            let span = variant.reply.as_ref().and_then(|reply| reply.segments.last()).span();
-            let check = quote!(__p::assert_answer(__ANSWERS, __COMMANDS, #at));
-            tokens::written_at(quote!(const _: () = #check;), span)
-        });
-        quote! {
-            // Once, because rustc looks at all that a reference leads to.
-            const __ANSWERS: &__p::Messages = &#notification::DESCRIPTION;
-            const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-            #(#checks)*
-        }
+        (item, quote!(type __Notifications = #notification; #whole #(#requests)* #protocol))
     }
 
     fn whole(&self) -> TokenStream {
         let bytes = names::local("bytes");
-        let decode = self.render.by_tag(&bytes, |variant| {
+        let decode = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             quote!(#name::decode(#bytes).map(__p::From::from))
         });
-        self.render.enum_impl(&decode, |variant, out| {
+        self.enum_impl(&decode, |variant, out| {
             let name = &variant.ident;
             let members = variant.values().map(|field| {
-                let (ident, copy) = (&field.ident, self.render.copy(field, field.local()));
+                let (ident, copy) = (&field.ident, self.copy(field, field.local()));
                 quote!(#ident: #copy)
             });
             let message = names::local("message");
@@ -75,43 +51,39 @@ impl Commands<'_> {
     }
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let (vis, name) = (&self.render.model.vis, &variant.ident);
+        let (vis, name) = (&self.model.vis, &variant.ident);
         let [bytes, out, fixed, message] = ["bytes", "out", "fixed", "message"].map(names::local);
-        let check = self.render.check_tag(&fixed, variant);
-        let (reading, members) = self.render.reading(&bytes, variant, &fixed, &check);
-        let decode = self.render.body(quote!(#reading __p::Ok(#name { #(#members),* })));
+        let check = self.check_tag(&fixed, variant);
+        let (reading, members) = self.reading(&bytes, variant, &fixed, &check);
+        let decode = self.body(quote!(#reading __p::Ok(#name { #(#members),* })));
         let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
         };
-        let encode = self.render.body(self.render.encoding(&out, variant, value));
+        let encode = self.body(self.encoding(&out, variant, value));
         let payloads = variant.payloads().map(|(field, _)| value(field));
-        let encoded_len =
-            self.render.body(quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*])));
-        let conversion = self.render.conversion(
+        let encoded_len = self.body(quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*])));
+        let conversion = self.conversion(
             variant,
-            &self.render.own_type(variant),
+            &self.own_type(variant),
             &quote!(#message),
             |_| quote!(#message),
         );
-        let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
-        let this = self.render.own_type(variant);
+        let this = self.own_type(variant);
         // A crate may forbid lifetimes that are used once.
-        let elided = self.render.message_type(variant, &Lifetime::new("'_", Span::call_site()));
-        let (parameters, lifetime) =
-            (self.render.parameters(variant), self.render.borrowed(variant));
-        let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
-        let echo = self.render.body(self.echo(variant, reply));
-        // On the answer's span too: rustc reports a wrong answer once more for a function whose
+        let elided = self.message_type(variant, &Lifetime::new("'_", Span::call_site()));
+        let (parameters, lifetime) = (self.parameters(variant), self.borrowed(variant));
+        // On the answer's span: rustc reports a wrong answer once more for a function whose
         // signature depends on it.
-        let receiver = quote!(&self);
+        let (answer, of_answer) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
+        let made = variant.constant("Echo");
+        let alias = quote_spanned!(reply.span()=> type #made = #of_answer;);
+        let mut echo_type = made;
+        echo_type.set_span(reply.span());
+        let (echo, receiver) = (self.body(self.echo_value(variant, &echo_type)), quote!(&self));
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
-        let (made, of_answer) = (variant.constant("Echo"), self.of_answer(reply, "Echo"));
-        let alias =
-            (!self.render.inert).then(|| quote_spanned!(reply.span()=> type #made = #of_answer;));
         let associated = quote_spanned!(reply.span()=> type Reply = #answer;);
         quote! {
-            #clone
             #alias
             #conversion
 
@@ -151,9 +123,7 @@ impl Commands<'_> {
     }
 
     /// The fields that the answer repeats. What the command or its answer lacks, rustc names.
-    fn echo(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let mut echo = variant.constant("Echo");
-        echo.set_span(reply.span());
+    fn echo_value(&self, variant: &Variant, echo: &Ident) -> TokenStream {
         let members = variant.echoed().map(|field| {
             let (ident, place) = (&field.ident, field.place());
             let value = match validate::is_number(&field.ty) {
@@ -165,12 +135,12 @@ impl Commands<'_> {
             quote!(#ident: #value)
         });
         let members = quote!(#(#members),*);
-        quote_spanned!(reply.span()=> #echo { #members })
+        quote_spanned!(echo.span()=> #echo { #members })
     }
 
-    fn protocol_impl(&self) -> TokenStream {
-        let (name, version) = (self.plugin.text(), self.plugin.version);
-        let notification = self.notifications();
+    fn protocol_impl(&self, plugin: &Plugin) -> TokenStream {
+        let (name, version) = (plugin.text(), plugin.version);
+        let notification = answers(plugin);
         quote! {
             impl __p::Protocol for Protocol {
                 const DESCRIPTION: &'static __p::Description = &__p::Description {
@@ -188,10 +158,10 @@ impl Commands<'_> {
             }
         }
     }
+}
 
-    /// The enum of the answers, by its trait, which says so when it is none.
-    fn notifications(&self) -> TokenStream {
-        let notification = &self.plugin.notification;
-        tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
-    }
+/// The enum of the answers, by its trait, which says so when it is none.
+fn answers(plugin: &Plugin) -> TokenStream {
+    let notification = &plugin.notification;
+    tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
 }

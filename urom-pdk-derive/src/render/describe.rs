@@ -5,13 +5,12 @@ mod terms;
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
 use syn::visit::Visit;
-use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Path, Type};
+use syn::{Expr, ExprPath, Ident, Macro, PatIdent, Path, Type};
 
 use super::Render;
 use super::layout::word_name;
 use crate::described::{docs, type_of};
 use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
-use crate::tokens::Matches;
 use crate::{names, tokens};
 
 impl Render<'_> {
@@ -21,10 +20,8 @@ impl Render<'_> {
         let tag = self.tag_type();
         let known = if self.inert { &[] } else { self.model.variants.as_slice() };
         let variants = known.iter().map(|variant| self.variant_description(variant));
-        let (union_at, header) = match self.inert {
-            true => (quote!(0), quote!(&[])),
-            false => (quote!(__UNION), self.header_items()),
-        };
+        let union_at = if self.inert { quote!(0) } else { quote!(__LAYOUT.union_at) };
+        let header = known.first().map_or(quote!(&[]), |first| self.items(first)[0].clone());
         let count = Literal::usize_unsuffixed(known.len());
         quote! {
             const __DESCRIPTION: __p::Messages = __p::Messages {
@@ -43,10 +40,10 @@ impl Render<'_> {
     fn variant_description(&self, variant: &Variant) -> TokenStream {
         let (name, docs) = (variant.name(), docs(&variant.docs));
         let tag = Literal::u64_unsuffixed(variant.tag);
-        let also = given("also", variant.also.as_ref().map(|also| also.value));
+        let also = given("also", variant.also.map(|(also, _)| also));
         let reply = variant.reply.as_ref().and_then(|reply| reply.segments.last());
         let reply = given("reply", reply.map(|last| names::text(&last.ident)));
-        let fields = self.items(variant);
+        let [_, fields] = self.items(variant);
         let payloads = variant
             .payloads()
             .map(|(field, payload)| self.payload_description(variant, field, payload))
@@ -192,11 +189,6 @@ impl<'ast> Visit<'ast> for Constants<'_> {
         self.add(&path.path, quote!(#path));
     }
 
-    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
-        // What is called is a function.
-        call.args.iter().for_each(|argument| self.visit_expr(argument));
-    }
-
     fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
         let name = &pattern.ident;
         self.add(&name.clone().into(), quote!(#name));
@@ -204,18 +196,12 @@ impl<'ast> Visit<'ast> for Constants<'_> {
 
     fn visit_macro(&mut self, call: &'ast Macro) {
         // Validation refuses any other.
-        let Some(Matches { expr, pat, guard }) = Matches::of(call) else { return };
-        let mut within =
-            Constants { variant: self.variant, paths: std::mem::take(&mut self.paths) };
-        within.visit_expr(&expr);
-        within.visit_pat(&pat);
-        guard.iter().for_each(|guard| within.visit_expr(guard));
-        self.paths = within.paths;
+        if let Some(matched) = tokens::matched(call) {
+            self.visit_expr(&matched);
+        }
     }
 
     fn visit_type(&mut self, _: &'ast Type) {}
-
-    fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
 }
 
 pub(super) fn is_constant(variant: &Variant, path: &Path) -> bool {

@@ -1,7 +1,6 @@
 //! Documentation of the user's on what is made of a definition.
-//!
-//! It stands on the enum, where its examples run, and is copied to the structures and methods,
-//! where an example would run once more for each: one that may have an example is replaced while
+//! It stands on the enum, where its examples run, and is copied to structures and methods, where an
+//! example would run once more for each: so a copy that may have one is replaced while
 //! documentation is tested.
 
 use proc_macro2::TokenStream;
@@ -22,7 +21,11 @@ impl Render<'_> {
             return quote!(#[doc = #otherwise] #(#others)*);
         }
         let text = described::docs(docs);
-        if !described::may_hold_code(docs) {
+        let spelled = text.to_string();
+        // Text from elsewhere, such as `include_str!`, may hold anything.
+        let may_hold_code = !spelled.starts_with('"')
+            || ["```", "~~~", "\\n     "].iter().any(|code| spelled.contains(code));
+        if !may_hold_code {
             return quote!(#[doc = #text] #(#others)*);
         }
         quote! {

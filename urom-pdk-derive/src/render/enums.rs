@@ -55,7 +55,7 @@ impl Render<'_> {
     /// A statement that returns when `fixed` has another tag than the variant's.
     pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
         let (name, tag) = (variant.name(), Literal::u64_unsuffixed(variant.tag));
-        let also = variant.also.as_ref().map(|also| Literal::u64_unsuffixed(also.value));
+        let also = variant.also.map(|(also, _)| Literal::u64_unsuffixed(also));
         let also = also.map_or(quote!(__p::None), |also| quote!(__p::Some(#also)));
         quote!(__p::own_tag(#name, __TAG.read(#fixed), #tag, #also)?;)
     }

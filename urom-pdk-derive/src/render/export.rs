@@ -25,8 +25,8 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
     if !export.export {
         return refusal;
     }
-    // The trait's hidden function has the protocol as its result, so its type names the protocol
-    // for `of`. Builds of the crate's own tests check and use the functions, and export nothing.
+    // The trait's hidden function has the protocol as its result, so its type names the protocol.
+    // Builds of the crate's own tests check and use the functions, and export nothing.
     quote! {
         #refusal
         const _: () = {
@@ -42,29 +42,15 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_iface(iface: *mut #private::PluginIface) -> #private::DocaError {
-                unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
-                    _: fn() -> AnyProtocol,
-                    iface: *mut #private::PluginIface,
-                ) -> #private::DocaError {
-                    // SAFETY: what the caller promises of `iface` is what this asks for.
-                    unsafe { #private::get_iface::<#ty, AnyProtocol>(iface) }
-                }
                 #private::keep(&__DESCRIPTION);
-                // SAFETY: as above.
-                unsafe { of(<#ty as #handler>::__made_by_urom_command, iface) }
+                // SAFETY: what the caller promises of `iface` is what this asks for.
+                unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, iface) }
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_version(version: *mut ::core::primitive::u64) -> #private::DocaError {
-                unsafe fn of<AnyProtocol: #private::Serve<#krate::Side, #ty>>(
-                    _: fn() -> AnyProtocol,
-                    version: *mut ::core::primitive::u64,
-                ) -> #private::DocaError {
-                    // SAFETY: what the caller promises of `version` is what this asks for.
-                    unsafe { #private::get_version::<AnyProtocol>(version) }
-                }
-                // SAFETY: as above.
-                unsafe { of(<#ty as #handler>::__made_by_urom_command, version) }
+                // SAFETY: what the caller promises of `version` is what this asks for.
+                unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, version) }
             }
         };
     }

@@ -5,20 +5,20 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
-use super::Commands;
-use crate::model::{Field, Form, Role, Variant};
+use super::Render;
+use crate::model::{Field, Form, Plugin, Role, Variant};
 use crate::names;
 
-impl Commands<'_> {
+impl Render<'_> {
     /// The types `Client` and `*Task`, and their impls.
-    pub(super) fn client(&self) -> (TokenStream, TokenStream) {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
-        let name = self.plugin.text();
+    pub(super) fn client(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
+        let (krate, vis) = (&self.model.krate, &self.model.vis);
+        let name = plugin.text();
         let doc = format!(
             " Sends commands to the plugin `{name}`: one `task_*` method for each command."
         );
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
-        let allowed = self.render.allowed();
+        let allowed = self.allowed();
         let items = quote! {
             #[doc = #doc]
             #allowed
@@ -64,11 +64,11 @@ impl Commands<'_> {
     }
 
     fn task_type(&self, variant: &Variant) -> TokenStream {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let (krate, vis) = (&self.model.krate, &self.model.vis);
         let (name, task) = (&variant.ident, names::task(&variant.ident));
-        let command = self.render.message_type(variant, &task_lifetime());
+        let command = self.message_type(variant, &task_lifetime());
         let doc = format!(" A command [`{}`] that is ready to be submitted.", names::text(name));
-        let allowed = self.render.allowed();
+        let allowed = self.allowed();
         quote! {
             #[doc = #doc]
             #[must_use = "a task does nothing until it is submitted"]
@@ -81,20 +81,20 @@ impl Commands<'_> {
 
     /// Required values are arguments; echoed and optional fields have setters.
     fn task_method(&self, variant: &Variant) -> TokenStream {
-        let vis = &self.render.model.vis;
+        let vis = &self.model.vis;
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
         let [worker, command] = ["worker", "command"].map(names::local);
         let otherwise = format!(" Makes the command [`{}`].", names::text(name));
-        let docs = self.render.copied_docs(&variant.docs, &otherwise);
+        let docs = self.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
-            let (ident, (ty, _)) = (&field.ident, self.argument(field));
+            let (ident, (ty, _)) = (&field.ident, self.passed(field));
             quote!(#ident: #ty)
         });
         let arguments = arguments.collect::<Vec<_>>();
         let given = variant.values().filter(|field| !field.has_setter()).map(|field| &field.ident);
         // They have the user's spans, and so are the user's to lints.
-        let unused = self.render.inert.then(|| quote!(#(let _ = #given;)*));
+        let unused = self.inert.then(|| quote!(#(let _ = #given;)*));
         // clippy looks into macros. Its limit of seven counts `self` and the worker.
         let many = arguments.len() > 5;
         let allowed = many.then(
@@ -111,12 +111,12 @@ impl Commands<'_> {
                 // definition.
                 false if self.is_passed_as_it_is(field) => quote!(#ident),
                 false => {
-                    let (_, value) = self.argument(field);
+                    let (_, value) = self.passed(field);
                     quote!(#ident: #value)
                 }
             }
         });
-        let body = self.render.body(quote! {
+        let body = self.body(quote! {
             let #command = #name { #(#members),* };
             #task(__p::Task::new(&self.plugin, #worker, #command))
         });
@@ -135,8 +135,8 @@ impl Commands<'_> {
     }
 
     /// The type by which a value is passed, and the value made of it.
-    fn argument(&self, field: &Field) -> (TokenStream, TokenStream) {
-        let (ident, ty) = (&field.ident, self.render.with_lifetime(&field.ty, &task_lifetime()));
+    fn passed(&self, field: &Field) -> (TokenStream, TokenStream) {
+        let (ident, ty) = (&field.ident, self.with_lifetime(&field.ty, &task_lifetime()));
         if self.is_passed_as_it_is(field) {
             (ty, quote!(#ident))
         } else {
@@ -157,23 +157,23 @@ impl Commands<'_> {
         match field.role {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
             Role::Payload(_) => quote!(__p::unset()),
-            Role::Plain | Role::Word => self.render.zero(field),
+            Role::Plain | Role::Word => self.zero(field),
         }
     }
 
     fn task_impl(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let vis = &self.render.model.vis;
+        let vis = &self.model.vis;
         let task = names::task(&variant.ident);
         let callback = names::local("callback");
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
-            let (ident, (ty, value)) = (&field.ident, self.argument(field));
-            let doc = match (field.keys.echo, field.is_payload()) {
-                (Some(_), _) => ", which the answer repeats; 0 unless set",
-                (None, true) => "; empty or not there unless set",
-                (None, false) => "; 0 unless set",
+            let (ident, (ty, value)) = (&field.ident, self.passed(field));
+            let doc = match (field.is_echoed(), field.is_payload()) {
+                (true, _) => ", which the answer repeats; 0 unless set",
+                (false, true) => "; empty or not there unless set",
+                (false, false) => "; 0 unless set",
             };
             let otherwise = format!(" Sets `{}`{doc}.", names::text(ident));
-            let docs = self.render.copied_docs(&field.docs, &otherwise);
+            let docs = self.copied_docs(&field.docs, &otherwise);
             let name = names::made(ident);
             quote! {
                 #docs
@@ -183,11 +183,9 @@ impl Commands<'_> {
                 }
             }
         });
+        let command = self.message_type(variant, &task_lifetime());
         // On the answer's span, so that one that is no notification is one error.
-        let answer = self.of_answer(reply, "This");
-        let submitted = quote_spanned! {reply.span()=>
-            ::core::result::Result<AnyHost::Completion<#answer>, AnyHost::Error>
-        };
+        let submitted = quote_spanned!(reply.span()=> __p::Submitted<AnyHost, #command>);
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));

@@ -7,7 +7,7 @@ use syn::{Lifetime, Type};
 
 use super::Render;
 use crate::described::{docs, type_of};
-use crate::model::{Field, Kind, Role, Variant};
+use crate::model::{Field, Role, Variant};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
@@ -38,12 +38,7 @@ impl Render<'_> {
         if self.inert {
             return quote!(#imports const __LEN: __p::usize = 0;);
         }
-        let tag = self.tag_type();
-        let header = self.header_slots();
-        let (header, header_at) = match header.len() {
-            0 => (quote!(&[]), TokenStream::new()),
-            _ => (quote!(&__HEADER), header_consts(&tag, &header)),
-        };
+        let (tag, header) = (self.tag_type(), self.header_len());
         let structures = self.model.variants.iter().map(|variant| {
             let (fields, slots) = (variant.constant("FIELDS"), self.slots(variant));
             let (count, items) = (slots.len(), slots.iter().map(|slot| &slot.item));
@@ -55,15 +50,19 @@ impl Render<'_> {
         quote! {
             #imports
             type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<T, A, __LEN, N>;
-            #header_at
             #(#structures)*
             const __LAYOUT: __p::Layout =
                 __p::layout(<#tag as __p::Described>::TYPE, #header, &[#(&#members),*]);
-            const __UNION: __p::usize = __LAYOUT.union_at;
             const __LEN: __p::usize = __LAYOUT.len;
             const __TAG: __At<#tag, 0> = __p::field();
             #(#places)*
         }
+    }
+
+    /// How many fields lie between tag and union.
+    fn header_len(&self) -> Literal {
+        let first = self.model.variants.first().into_iter();
+        Literal::usize_unsuffixed(first.flat_map(Variant::header).count())
     }
 
     /// What can never be sent does not compile. Stands behind the description.
@@ -71,34 +70,20 @@ impl Render<'_> {
         if self.inert {
             return TokenStream::new();
         }
-        let header = match self.model.kind {
-            Kind::Command(_) => quote!(__p::COMMAND_HEADER),
-            Kind::Notification => quote!(__p::NOTIFICATION_HEADER),
+        let header = match self.model.is_command() {
+            true => quote!(__p::COMMAND_HEADER),
+            false => quote!(__p::NOTIFICATION_HEADER),
         };
-        let assert = |span: Span, call: TokenStream| tokens::written_at(call, span);
         let whole = quote!(const _: () = __p::assert_fits(&__DESCRIPTION, #header););
-        let whole = assert(self.model.ident.span(), whole);
-        let is_long =
-            |variant: &Variant| variant.payloads().any(|(_, payload)| payload.is_constant());
-        let variants = self.model.variants.iter().enumerate().filter(|(_, known)| is_long(known));
-        let variants = variants.map(|(at, variant)| {
-            let check =
-                quote!(const _: () = __p::assert_variant_fits(&__DESCRIPTION, #at, #header););
-            assert(variant.ident.span(), check)
-        });
+        let whole = tokens::written_at(whole, self.model.ident.span());
         let payloads = self.model.variants.iter().flat_map(Variant::payloads);
         let elements = payloads.filter_map(|(field, _)| self.element_check(field));
-        quote!(#whole #(#variants)* #(#elements)*)
+        quote!(#whole #(#elements)*)
     }
 
+    /// The header's, then those of the variant's structure.
     fn slots(&self, variant: &Variant) -> Vec<Slot> {
-        variant.body().flat_map(|field| self.slots_of(variant, field)).collect()
-    }
-
-    fn header_slots(&self) -> Vec<Slot> {
-        let first = self.model.variants.first();
-        let slots = |first| self.model.header().flat_map(move |field| self.slots_of(first, field));
-        first.into_iter().flat_map(slots).collect()
+        variant.fields.iter().flat_map(|field| self.slots_of(variant, field)).collect()
     }
 
     /// What stands in the fixed part for a field: the field itself, or the words of a payload.
@@ -142,36 +127,32 @@ impl Render<'_> {
         }
     }
 
-    pub(super) fn header_items(&self) -> TokenStream {
-        let docs = self.header_slots().into_iter().map(|slot| slot.docs).collect::<Vec<_>>();
-        if docs.is_empty() {
-            quote!(&[])
-        } else {
-            quote!(&__p::placed(__HEADER, __OF, [#(#docs),*]))
-        }
-    }
-
-    pub(super) fn items(&self, variant: &Variant) -> TokenStream {
+    /// The descriptions of the header's fields, and of the variant's own.
+    pub(super) fn items(&self, variant: &Variant) -> [TokenStream; 2] {
         let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let docs = self.slots(variant).into_iter().map(|slot| slot.docs);
-        quote!(&__p::placed(#fields, #of, [#(#docs),*]))
+        let (all, header) = (quote!(&__p::placed(#fields, #of, [#(#docs),*])), self.header_len());
+        match variant.header().next() {
+            None => [quote!(&[]), all],
+            Some(_) => {
+                [quote!(0), quote!(1)].map(|at| quote!(const { #all }.split_at(#header).#at))
+            }
+        }
     }
 
     /// The description of a field's type, as a reference.
     pub(super) fn described_type(&self, variant: &Variant, field: &Field) -> TokenStream {
-        if let Some(at) = variant.header().position(|other| other.at == field.at) {
-            let at = Literal::usize_unsuffixed(at);
-            return quote!(const { &__HEADER[#at].ty });
-        }
-        let before = variant.body().take_while(|other| other.at != field.at);
+        let before = variant.fields.iter().take_while(|other| other.at != field.at);
         let at = before.map(|field| self.slots_of(variant, field).len()).sum();
         let (fields, at) = (variant.constant("FIELDS"), Literal::usize_unsuffixed(at));
         quote!(const { &#fields[#at].ty })
     }
 
     fn places(&self, variant: &Variant) -> TokenStream {
-        let place = |of: &Ident, at: usize, slot: &Slot| {
-            let Slot { constant, ty, unsure, .. } = slot;
+        let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
+        let slots = self.slots(variant);
+        let count = Literal::usize_unsuffixed(slots.len());
+        let places = slots.iter().enumerate().map(|(at, Slot { constant, ty, unsure, .. })| {
             let at = Literal::usize_unsuffixed(at);
             let Some(span) = unsure else {
                 return quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field(););
@@ -180,18 +161,10 @@ impl Render<'_> {
             // On the type's span, so that a type that is no plain data is underlined itself.
             let new = quote_spanned!(*span=> __p::any_field());
             quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
-        };
-        let of_header = Ident::new("__OF", Span::call_site());
-        let header = variant.header().flat_map(|field| self.slots_of(variant, field));
-        let header = header.enumerate().map(|(at, slot)| place(&of_header, at, &slot));
-        let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
-        let slots = self.slots(variant);
-        let count = Literal::usize_unsuffixed(slots.len());
-        let body = slots.iter().enumerate().map(|(at, slot)| place(&of, at, slot));
+        });
         quote! {
-            #(#header)*
-            const #of: [__p::usize; #count] = __p::offsets(__UNION, &#fields);
-            #(#body)*
+            const #of: [__p::usize; #count] = __p::offsets(&__LAYOUT, &#fields);
+            #(#places)*
         }
     }
 
@@ -207,15 +180,6 @@ impl Render<'_> {
         let ty = self.with_lifetime(element, &Lifetime::new("'static", Span::call_site()));
         let (name, span) = (names::written(element), element.span());
         Some(quote_spanned!(span=> const _: () = __p::assert_element::<#ty>(#name);))
-    }
-}
-
-fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
-    let (count, items) = (Literal::usize_unsuffixed(header.len()), header.iter());
-    let items = items.map(|slot| &slot.item);
-    quote! {
-        const __HEADER: [__p::Item; #count] = [#(#items),*];
-        const __OF: [__p::usize; #count] = __p::offsets(::core::mem::size_of::<#tag>(), &__HEADER);
     }
 }
 

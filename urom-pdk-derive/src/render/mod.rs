@@ -18,8 +18,9 @@ mod write;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Attribute;
 
-use crate::model::{Kind, Messages, Plugin, Variant};
+use crate::model::{Messages, Variant};
 pub(crate) use export::export;
 
 /// Whether there are arbitrary messages. The snapshots are without them, whatever features other
@@ -32,22 +33,15 @@ pub(crate) struct Render<'a> {
     pub(crate) inert: bool,
 }
 
-/// A command enum and what it says of the protocol.
-pub(crate) struct Commands<'a> {
-    pub(crate) render: &'a Render<'a>,
-    pub(crate) plugin: &'a Plugin,
-}
-
 impl Render<'_> {
     pub(crate) fn all(&self) -> TokenStream {
         let structs = self.structs();
-        let (items, impls) = match &self.model.kind {
-            Kind::Notification => (TokenStream::new(), self.notifications()),
-            Kind::Command(plugin) => {
-                let commands = Commands { render: self, plugin };
-                let (protocol, requests) = commands.protocol();
-                let (handler, serve) = commands.handler();
-                let (client, tasks) = commands.client();
+        let (items, impls) = match &self.model.plugin {
+            None => (TokenStream::new(), self.notifications()),
+            Some(plugin) => {
+                let (protocol, requests) = self.protocol(plugin);
+                let (client, tasks) = self.client(plugin);
+                let (handler, serve) = (self.handler_trait(plugin), self.serve_impl());
                 (quote!(#protocol #handler #client), quote!(#requests #serve #tasks))
             }
         };
@@ -69,25 +63,18 @@ impl Render<'_> {
         }
     }
 
-    /// The lints that the user allows. No other lint needs an exception, because names have a
+    /// Allows the lints that the user allows. No other lint needs an exception, because names have a
     /// macro's span ([`names::made`](crate::names::made)).
-    fn allowed(&self) -> TokenStream {
-        let allowed = &self.model.allowed;
-        quote!(#(#allowed)*)
+    fn allowed(&self) -> Option<&Attribute> {
+        self.model.allowed.as_ref()
     }
 
     /// A function's body; none when only the signatures are wanted.
     fn body(&self, body: TokenStream) -> TokenStream {
         if self.inert { quote!(::core::unreachable!()) } else { body }
     }
-}
 
-impl Commands<'_> {
     fn pairs(&self) -> impl Iterator<Item = (&Variant, &syn::Path)> {
-        self.render
-            .model
-            .variants
-            .iter()
-            .filter_map(|variant| Some((variant, variant.reply.as_ref()?)))
+        self.model.variants.iter().filter_map(|variant| Some((variant, variant.reply.as_ref()?)))
     }
 }

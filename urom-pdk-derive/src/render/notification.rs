@@ -75,7 +75,6 @@ impl Render<'_> {
         let given = if is_whole { names::local("_echo") } else { echo.clone() };
         let read = self.body(self.reader(variant, &incoming, &given));
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
-        let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
         let conversion = self.conversion(variant, &both, &pattern, |field| {
@@ -91,7 +90,6 @@ impl Render<'_> {
         });
         let payload = self.payload_maker(variant);
         quote! {
-            #clone
             #conversion
             #from_structure
             #payload

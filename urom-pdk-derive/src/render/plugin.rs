@@ -4,31 +4,26 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::Commands;
-use crate::model::Variant;
+use super::Render;
+use crate::model::{Plugin, Variant};
 use crate::names;
 
-/// How many commands one `async fn` awaits. What rustc does with it grows with their square, so
-/// those of a large protocol are parts of several.
+/// How many commands one future awaits. What rustc does with it grows with their square, so those of
+/// a large protocol are parts of several.
 const AWAITS: usize = 40;
 
-impl Commands<'_> {
-    pub(super) fn handler(&self) -> (TokenStream, TokenStream) {
-        (self.handler_trait(), self.serve_impl())
-    }
-
-    fn handler_trait(&self) -> TokenStream {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+impl Render<'_> {
+    pub(super) fn handler_trait(&self, plugin: &Plugin) -> TokenStream {
+        let (krate, vis) = (&self.model.krate, &self.model.vis);
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
-            self.plugin.text()
+            plugin.text()
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
-            let command =
-                self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
+            let command = self.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
             let otherwise = format!(" Answers the command [`{}`].", names::text(name));
-            let docs = self.render.copied_docs(&variant.docs, &otherwise);
+            let docs = self.copied_docs(&variant.docs, &otherwise);
             Some(quote! {
                 #docs
                 async fn #method(
@@ -38,7 +33,7 @@ impl Commands<'_> {
                 ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });
-        let allowed = self.render.allowed();
+        let allowed = self.allowed();
         quote! {
             #[doc = #doc]
             ///
@@ -80,7 +75,7 @@ impl Commands<'_> {
         }
     }
 
-    fn serve_impl(&self) -> TokenStream {
+    pub(super) fn serve_impl(&self) -> TokenStream {
         let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
         let arm = |variant: &Variant| {
             let (name, method) = (&variant.ident, names::method(&variant.ident));
@@ -94,40 +89,20 @@ impl Commands<'_> {
                 .await
             })
         };
-        let variants = &self.render.model.variants;
-        let (parts, by_tag) = if variants.len() <= AWAITS {
-            (TokenStream::new(), self.render.by_tag(&bytes, arm))
+        let variants = &self.model.variants;
+        let by_tag = if variants.len() <= AWAITS {
+            self.by_tag(&bytes, arm)
         } else {
-            let part = |number| format_ident!("__serve_{number}");
-            let parts = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
+            let parts = variants.chunks(AWAITS).map(|variants| {
                 let arms =
                     variants.iter().map(|variant| (std::slice::from_ref(variant), arm(variant)));
-                let (name, by_tag) = (part(number), self.render.by_tags(&bytes, arms));
-                let body = self.render.body(by_tag);
-                quote! {
-                    async fn #name<'command, AnySide, AnyHandler>(
-                        #handler: &'command AnyHandler,
-                        #cx: &'command AnySide::Context,
-                        #bytes: &'command [__p::u8],
-                    ) -> __p::Result<__p::NotificationDesc, AnySide::Error>
-                    where
-                        AnySide: __p::PluginSide,
-                        AnyHandler: Handler<AnySide>,
-                    {
-                        #body
-                    }
-                }
+                let part = self.by_tags(&bytes, arms);
+                (variants, quote!(async move { #part }.await))
             });
-            let groups = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
-                let name = part(number);
-                (variants, quote!(#name::<AnySide, AnyHandler>(#handler, #cx, #bytes).await))
-            });
-            (parts.collect(), self.render.by_tags(&bytes, groups))
+            self.by_tags(&bytes, parts)
         };
-        let serve = self.render.body(by_tag);
+        let serve = self.body(by_tag);
         quote! {
-            #parts
-
             impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
             where
                 AnySide: __p::PluginSide,

@@ -5,22 +5,18 @@ use quote::quote;
 use syn::{Path, parse_quote};
 
 use super::Render;
-use crate::model::{Field, Form, Kind, Role, Shape, Variant};
+use crate::model::{Field, Form, Role, Shape, Variant};
 use crate::{names, validate};
 
 impl Render<'_> {
     pub(super) fn structs(&self) -> TokenStream {
-        let variants = self.model.variants.iter().map(|variant| match self.model.kind {
-            Kind::Command(_) => {
-                let fields = variant.values().collect::<Vec<_>>();
-                self.structure(variant, "command", &fields)
+        let variants = self.model.variants.iter().map(|variant| {
+            if self.model.is_command() {
+                return self.structure(variant, "command", &variant.values().collect::<Vec<_>>());
             }
-            Kind::Notification => {
-                let own = variant.own().collect::<Vec<_>>();
-                let body = self.structure(variant, "notification", &own);
-                let echo = self.echo(variant);
-                quote!(#body #echo)
-            }
+            let own = variant.own().collect::<Vec<_>>();
+            let (body, echo) = (self.structure(variant, "notification", &own), self.echo(variant));
+            quote!(#body #echo)
         });
         quote!(#(#variants)*)
     }
@@ -86,38 +82,11 @@ impl Render<'_> {
                 }
             }
         }
-        // Of a definition with another error it is not known whether they can be derived.
-        let wrong = self.inert && !self.model.derived_above;
-        if derives.is_empty() || wrong {
+        // Of a definition with an error it is not known whether they can be derived.
+        if derives.is_empty() || self.inert {
             TokenStream::new()
         } else {
             quote!(#[derive(#(#derives),*)])
-        }
-    }
-
-    /// A `Clone` for structures that derive none: every field can be one, or is plain data.
-    pub(super) fn clone_impl(&self, variant: &Variant, fields: &[&Field]) -> TokenStream {
-        let derived = self
-            .model
-            .derives
-            .iter()
-            .any(|derive| last(derive).is_some_and(|name| name == "Clone"));
-        if derived || self.inert || fields.iter().all(|field| is_known(field)) {
-            return TokenStream::new();
-        }
-        let (name, this, parameters) =
-            (&variant.ident, self.own_type(variant), self.parameters(variant));
-        let members = fields.iter().map(|field| {
-            let ident = &field.ident;
-            let copy = self.copy(field, quote!(&self.#ident));
-            quote!(#ident: #copy)
-        });
-        quote! {
-            impl #parameters ::core::clone::Clone for #this {
-                fn clone(&self) -> #this {
-                    #name { #(#members),* }
-                }
-            }
         }
     }
 }

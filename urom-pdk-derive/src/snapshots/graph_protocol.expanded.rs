@@ -81,20 +81,19 @@ const _: () = {
     ];
     const __LAYOUT: __p::Layout = __p::layout(
         <__p::u64 as __p::Described>::TYPE,
-        &[],
+        0,
         &[&__FIELDS_Loopback],
     );
-    const __UNION: __p::usize = __LAYOUT.union_at;
     const __LEN: __p::usize = __LAYOUT.len;
     const __TAG: __At<__p::u64, 0> = __p::field();
-    const __OF_Loopback: [__p::usize; 1] = __p::offsets(__UNION, &__FIELDS_Loopback);
+    const __OF_Loopback: [__p::usize; 1] = __p::offsets(&__LAYOUT, &__FIELDS_Loopback);
     const __AT_Loopback_data: __At<u64, { __OF_Loopback[0] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Command",
         docs: " What a host can ask of the graph plugin.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION,
+        union_at: __LAYOUT.union_at,
         header: &[],
         variants: &[
             __p::Variant {
@@ -110,9 +109,6 @@ const _: () = {
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     type __Notifications = Notification;
-    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -180,7 +176,7 @@ const _: () = {
             __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <LoopbackDone as __p::Answer<__Notifications>>::Echo {
+        fn echo(&self) -> __Echo_Loopback {
             __Echo_Loopback {}
         }
     }
@@ -268,12 +264,7 @@ const _: () = {
             LoopbackTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(
-            self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<<LoopbackDone as __p::Answer<__Notifications>>::This>,
-            AnyHost::Error,
-        > {
+        pub fn submit(self) -> __p::Submitted<AnyHost, Loopback> {
             __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -320,14 +311,13 @@ const _: () = {
     ];
     const __LAYOUT: __p::Layout = __p::layout(
         <__p::u64 as __p::Described>::TYPE,
-        &[],
+        0,
         &[&__FIELDS_LoopbackDone],
     );
-    const __UNION: __p::usize = __LAYOUT.union_at;
     const __LEN: __p::usize = __LAYOUT.len;
     const __TAG: __At<__p::u64, 0> = __p::field();
     const __OF_LoopbackDone: [__p::usize; 1] = __p::offsets(
-        __UNION,
+        &__LAYOUT,
         &__FIELDS_LoopbackDone,
     );
     const __AT_LoopbackDone_data: __At<u64, { __OF_LoopbackDone[0] }> = __p::field();
@@ -336,7 +326,7 @@ const _: () = {
         docs: " What the graph plugin answers.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION,
+        union_at: __LAYOUT.union_at,
         header: &[],
         variants: &[
             __p::Variant {

@@ -79,13 +79,12 @@ const _: () = {
     ];
     const __LAYOUT: __p::Layout = __p::layout(
         <__p::u64 as __p::Described>::TYPE,
-        &[],
+        0,
         &[&__FIELDS_Wait],
     );
-    const __UNION: __p::usize = __LAYOUT.union_at;
     const __LEN: __p::usize = __LAYOUT.len;
     const __TAG: __At<__p::u64, 0> = __p::field();
-    const __OF_Wait: [__p::usize; 1] = __p::offsets(__UNION, &__FIELDS_Wait);
+    const __OF_Wait: [__p::usize; 1] = __p::offsets(&__LAYOUT, &__FIELDS_Wait);
     const __AT_Wait_forever: __At<
         bool,
         { __OF_Wait[0] },
@@ -96,7 +95,7 @@ const _: () = {
         docs: "",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION,
+        union_at: __LAYOUT.union_at,
         header: &[],
         variants: &[
             __p::Variant {
@@ -112,9 +111,6 @@ const _: () = {
     const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     type __Notifications = Notification;
-    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = __p::used((Command::decode, Command::encode));
     impl Command {
         /// The size in bytes of every message without its inline payloads.
@@ -185,7 +181,7 @@ const _: () = {
             __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <Done as __p::Answer<__Notifications>>::Echo {
+        fn echo(&self) -> __Echo_Wait {
             __Echo_Wait {}
         }
     }
@@ -273,12 +269,7 @@ const _: () = {
             WaitTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        fn submit(
-            self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<<Done as __p::Answer<__Notifications>>::This>,
-            AnyHost::Error,
-        > {
+        fn submit(self) -> __p::Submitted<AnyHost, Wait> {
             __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.

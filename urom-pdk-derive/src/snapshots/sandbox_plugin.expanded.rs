@@ -135,33 +135,23 @@ const _: () = {
     unsafe extern "C" fn urom_plugin_get_iface(
         iface: *mut ::urom_pdk::__private::PluginIface,
     ) -> ::urom_pdk::__private::DocaError {
-        unsafe fn of<
-            AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Sandbox>,
-        >(
-            _: fn() -> AnyProtocol,
-            iface: *mut ::urom_pdk::__private::PluginIface,
-        ) -> ::urom_pdk::__private::DocaError {
-            unsafe { ::urom_pdk::__private::get_iface::<Sandbox, AnyProtocol>(iface) }
-        }
         ::urom_pdk::__private::keep(&__DESCRIPTION);
         unsafe {
-            of(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
+            ::urom_pdk::__private::get_iface::<
+                Sandbox,
+                _,
+            >(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
         }
     }
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_version(
         version: *mut ::core::primitive::u64,
     ) -> ::urom_pdk::__private::DocaError {
-        unsafe fn of<
-            AnyProtocol: ::urom_pdk::__private::Serve<::urom_pdk::Side, Sandbox>,
-        >(
-            _: fn() -> AnyProtocol,
-            version: *mut ::core::primitive::u64,
-        ) -> ::urom_pdk::__private::DocaError {
-            unsafe { ::urom_pdk::__private::get_version::<AnyProtocol>(version) }
-        }
         unsafe {
-            of(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command, version)
+            ::urom_pdk::__private::get_version(
+                <Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command,
+                version,
+            )
         }
     }
 };

@@ -272,13 +272,12 @@ const _: () = {
     ];
     const __LAYOUT: __p::Layout = __p::layout(
         <__p::u64 as __p::Described>::TYPE,
-        &[],
+        0,
         &[&__FIELDS_MemMap, &__FIELDS_TagSend, &__FIELDS_TagRecv],
     );
-    const __UNION: __p::usize = __LAYOUT.union_at;
     const __LEN: __p::usize = __LAYOUT.len;
     const __TAG: __At<__p::u64, 0> = __p::field();
-    const __OF_MemMap: [__p::usize; 3] = __p::offsets(__UNION, &__FIELDS_MemMap);
+    const __OF_MemMap: [__p::usize; 3] = __p::offsets(&__LAYOUT, &__FIELDS_MemMap);
     const __AT_MemMap_context: __At<u64, { __OF_MemMap[0] }> = __p::field();
     const __AT_MemMap_map_params: __At<
         MapParams,
@@ -286,14 +285,14 @@ const _: () = {
         { <__p::AnyBytes<MapParams>>::ANY },
     > = __p::any_field();
     const __length_MemMap_exported_memh: __At<__p::u64, { __OF_MemMap[2] }> = __p::field();
-    const __OF_TagSend: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagSend);
+    const __OF_TagSend: [__p::usize; 6] = __p::offsets(&__LAYOUT, &__FIELDS_TagSend);
     const __AT_TagSend_context: __At<u64, { __OF_TagSend[0] }> = __p::field();
     const __AT_TagSend_dest: __At<u64, { __OF_TagSend[1] }> = __p::field();
     const __address_TagSend_data: __At<__p::u64, { __OF_TagSend[2] }> = __p::field();
     const __length_TagSend_data: __At<__p::u64, { __OF_TagSend[3] }> = __p::field();
     const __AT_TagSend_tag: __At<u64, { __OF_TagSend[4] }> = __p::field();
     const __AT_TagSend_memh_id: __At<u64, { __OF_TagSend[5] }> = __p::field();
-    const __OF_TagRecv: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagRecv);
+    const __OF_TagRecv: [__p::usize; 6] = __p::offsets(&__LAYOUT, &__FIELDS_TagRecv);
     const __AT_TagRecv_context: __At<u64, { __OF_TagRecv[0] }> = __p::field();
     const __AT_TagRecv_buffer: __At<u64, { __OF_TagRecv[1] }> = __p::field();
     const __AT_TagRecv_count: __At<u64, { __OF_TagRecv[2] }> = __p::field();
@@ -305,7 +304,7 @@ const _: () = {
         docs: " What a host can ask of the sandbox plugin.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION,
+        union_at: __LAYOUT.union_at,
         header: &[],
         variants: &[
             __p::Variant {
@@ -386,11 +385,6 @@ const _: () = {
     const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     const _: () = __p::assert_element::<u8>("u8");
     type __Notifications = Notification;
-    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
-    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
     const _: () = __p::used((Command::decode, Command::encode));
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
@@ -527,7 +521,7 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
+        fn echo(&self) -> __Echo_MemMap {
             __Echo_MemMap {
                 context: self.context,
             }
@@ -598,7 +592,7 @@ const _: () = {
             )
         }
         #[inline]
-        fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
+        fn echo(&self) -> __Echo_TagSend {
             __Echo_TagSend {
                 context: self.context,
             }
@@ -660,7 +654,7 @@ const _: () = {
             __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
+        fn echo(&self) -> __Echo_TagRecv {
             __Echo_TagRecv {
                 context: self.context,
             }
@@ -813,12 +807,7 @@ const _: () = {
             MemMapTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(
-            self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<<MemMapped as __p::Answer<__Notifications>>::This>,
-            AnyHost::Error,
-        > {
+        pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
             __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -848,12 +837,7 @@ const _: () = {
             TagSendTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(
-            self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<<TagSent as __p::Answer<__Notifications>>::This>,
-            AnyHost::Error,
-        > {
+        pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
             __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -888,12 +872,7 @@ const _: () = {
             TagRecvTask(self.0.deadline(limit))
         }
         /// Submits the command; after an error nothing was sent.
-        pub fn submit(
-            self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<<TagReceived as __p::Answer<__Notifications>>::This>,
-            AnyHost::Error,
-        > {
+        pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
             __p::Task::submit(self.0)
         }
         /// The same with a `callback`, called inside a progress call unless this fails.
@@ -1005,20 +984,19 @@ const _: () = {
     ];
     const __LAYOUT: __p::Layout = __p::layout(
         <__p::u64 as __p::Described>::TYPE,
-        &[],
+        0,
         &[&__FIELDS_MemMapped, &__FIELDS_TagSent, &__FIELDS_TagReceived],
     );
-    const __UNION: __p::usize = __LAYOUT.union_at;
     const __LEN: __p::usize = __LAYOUT.len;
     const __TAG: __At<__p::u64, 0> = __p::field();
-    const __OF_MemMapped: [__p::usize; 2] = __p::offsets(__UNION, &__FIELDS_MemMapped);
+    const __OF_MemMapped: [__p::usize; 2] = __p::offsets(&__LAYOUT, &__FIELDS_MemMapped);
     const __AT_MemMapped_context: __At<u64, { __OF_MemMapped[0] }> = __p::field();
     const __AT_MemMapped_memh_id: __At<u64, { __OF_MemMapped[1] }> = __p::field();
-    const __OF_TagSent: [__p::usize; 2] = __p::offsets(__UNION, &__FIELDS_TagSent);
+    const __OF_TagSent: [__p::usize; 2] = __p::offsets(&__LAYOUT, &__FIELDS_TagSent);
     const __AT_TagSent_context: __At<u64, { __OF_TagSent[0] }> = __p::field();
     const __AT_TagSent_status: __At<i8, { __OF_TagSent[1] }> = __p::field();
     const __OF_TagReceived: [__p::usize; 5] = __p::offsets(
-        __UNION,
+        &__LAYOUT,
         &__FIELDS_TagReceived,
     );
     const __AT_TagReceived_context: __At<u64, { __OF_TagReceived[0] }> = __p::field();
@@ -1031,7 +1009,7 @@ const _: () = {
         docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,\n negative otherwise.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION,
+        union_at: __LAYOUT.union_at,
         header: &[],
         variants: &[
             __p::Variant {

@@ -3,14 +3,14 @@
 
 use syn::visit::{self, Visit};
 use syn::{
-    BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIndex, ExprLit, ExprLoop, ExprMethodCall,
-    ExprPath, ExprUnary, ExprWhile, Ident, Lit, Macro, Stmt, UnOp,
+    BinOp, Block, Expr, ExprBinary, ExprIndex, ExprLit, ExprMethodCall, ExprPath, ExprUnary, Ident,
+    Lit, Macro, Stmt, UnOp,
 };
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Role, Variant};
 use crate::names;
-use crate::tokens::{Matches, bare};
+use crate::tokens::{bare, matched};
 
 /// Checks that the expressions name only what is known before their payload is read, and cannot
 /// panic on numbers from outside.
@@ -67,7 +67,7 @@ fn instead_of(name: &str) -> Option<String> {
         "sum" | "product" => "try_fold",
         "step_by" => "filter",
         "chunks" | "chunks_exact" | "rchunks" | "rchunks_exact" | "windows" | "remove"
-        | "get_unchecked" => "get",
+        | "get_unchecked" | "index" => "get",
         "split_at" => "split_at_checked",
         "div_ceil" | "div_floor" | "div_exact" => "checked_div",
         "pow" | "ilog" | "ilog2" | "ilog10" | "isqrt" | "next_power_of_two"
@@ -90,28 +90,15 @@ fn instead_of(name: &str) -> Option<String> {
 fn instead_of_path(path: &ExprPath) -> Option<String> {
     let names =
         path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
-    let [before @ .., last] = names.as_slice() else { return None };
-    let first = before.first().map(String::as_str);
-    let operator = is_operator(last).then(|| format!("checked_{last}"));
-    if matches!(first, Some("core" | "std" | "alloc")) {
-        let of_operators = before.get(1).is_some_and(|module| module == "ops");
-        let index = of_operators.then(|| "get".to_owned());
-        return instead_of(last).or(operator.filter(|_| of_operators)).or(index);
+    let [.., of, last] = names.as_slice() else { return None };
+    if is_operator(last) && of.to_lowercase() == *last {
+        return Some(format!("checked_{last}"));
     }
-    let of = before.last().map(String::as_str);
-    let of_operator = of.is_some_and(|of| is_operator(&of.to_lowercase()));
     // A function of the author's own module may have any name.
-    let of_type = path.qself.is_some() || of.is_some_and(is_type);
-    instead_of(last).filter(|_| of_type).or(operator.filter(|_| of_operator))
-}
-
-/// Whether a segment of a path names a type or a trait, and no module.
-fn is_type(name: &str) -> bool {
-    const NUMBERS: [&str; 14] = [
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
-        "f32", "f64",
-    ];
-    NUMBERS.contains(&name) || name.starts_with(char::is_uppercase)
+    let is_number = matches!(of.as_bytes(), [b'u' | b'i' | b'f', b'0'..=b'9' | b's', ..]);
+    let of_library = ["core", "std", "alloc"].contains(&names[0].as_str());
+    let of_type = is_number || path.qself.is_some() || of.starts_with(char::is_uppercase);
+    instead_of(last).filter(|_| of_type || of_library)
 }
 
 struct Panics<'a> {
@@ -154,15 +141,13 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     }
 
     fn visit_macro(&mut self, call: &'ast Macro) {
-        let Some(Matches { expr, pat, guard }) = Matches::of(call) else {
-            let name = names::written(&call.path);
-            self.errors.on(&call.path, messages::macro_in_expression(name));
-            return;
-        };
-        let mut within = Panics { errors: &mut *self.errors };
-        within.visit_expr(&expr);
-        within.visit_pat(&pat);
-        guard.iter().for_each(|guard| within.visit_expr(guard));
+        match matched(call) {
+            Some(expr) => self.visit_expr(&expr),
+            None => {
+                let name = names::written(&call.path);
+                self.errors.on(&call.path, messages::macro_in_expression(name));
+            }
+        }
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
@@ -193,16 +178,13 @@ impl<'ast> Visit<'ast> for Panics<'_> {
         }
     }
 
-    fn visit_expr_for_loop(&mut self, found: &'ast ExprForLoop) {
-        self.errors.on(found, messages::loop_in_expression());
-    }
-
-    fn visit_expr_while(&mut self, found: &'ast ExprWhile) {
-        self.errors.on(found, messages::loop_in_expression());
-    }
-
-    fn visit_expr_loop(&mut self, found: &'ast ExprLoop) {
-        self.errors.on(found, messages::loop_in_expression());
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        match expr {
+            Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
+                self.errors.on(expr, messages::loop_in_expression());
+            }
+            _ => visit::visit_expr(self, expr),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which keys of a field go together, and which types it may have.
 
-use proc_macro2::Span;
 use quote::ToTokens;
 use syn::Type;
 
@@ -27,30 +26,15 @@ const CLASHES: [(&str, &str, &str); 11] = [
 pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         for (key, other, why) in CLASHES {
-            if let (Some(_), Some(span)) = (key_of(field, key), key_of(field, other)) {
-                errors.at(span, messages::keys_clash(other, key, why));
+            if let (true, Some(span)) = (field.keys.has(key), field.keys.spans.get(other)) {
+                errors.at(*span, messages::keys_clash(other, key, why));
             }
         }
         for key in ["unless", "when", "len", "addr"] {
-            if let (None, Some(span)) = (field.keys.inline, key_of(field, key)) {
-                errors.at(span, messages::key_needs_inline(key));
+            if let (false, Some(span)) = (field.keys.has("inline"), field.keys.spans.get(key)) {
+                errors.at(*span, messages::key_needs_inline(key));
             }
         }
-    }
-}
-
-fn key_of(Field { keys, .. }: &Field, key: &str) -> Option<Span> {
-    match key {
-        "echo" => keys.echo,
-        "header" => keys.header,
-        "optional" => keys.optional,
-        "word" => keys.word,
-        "with" => keys.with.as_ref().map(|key| key.span),
-        "inline" => keys.inline,
-        "unless" => keys.unless.as_ref().map(|key| key.span),
-        "when" => keys.when.as_ref().map(|key| key.span),
-        "len" => keys.len.as_ref().map(|key| key.span),
-        _ => keys.addr.as_ref().map(|key| key.span),
     }
 }
 
@@ -62,8 +46,7 @@ pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
             Role::Codec(_) => borrows(field, errors),
             Role::Plain => plain(model, field, errors),
             Role::Word => word(&field.ty, errors),
-            Role::Payload(_) if model.is_command() => borrowed(field, errors),
-            Role::Payload(_) => owned(model, field, errors),
+            Role::Payload(_) => payload(model, field, errors),
         }
     }
 }
@@ -103,40 +86,29 @@ fn cannot_travel(Unsafe { culprit, why, instead }: Unsafe<'_>, errors: &mut Erro
 const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, `Data<'a>`";
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
-fn borrowed(field: &Field, errors: &mut Errors) {
-    let shape = &field.shape;
-    let (found, element) = (names::written(&shape.inner), shape.element.as_ref());
-    match (shape.form, element.map(names::written)) {
-        (Form::Owned | Form::Received, _) => {
-            errors.on(&shape.inner, messages::owned_in_command(found, BORROWED));
+fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
+    let (shape, is_command) = (&field.shape, model.is_command());
+    let (found, ty) = (names::written(&shape.inner), &shape.inner);
+    let expected = if is_command { BORROWED } else { OWNED };
+    let is_static = || tokens::lifetimes_in(ty.to_token_stream()).iter().any(|of| of == "static");
+    match (shape.form, shape.element.as_ref().map(names::written)) {
+        (Form::Other, _) => match payload_for(ty, is_command) {
+            Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
+            None => errors.on(ty, messages::not_a_payload(found, expected)),
+        },
+        (form, _) if is_command && form.is_owned() => {
+            errors.on(ty, messages::owned_in_command(found, expected));
+        }
+        // The enum's lifetime was the mistake then.
+        (form, _) if !is_command && form.is_borrowed() && model.refused_lifetime => {}
+        (form, _) if !is_command && form.is_borrowed() => {
+            errors.on(ty, messages::borrowed_in_notification(found, expected));
         }
         (Form::Slice | Form::Array, Some(element)) if element != "u8" => {
-            errors.on(&shape.inner, messages::unaligned_slice(found, element));
+            errors.on(ty, messages::unaligned_slice(found, element));
         }
-        (Form::Other, _) => not_a_payload(&shape.inner, true, BORROWED, errors),
-        _ => elements(field, true, errors),
-    }
-}
-
-fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Errors) {
-    let found = names::written(ty);
-    match payload_for(ty, is_command) {
-        Some(payload) => errors.on(ty, messages::use_payload(found, payload)),
-        None => errors.on(ty, messages::not_a_payload(found, expected)),
-    }
-}
-
-fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
-    let shape = &field.shape;
-    match shape.form {
-        // The enum's lifetime was the mistake then.
-        form if form.is_borrowed() && model.refused_lifetime => {}
-        form if form.is_borrowed() => {
-            let found = names::written(&shape.inner);
-            errors.on(&shape.inner, messages::borrowed_in_notification(found, OWNED));
-        }
-        Form::Other => not_a_payload(&shape.inner, false, OWNED, errors),
-        _ => elements(field, false, errors),
+        _ if is_static() => errors.on(ty, messages::static_payload()),
+        _ => elements(field, is_command, errors),
     }
 }
 

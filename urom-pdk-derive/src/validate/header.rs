@@ -12,25 +12,23 @@ pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
             errors.on(&field.ident, messages::header_late(&field.ident));
         }
     }
-    let Some((first, others)) = model.variants.split_first() else { return };
     // The variant with the longest header is the one that the others lack something of.
-    let model = others.iter().fold(first, |longest, variant| {
-        if variant.header().count() > longest.header().count() { variant } else { longest }
-    });
-    let expected = written(model);
-    for variant in std::iter::once(first).chain(others) {
-        let mut pairs = variant.header().zip(model.header());
+    let longest = model.variants.iter().rev().max_by_key(|variant| variant.header().count());
+    let Some(longest) = longest else { return };
+    let expected = written(longest);
+    for variant in &model.variants {
+        let mut pairs = variant.header().zip(longest.header());
         match pairs.find(|(field, other)| text(field) != text(other)) {
             Some((field, other)) => {
                 errors.on(
                     &field.ident,
-                    messages::header_differs(text(field), &model.ident, text(other)),
+                    messages::header_differs(text(field), &longest.ident, text(other)),
                 );
             }
-            None if variant.header().count() < model.header().count() => {
+            None if variant.header().count() < longest.header().count() => {
                 errors.on(
                     &variant.ident,
-                    messages::header_lacks(&variant.ident, &model.ident, &expected),
+                    messages::header_lacks(&variant.ident, &longest.ident, &expected),
                 );
             }
             None => {}

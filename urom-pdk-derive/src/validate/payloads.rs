@@ -1,7 +1,7 @@
 //! Payloads and their keys: what says how long one is, and whether it is there, fits its type.
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, Count, Field, Form, Messages, Payload, Presence, Variant};
+use crate::model::{Count, Field, Form, Messages, Payload, Presence, Variant};
 use crate::names;
 
 /// Checks the payloads of a form that this side can have; otherwise that was the mistake.
@@ -16,12 +16,12 @@ pub(super) fn payloads(model: &Messages, variant: &Variant, errors: &mut Errors)
 }
 
 fn length(Field { keys, shape, .. }: &Field, payload: &Payload, errors: &mut Errors) {
-    let Some(len) = &keys.len else { return };
+    let Some(len) = keys.spans.get("len") else { return };
     match payload.count {
-        _ if shape.form == Form::Array => errors.at(len.span, messages::length_of_array()),
+        _ if shape.form == Form::Array => errors.at(*len, messages::length_of_array()),
         Count::Given(_) if shape.form.is_two_armed() => {
             let found = names::written(&shape.inner);
-            errors.at(len.span, messages::two_armed_words(found, "length"));
+            errors.at(*len, messages::two_armed_words(found, "length"));
         }
         _ => {}
     }
@@ -30,33 +30,29 @@ fn length(Field { keys, shape, .. }: &Field, payload: &Payload, errors: &mut Err
 fn presence(field: &Field, payload: &Payload, errors: &mut Errors) {
     let Field { keys, shape, ty, .. } = field;
     let found = names::written(&shape.inner);
-    match (&payload.presence, &keys.unless) {
+    match (&payload.presence, keys.spans.get("unless")) {
         _ if shape.form.is_two_armed() => two_armed(field, &found, errors),
-        (_, Some(unless)) => errors.at(unless.span, messages::unless_without_data(found)),
+        (_, Some(unless)) => errors.at(*unless, messages::unless_without_data(found)),
         (Presence::When(_), _) if !shape.option => {
             errors.on(ty, messages::when_without_option(found));
         }
-        (Presence::ByAddress, _) if has_no_address(field) => {
+        (Presence::ByAddress, _) if keys.has_no_address() => {
             errors.on(ty, messages::option_without_address());
         }
         _ => {}
     }
 }
 
-fn has_no_address(field: &Field) -> bool {
-    matches!(field.keys.addr.as_ref().map(|key| &key.value), Some(Addr::None))
-}
-
 /// `Data` and `Received` say themselves whether bytes follow, through their words.
 fn two_armed(field: &Field, found: &str, errors: &mut Errors) {
     let Field { keys, shape, ty, .. } = field;
-    match (&keys.when, &keys.unless) {
-        (Some(when), None) => errors.at(when.span, messages::says_itself(found, "when")),
+    match (keys.spans.get("when"), &keys.unless) {
+        (Some(when), None) => errors.at(*when, messages::says_itself(found, "when")),
         _ if shape.option => errors.on(ty, messages::says_itself(found, "Option")),
         _ => {}
     }
-    if let Some(addr) = keys.addr.as_ref().filter(|_| has_no_address(field)) {
-        errors.at(addr.span, messages::two_armed_words(found, "address"));
+    if let Some(addr) = keys.spans.get("addr").filter(|_| keys.has_no_address()) {
+        errors.at(*addr, messages::two_armed_words(found, "address"));
     }
     if shape.form == Form::Data && keys.unless.is_none() && keys.when.is_none() {
         errors.on(ty, messages::data_without_unless());

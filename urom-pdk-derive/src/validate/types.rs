@@ -12,56 +12,42 @@ pub(crate) struct Unsafe<'a> {
     pub(crate) instead: String,
 }
 
+impl Unsafe<'_> {
+    /// Whether it is none of a structure either: it lacks a lifetime or a size.
+    pub(crate) fn is_no_field(&self) -> bool {
+        matches!(self.culprit, Type::Reference(_) | Type::Slice(_))
+            || names::written(self.culprit) == "str"
+    }
+}
+
 /// Why a type can never be a plain field, when its spelling already tells. `is_command` says on
 /// which side it is.
 pub(crate) fn unsafe_type(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
-    meaningless(ty).or_else(|| owned(ty, is_command))
-}
-
-/// A type that means nothing elsewhere. Not all of these can be a structure's field as they are.
-pub(crate) fn meaningless(ty: &Type) -> Option<Unsafe<'_>> {
     const HANDLE: &str = "a `u64` that names an entry of a table";
     let ty = innermost(ty);
-    let found = |why, instead: &str| Some(Unsafe { culprit: ty, why, instead: instead.to_owned() });
-    match ty {
-        Type::Reference(_) | Type::Ptr(_) => {
-            found("an address of one process means nothing in another", HANDLE)
+    let name = last_segment(ty).map(|last| last.ident.to_string()).unwrap_or_default();
+    let (why, instead) = match (ty, name.as_str()) {
+        (Type::Reference(_) | Type::Ptr(_), _) => {
+            ("an address of one process means nothing in another", HANDLE)
         }
-        Type::FnPtr(_) => found("code of one process is not there in another", HANDLE),
-        Type::Slice(_) => found("its length is not known beforehand", "an array of a fixed length"),
-        Type::Path(path) if path.qself.is_none() => {
-            match path.path.segments.last()?.ident.to_string().as_str() {
-                "usize" => found("its size depends on the machine", "`u64`"),
-                "isize" => found("its size depends on the machine", "`i64`"),
-                "str" => found("its length is not known beforehand", "an array of bytes"),
-                _ => None,
-            }
+        (Type::FnPtr(_), _) => ("code of one process is not there in another", HANDLE),
+        (Type::Slice(_), _) => ("its length is not known beforehand", "an array of a fixed length"),
+        (Type::Tuple(tuple), _) if !tuple.elems.is_empty() => {
+            ("Rust does not say where its members lie", "a `#[repr(C)]` structure")
         }
-        _ => None,
-    }
-}
-
-/// A type of which Rust does not say how it lies, or that has its data elsewhere.
-fn owned(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
-    let ty = innermost(ty);
-    let found = |why, instead: &str| Some(Unsafe { culprit: ty, why, instead: instead.to_owned() });
-    match ty {
-        Type::Tuple(tuple) if !tuple.elems.is_empty() => {
-            found("Rust does not say where its members lie", "a `#[repr(C)]` structure")
-        }
-        Type::Path(path)
-            if path.qself.is_none() && path.path.segments.last()?.ident == "Option" =>
-        {
-            found(
-                "Rust does not say which of its bytes tell whether it is there",
-                "the type itself and a `bool` beside it, or an `Option` of a payload, with `#[urom(inline)]`",
-            )
-        }
+        (_, "usize") => ("its size depends on the machine", "`u64`"),
+        (_, "isize") => ("its size depends on the machine", "`i64`"),
+        (_, "str") => ("its length is not known beforehand", "an array of bytes"),
+        (_, "Option") => (
+            "Rust does not say which of its bytes tell whether it is there",
+            "the type itself and a `bool` beside it, or an `Option` of a payload, with `#[urom(inline)]`",
+        ),
         _ => {
             let instead = format!("`#[urom(inline)]` and {}", payload_for(ty, is_command)?);
-            found("it owns memory of one process", &instead)
+            return Some(Unsafe { culprit: ty, why: "it owns memory of one process", instead });
         }
-    }
+    };
+    Some(Unsafe { culprit: ty, why, instead: instead.to_owned() })
 }
 
 /// The payload that holds what a type of the standard library does: `&'a str` for `String`.

@@ -11,6 +11,7 @@ use urom_abi::{DocaError, address};
 use super::Segment;
 use crate::{Error, Result};
 
+#[derive(Debug)]
 pub(crate) struct Shared {
     lookups: DomainLookups,
     ctx: Ctx,
@@ -20,7 +21,7 @@ pub(crate) struct Shared {
 }
 
 /// The worker's context, which look-ups only pass back to the worker.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Ctx(NonNull<WorkerCtx>);
 
 // SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see

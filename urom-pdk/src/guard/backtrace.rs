@@ -8,16 +8,10 @@ use std::fmt;
 
 use crate::panic::FILE;
 
-/// The file of [`contain`](crate::panic::contain), which catches every panic of the plugin.
-const GUARD: Part = Part { file: FILE, module: "urom_pdk::panic::" };
-/// The file of the future that polls a handler's method.
-const SERVE: Part = Part { file: urom_abi::wire::SERVE_FILE, module: "urom_abi::wire::serve::" };
-
-/// A part of the kit, as backtraces show it.
-struct Part {
-    file: &'static str,
-    module: &'static str,
-}
+/// Where [`contain`](crate::panic::contain), which catches every panic of the plugin, and the future
+/// that polls a handler's method are: each file, as backtraces show it, and its module.
+const GUARD: (&str, &str) = (FILE, "urom_pdk::panic::");
+const SERVE: (&str, &str) = (urom_abi::wire::SERVE_FILE, "urom_abi::wire::serve::");
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
@@ -40,47 +34,40 @@ impl Frame<'_> {
         place.rsplitn(3, ':').nth(2).unwrap_or_default()
     }
 
-    fn is_of(&self, part: &Part) -> bool {
+    fn is_of(&self, (file, module): (&str, &str)) -> bool {
         // With line tables, the name of a generic function may lack its module.
-        self.file().ends_with(part.file)
-            || self.name.trim_start_matches('<').starts_with(part.module)
+        self.file().ends_with(file) || self.name.trim_start_matches('<').starts_with(module)
     }
 
-    /// Whether it lies between the kit's guard and the plugin: a function of the kit, one that the
-    /// macros made, or one of Rust's own.
-    fn is_between(&self) -> bool {
-        let directory = GUARD.file.trim_end_matches("panic.rs");
-        let file = self.file();
-        let of_rust = ["/rustc/", "/rustlib/src/rust/library/"];
-        file.contains(directory)
-            || of_rust.iter().any(|part| file.contains(part))
-            || self.name.trim_start_matches('<').starts_with("urom_pdk::")
+    /// Whether it is a function of the kit, one that the macros made, or one of Rust's own.
+    fn is_of_kit_or_rust(&self) -> bool {
+        let kit = FILE.trim_end_matches("panic.rs");
+        let files = [kit, "/rustc/", "/rustlib/src/rust/library/"];
+        let names = ["urom_pdk::", "__rust_try"];
+        files.iter().any(|part| self.file().contains(part))
+            || names.iter().any(|part| self.name.trim_start_matches('<').starts_with(part))
             || self.name.contains(" urom_abi::protocol::Serve<")
-            || self.name == "__rust_try"
     }
 }
 
-/// The functions of a printed backtrace from the one that panicked to the last of the plugin's.
+/// The plugin's functions in a printed backtrace, from the one that panicked on.
 ///
 /// What polled the handler's method shows which one that is; it then gets the name `method`.
 pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Frame<'a>> {
     let mut frames = frames(printed);
     let begins = frames.iter().position(|frame| frame.name.contains("rust_begin_unwind"));
     frames.drain(..begins.map_or(0, |begins| begins + 1));
-    let panicking = |frame: &&Frame<'_>| frame.name.starts_with("core::panicking::");
-    frames.drain(..frames.iter().take_while(panicking).count());
-    let Some(end) = frames.iter().position(|frame| frame.is_of(&SERVE) || frame.is_of(&GUARD))
-    else {
-        return frames;
-    };
-    let polled = frames[end].is_of(&SERVE);
-    frames.truncate(end);
-    let between = frames.iter().skip(1).rev().take_while(|frame| frame.is_between()).count();
-    frames.truncate(frames.len() - between);
-    if let (true, Some(last), Some(method)) = (polled, frames.last_mut(), method) {
+    let end = frames.iter().position(|frame| frame.is_of(SERVE) || frame.is_of(GUARD));
+    let method = method.filter(|_| end.is_some_and(|end| frames[end].is_of(SERVE)));
+    let shown = frames.into_iter().take(end.unwrap_or(usize::MAX));
+    let shown = shown.skip_while(|frame| frame.name.starts_with("core::panicking::"));
+    // What panicked is the plugin's, whatever its name is.
+    let shown = shown.enumerate().filter(|(at, frame)| *at == 0 || !frame.is_of_kit_or_rust());
+    let mut shown = shown.map(|(_, frame)| frame).collect::<Vec<_>>();
+    if let (Some(last), Some(method)) = (shown.last_mut(), method) {
         last.name = method;
     }
-    frames
+    shown
 }
 
 fn frames(printed: &str) -> Vec<Frame<'_>> {
@@ -114,7 +101,7 @@ mod tests {
             1: core::panicking::panic_fmt\n   2: my_plugin::deeper\n             at ./src/lib.rs:7:5\n   \
             3: {{async_fn#0}}\n             at ./src/lib.rs:12:9\n   4: poll<a, b>\n             \
             at /home/me/{}:67:24\n   5: clone3\n",
-            SERVE.file
+            SERVE.0
         );
         let frames =
             ["my_plugin::deeper at ./src/lib.rs:7:5", "Sandbox::tag_send at ./src/lib.rs:12:9"];
@@ -130,7 +117,7 @@ mod tests {
             "   0: my_plugin::deeper\n   1: <P as urom_abi::protocol::Serve<S,H>>::progress\n   \
             2: {{closure#0}}<a>\n             at ./{}:9:9\n   3: __rust_try\n   \
             4: urom_pdk::panic::contain\n   5: clone3\n",
-            GUARD.file.replace("panic", "executor")
+            GUARD.0.replace("panic", "executor")
         );
         assert_eq!(shown(&printed), ["my_plugin::deeper"]);
     }

@@ -1,4 +1,5 @@
-//! Lines that the plugin's code writes with the crate `log`.
+//! Lines that the plugin's code writes with the crates `log` and `tracing`, whose events become
+//! records of `log`.
 
 use std::fmt;
 
@@ -28,6 +29,10 @@ impl log::Log for ToWorker {
     }
 
     fn log(&self, record: &Record<'_>) {
+        // Where a span begins and ends is not shown.
+        if record.target().starts_with("tracing::span") {
+            return;
+        }
         let at = record.file().zip(record.line()).map(|(file, line)| Place { file, line });
         let text = format_args!("{}{}", record.args(), Fields(record));
         super::write(level_of(record.metadata()), at, record.target(), text);

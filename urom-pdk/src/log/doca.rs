@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 
 use urom_abi::DocaError;
 
-use super::out::Line;
-use super::source;
+use super::line::Line;
 
 type LogFn = unsafe extern "C" fn(
     level: u32,
@@ -25,8 +24,8 @@ pub(super) struct Doca {
     source: c_int,
 }
 
-/// Looks DOCA's log up, once.
-pub(super) fn doca() -> Option<&'static Doca> {
+/// Looks DOCA's log up, once, for the plugin `source`.
+pub(super) fn doca(source: &str) -> Option<&'static Doca> {
     static DOCA: OnceLock<Option<Doca>> = OnceLock::new();
     DOCA.get_or_init(|| {
         let log = lookup(c"doca_log")?;
@@ -35,7 +34,7 @@ pub(super) fn doca() -> Option<&'static Doca> {
         let log = unsafe { std::mem::transmute::<*mut libc::c_void, LogFn>(log) };
         // SAFETY: likewise, with `RegisterFn`.
         let register = unsafe { std::mem::transmute::<*mut libc::c_void, RegisterFn>(register) };
-        let name = c_text(source());
+        let name = c_text(source);
         let mut source = 0;
         // SAFETY: a NUL-terminated name that DOCA copies, and a place for an int.
         let registered = unsafe { register(name.as_ptr(), &mut source) };

@@ -3,59 +3,24 @@
 //! A worker of this project gives the plugin its log. In another worker, such as that of NVIDIA's
 //! service, lines go through `doca_log`, which is looked up when the first line is written; nothing
 //! links against it. A process with neither, such as a test, gets them on standard error, in DOCA's
-//! form and down to `INFO`.
-//!
-//! Lines of the crates `log` and `tracing` take the same way, under the features of these names,
-//! which are on by default. A plugin that sets up a logger or a subscriber of its own turns them
-//! off.
-//!
-//! Nothing here panics or fails, and every function may be called from any thread:
-//!
-//! ```
-//! urom_pdk::log::info(format_args!("{} endpoints open", 4));
-//! ```
+//! form and down to `INFO`. Nothing here panics or fails, and every function may be called from any
+//! thread.
 
 #[cfg(feature = "log")]
 mod by_log;
-#[cfg(feature = "tracing")]
-mod by_tracing;
 mod doca;
+mod line;
 mod out;
 
 use std::fmt;
-use std::panic::Location;
 use std::sync::OnceLock;
 
 use urom_abi::log::Level;
 
+use self::line::Line;
 pub(crate) use self::out::host_of;
-use self::out::{Line, limit};
 use crate::Error;
 use crate::panic::{Place, contain};
-
-/// Something failed (`DOCA_LOG_ERR`).
-#[track_caller]
-pub fn error(text: fmt::Arguments<'_>) {
-    write(Level::Error, Some(Place::of(Location::caller())), "", text);
-}
-
-/// Something is odd, and work goes on (`DOCA_LOG_WARN`).
-#[track_caller]
-pub fn warn(text: fmt::Arguments<'_>) {
-    write(Level::Warning, Some(Place::of(Location::caller())), "", text);
-}
-
-/// Something worth knowing happened (`DOCA_LOG_INFO`).
-#[track_caller]
-pub fn info(text: fmt::Arguments<'_>) {
-    write(Level::Info, Some(Place::of(Location::caller())), "", text);
-}
-
-/// Details for whoever looks for a fault (`DOCA_LOG_DBG`). Standard error does not get them.
-#[track_caller]
-pub fn debug(text: fmt::Arguments<'_>) {
-    write(Level::Debug, Some(Place::of(Location::caller())), "", text);
-}
 
 /// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's
 /// own lines help nobody.
@@ -66,16 +31,14 @@ pub(crate) fn failure(level: Level, at: Option<Place<'_>>, text: fmt::Arguments<
 /// The name under which this library's lines appear: that of the plugin it is linked into.
 static SOURCE: OnceLock<&'static str> = OnceLock::new();
 
-/// Names the plugin, and takes the lines of the crates `log` and `tracing`. The first name stays; a
-/// plugin library has only one.
+/// Names the plugin, and takes the lines of the crate `log`, and with them those of `tracing`. The
+/// first name stays; a plugin library has only one.
 ///
 /// A test that has set a logger or a subscriber up keeps it.
 pub(crate) fn begin(name: &'static str) {
     SOURCE.get_or_init(|| {
         #[cfg(feature = "log")]
         by_log::install();
-        #[cfg(feature = "tracing")]
-        by_tracing::install();
         name
     });
 }
@@ -86,7 +49,7 @@ fn source() -> &'static str {
 
 /// Whether a line of this level is written.
 fn wants(level: Level) -> bool {
-    level.number() <= limit()
+    level.number() <= out::limit(source())
 }
 
 /// A text that foreign code may format, such as the `Display` of a handler's error. What was
@@ -115,7 +78,7 @@ fn write(level: Level, at: Option<Place<'_>>, target: &str, text: fmt::Arguments
     }
     let text = contained(text);
     let at = at.unwrap_or(Place { file: "", line: 0 });
-    out::write(&Line { level, at, target, text: &text });
+    out::write(&Line { level, at, source: source(), target, text: &text });
 }
 
 #[cfg(test)]
@@ -151,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_message_that_panics_does_not_spread_and_keeps_what_was_written_before() {
-        error(format_args!("{Unprintable}"));
+        failure(Level::Error, None, format_args!("{Unprintable}"));
         let text = contained(format_args!("Put failed: {Unprintable} ({})", 7));
         assert!(
             text.starts_with("Put failed: (the rest of this text is missing: its Display "),

@@ -7,24 +7,8 @@ use urom_abi::log::{Level, Text};
 use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
-use super::source;
-use crate::panic::{Place, contain};
-
-#[derive(Debug)]
-pub(super) struct Line<'a> {
-    pub(super) level: Level,
-    pub(super) at: Place<'a>,
-    /// What in the plugin wrote it; empty for the plugin itself.
-    pub(super) target: &'a str,
-    pub(super) text: &'a str,
-}
-
-impl Line<'_> {
-    /// The last part of its file's path.
-    pub(super) fn file_name(&self) -> &str {
-        self.at.file.rsplit('/').next().unwrap_or_default()
-    }
-}
+use super::line::Line;
+use crate::panic::contain;
 
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
@@ -54,11 +38,11 @@ unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
 
 const _: worker_log::SetLogFn = urom_plugin_set_log;
 
-/// The least grave level that is written. DOCA's log decides by itself.
-pub(super) fn limit() -> u32 {
+/// The least grave level that is written of the plugin `source`. DOCA's log decides by itself.
+pub(super) fn limit(source: &str) -> u32 {
     match WORKER.get() {
         Some(log) => (log.limit)(),
-        None if doca().is_some() => Level::Trace.number(),
+        None if doca(source).is_some() => Level::Trace.number(),
         None => Level::Info.number(),
     }
 }
@@ -69,7 +53,7 @@ pub(super) fn write(line: &Line<'_>) {
             level: line.level.number(),
             line: line.at.line,
             file: Text::new(line.at.file),
-            source: Text::new(source()),
+            source: Text::new(line.source),
             target: Text::new(line.target),
             text: Text::new(line.text),
         };
@@ -77,8 +61,8 @@ pub(super) fn write(line: &Line<'_>) {
         unsafe { (log.write)(&line) };
         return;
     }
-    let source = worker_log::source(source(), line.target);
-    match doca() {
+    let source = worker_log::source(line.source, line.target);
+    match doca(line.source) {
         Some(doca) => doca::write(doca, line, &source),
         None => to_stderr(line, &source),
     }
@@ -113,19 +97,7 @@ fn to_stderr(line: &Line<'_>, source: &str) {
     let line = format!(
         "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}\n"
     );
-    print(&line);
-}
-
-/// One write, so that lines of several threads do not mix. There is nobody to tell when it fails.
-#[cfg(not(feature = "test-util"))]
-fn print(line: &str) {
-    use std::io::Write;
-    let _ = contain(|| std::io::stderr().write_all(line.as_bytes()));
-}
-
-/// As part of the running test's output, which is shown when the test fails.
-#[cfg(feature = "test-util")]
-fn print(line: &str) {
+    // One write, so that lines of several threads do not mix, and part of a running test's output.
     // It panics when standard error is closed, and nobody is there to read the line then.
     let _ = contain(|| eprint!("{line}"));
 }

@@ -30,18 +30,11 @@ impl fmt::Display for Asked {
 pub enum Fault {
     /// A command got no notification.
     Unanswered(Asked),
-    /// A command got more than one notification.
-    AnsweredAgain {
-        /// The command.
-        command: Asked,
-        /// How many it got so far.
-        times: usize,
-    },
-    /// A notification answers no command that was sent.
-    Stray {
-        /// Its token (`urom_worker_notify::urom_context`).
-        token: u64,
-    },
+    /// A command got more than one notification: so many by now.
+    AnsweredAgain(Asked, usize),
+    /// A notification with this token (`urom_worker_notify::urom_context`) answers no command that
+    /// was sent.
+    Stray(u64),
     /// A notification names another plugin or connection than its command.
     Misaddressed {
         /// The command.
@@ -51,13 +44,9 @@ pub enum Fault {
         /// The connection in the notification.
         connection: u64,
     },
-    /// `notif_pack` did not do what it must.
-    Pack {
-        /// The command whose notification it was; `None` for a stray one.
-        command: Option<Asked>,
-        /// What it did.
-        what: String,
-    },
+    /// `notif_pack` did not do what it must, for the notification of this command or a stray one;
+    /// the text says what it did.
+    Pack(Option<Asked>, String),
     /// `progress` gave a code that is neither `SUCCESS` nor `EMPTY`.
     Progress(DocaError),
     /// `addr` did not do what it must.
@@ -65,12 +54,9 @@ pub enum Fault {
     /// The memory of a command was not given back when the plugin was closed: something still holds
     /// it, or forgot it.
     CommandKept(Asked),
-    /// The memory of a notification that was never sent was not given back when the plugin was
-    /// closed.
-    NotificationKept {
-        /// How many bytes there are behind its header.
-        len: usize,
-    },
+    /// The memory of a notification that was never sent, with so many bytes behind its header, was
+    /// not given back when the plugin was closed.
+    NotificationKept(usize),
 }
 
 impl fmt::Display for Fault {
@@ -80,10 +66,10 @@ impl fmt::Display for Fault {
                 f,
                 "{command} got no notification: where the test means that, it calls `Worker::close`"
             ),
-            Fault::AnsweredAgain { command, times } => {
+            Fault::AnsweredAgain(command, times) => {
                 write!(f, "{command} got {times} notifications")
             }
-            Fault::Stray { token } => {
+            Fault::Stray(token) => {
                 write!(f, "a notification with token {token:#x} answers no command")
             }
             Fault::Misaddressed { command, plugin_id, connection } => write!(
@@ -91,10 +77,10 @@ impl fmt::Display for Fault {
                 "the notification of {command} goes to connection {connection} and names the plugin {plugin_id:#x}: it must \
                  repeat the command's connection and the plugin's id"
             ),
-            Fault::Pack { command: Some(command), what } => {
+            Fault::Pack(Some(command), what) => {
                 write!(f, "packing the notification of {command}: {what}")
             }
-            Fault::Pack { command: None, what } => {
+            Fault::Pack(None, what) => {
                 write!(f, "packing a stray notification: {what}")
             }
             Fault::Progress(code) => write!(f, "progress gave {code}: it must be SUCCESS or EMPTY"),
@@ -104,7 +90,7 @@ impl fmt::Display for Fault {
                 "the memory of {command} is not freed though the plugin is closed: drop every `Held` of it, and free \
                  what came by a list"
             ),
-            Fault::NotificationKept { len } => write!(
+            Fault::NotificationKept(len) => write!(
                 f,
                 "the memory of a notification of {len} bytes is neither sent nor freed though the plugin is closed"
             ),

@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::{CommandDesc, DescriptorList};
 use urom_abi::list::ListLink;
-use urom_abi::plugin::{
-    AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
-    WorkerCtx, WorkerNotifDesc,
-};
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
+use urom_abi::log::Level;
+use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+use urom_abi::test_util::watch;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;
@@ -27,34 +26,22 @@ use super::pack;
 /// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
 pub(super) const PLUGIN_ID: u64 = 4;
 
-/// A plugin's methods, none of them missing.
-#[derive(Clone, Copy)]
-pub(super) struct Methods {
-    open: OpenFn,
-    close: CloseFn,
-    addr: AddrFn,
-    worker_cmd: WorkerCmdFn,
-    progress: ProgressFn,
-    notif_pack: NotifPackFn,
+/// The first field that an interface lacks. A worker opens no plugin without its version word
+/// either.
+fn missing(iface: &PluginIface) -> Option<&'static str> {
+    let fields = [
+        ("__doca_api_version", iface.api_version == 0),
+        ("open", iface.open.is_none()),
+        ("close", iface.close.is_none()),
+        ("addr", iface.addr.is_none()),
+        ("worker_cmd", iface.worker_cmd.is_none()),
+        ("progress", iface.progress.is_none()),
+        ("notif_pack", iface.notif_pack.is_none()),
+    ];
+    fields.into_iter().find(|(_, is_missing)| *is_missing).map(|(name, _)| name)
 }
 
-impl Methods {
-    /// The methods of an interface, or the name of the first field that it lacks. A worker opens no
-    /// plugin without its version word either.
-    fn of(iface: &PluginIface) -> Result<Methods, &'static str> {
-        if iface.api_version == 0 {
-            return Err("__doca_api_version");
-        }
-        Ok(Methods {
-            open: iface.open.ok_or("open")?,
-            close: iface.close.ok_or("close")?,
-            addr: iface.addr.ok_or("addr")?,
-            worker_cmd: iface.worker_cmd.ok_or("worker_cmd")?,
-            progress: iface.progress.ok_or("progress")?,
-            notif_pack: iface.notif_pack.ok_or("notif_pack")?,
-        })
-    }
-}
+const CHECKED: &str = "`open` refuses an interface that lacks a method";
 
 /// What a domain is made of.
 #[derive(Default)]
@@ -85,7 +72,7 @@ pub(super) struct Instance {
     pub(super) owner: u64,
     plugin: &'static str,
     commands: &'static Messages,
-    methods: Methods,
+    iface: PluginIface,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
     is_open: Cell<bool>,
@@ -124,13 +111,11 @@ impl Instance {
     ) -> Result<Rc<Instance>, DocaError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         crate::time::clock::stop();
-        let methods = Methods::of(&iface).map_err(|missing| {
-            crate::log::error(format_args!(
-                "plugin {}: its interface lacks `{missing}`",
-                protocol.name
-            ));
-            DocaError::INITIALIZATION
-        })?;
+        if let Some(missing) = missing(&iface) {
+            let text = format_args!("plugin {}: its interface lacks `{missing}`", protocol.name);
+            crate::log::failure(Level::Error, None, text);
+            return Err(DocaError::INITIALIZATION);
+        }
         let domain = Arc::clone(&world.shared);
         let failures = Mutex::new(VecDeque::new());
         let member = Arc::new(Member { domain, plugin: protocol.name, failures });
@@ -138,7 +123,7 @@ impl Instance {
             owner: NEXT.fetch_add(1, Ordering::Relaxed),
             plugin: protocol.name,
             commands: &protocol.commands,
-            methods,
+            iface,
             ctx: Seat::leak(iface, Arc::clone(&member)),
             is_open: Cell::new(false),
             is_watched,
@@ -154,7 +139,7 @@ impl Instance {
         };
         // SAFETY: the caller's promise; the context stays where it is until the instance is
         // dropped.
-        instance.watched(|ctx| unsafe { (methods.open)(ctx) }).check()?;
+        instance.watched(|ctx| unsafe { (iface.open.expect(CHECKED))(ctx) }).check()?;
         instance.is_open.set(true);
         *instance.address.borrow_mut() = instance.ask_address()?;
         let instance = Rc::new(instance);
@@ -181,7 +166,7 @@ impl Instance {
         let ask = |to: *mut c_void, len: &mut usize| {
             // SAFETY: the plugin's method, on its open context, with as many bytes to write to as
             // `len` says.
-            self.watched(|ctx| unsafe { (self.methods.addr)(ctx, to, len) })
+            self.watched(|ctx| unsafe { (self.iface.addr.expect(CHECKED))(ctx, to, len) })
         };
         let mut len = 0;
         match ask(null_mut(), &mut len) {
@@ -224,7 +209,8 @@ impl Instance {
             let first: *mut ListLink = unsafe { (*list).next };
             // SAFETY: the plugin's method, on its open context, with a well-formed list of
             // descriptors of the C heap.
-            let code = self.watched(|ctx| unsafe { (self.methods.worker_cmd)(ctx, list) });
+            let code =
+                self.watched(|ctx| unsafe { (self.iface.worker_cmd.expect(CHECKED))(ctx, list) });
             let Err(code) = code.check() else { return };
             // SAFETY: as above.
             if unsafe { (*list).next } == first {
@@ -244,7 +230,7 @@ impl Instance {
         let mut lists = self.lists.borrow_mut();
         let list = lists.notifications.as_raw();
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
-        let code = self.watched(|ctx| unsafe { (self.methods.progress)(ctx, list) });
+        let code = self.watched(|ctx| unsafe { (self.iface.progress.expect(CHECKED))(ctx, list) });
         if code != DocaError::SUCCESS && code != DocaError::EMPTY {
             let (fault, mut ledger) = (Fault::Progress(code), self.ledger());
             // A plugin that fails once may do so for as long as a test waits.
@@ -274,10 +260,14 @@ impl Instance {
         }
         // SAFETY: the plugin's method, with a notification that it made.
         let packed = self.watched(|_| unsafe {
-            pack::notification(self.methods.notif_pack, notification, self.limit.get())
+            pack::notification(
+                self.iface.notif_pack.expect(CHECKED),
+                notification,
+                self.limit.get(),
+            )
         });
         let mut ledger = self.ledger();
-        ledger.faults.extend(packed.wrong.map(|what| Fault::Pack { command, what }));
+        ledger.faults.extend(packed.wrong.map(|what| Fault::Pack(command, what)));
         ledger.answer(header.urom_context, packed.notification);
     }
 
@@ -301,7 +291,7 @@ impl Instance {
             self.ledger().refuse(command.header().urom_context, DocaError::SHUTDOWN);
         }
         // SAFETY: the plugin's method, on its open context, once.
-        self.watched(|ctx| unsafe { (self.methods.close)(ctx) });
+        self.watched(|ctx| unsafe { (self.iface.close.expect(CHECKED))(ctx) });
     }
 
     /// Ends the account: what the plugin, which is closed, owes.
@@ -320,9 +310,7 @@ impl Instance {
             commands.sort_unstable();
             notifications.sort_unstable();
             ledger.faults.extend(commands.into_iter().map(Fault::CommandKept));
-            ledger
-                .faults
-                .extend(notifications.into_iter().map(|len| Fault::NotificationKept { len }));
+            ledger.faults.extend(notifications.into_iter().map(Fault::NotificationKept));
         }
         Report {
             plugin: self.plugin,

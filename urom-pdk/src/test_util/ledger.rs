@@ -57,7 +57,7 @@ impl Ledger {
     pub(super) fn answer(&mut self, token: u64, notification: Notification) {
         self.notifications += 1;
         let Some(entry) = self.entries.get_mut(&token) else {
-            self.faults.push(Fault::Stray { token });
+            self.faults.push(Fault::Stray(token));
             return;
         };
         entry.times += 1;
@@ -66,9 +66,9 @@ impl Ledger {
             entry.first = Some(notification);
             return;
         }
-        let again = Fault::AnsweredAgain { command: entry.asked.clone(), times: entry.times };
+        let again = Fault::AnsweredAgain(entry.asked.clone(), entry.times);
         // One line for each command is enough, with the latest number.
-        let of_this = |fault: &&mut Fault| matches!(fault, Fault::AnsweredAgain { command, .. } if *command == entry.asked);
+        let of_this = |fault: &&mut Fault| matches!(fault, Fault::AnsweredAgain(command, _) if *command == entry.asked);
         match self.faults.iter_mut().find(of_this) {
             Some(fault) => *fault = again,
             None => self.faults.push(again),

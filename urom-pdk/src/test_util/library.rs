@@ -1,15 +1,16 @@
 //! Loading a plugin library, as a worker does.
 
-use std::ffi::{CStr, CString, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::fmt;
+use std::mem::ManuallyDrop;
 use std::path::Path;
-use std::ptr::NonNull;
 
+use libloading::Library;
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
 use urom_abi::describe::Protocol;
 use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use urom_abi::log::Level;
 use urom_abi::plugin::{
     GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
 };
@@ -32,40 +33,29 @@ struct Roomy {
 /// # Safety
 /// The library is a plugin.
 pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<PluginIface, DocaError> {
-    let missing = |what: &str| {
-        log::error(format_args!("{}: {what}", library.display()));
-        DocaError::NOT_FOUND
+    let fails = |code: DocaError, what: fmt::Arguments<'_>| {
+        log::failure(Level::Error, None, format_args!("{}: {what}", library.display()));
+        code
+    };
+    let missing = |error: libloading::Error| {
+        let why = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
+        fails(DocaError::NOT_FOUND, format_args!("it cannot be loaded: {why}"))
     };
     // The loader looks for a bare name elsewhere.
     let is_bare = library.parent().is_none_or(|directory| directory.as_os_str().is_empty());
     let path = if is_bare { Path::new(".").join(library) } else { library.to_owned() };
-    let path =
-        CString::new(path.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
-    // SAFETY: a C string; the caller says what the library may do when it is loaded.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    let handle = NonNull::new(handle)
-        .ok_or_else(|| missing(&format!("it cannot be loaded: {}", loader_text())))?;
-    let symbol = |name: &str| {
-        let text = CString::new(name).map_err(|_| missing(name))?;
-        // SAFETY: an open library and a C string.
-        let found = unsafe { libc::dlsym(handle.as_ptr(), text.as_ptr()) };
-        NonNull::new(found).ok_or_else(|| missing(&format!("it does not export `{name}`")))
-    };
-    let (get_iface, get_version) = (symbol(GET_IFACE_SYMBOL)?, symbol(GET_VERSION_SYMBOL)?);
+    // SAFETY: the caller says what the library may do when it is loaded.
+    let loaded = ManuallyDrop::new(unsafe { Library::new(path) }.map_err(missing)?);
     // SAFETY: a plugin's function of this name is one of this type.
-    let get_version = unsafe { std::mem::transmute::<NonNull<c_void>, GetVersionFn>(get_version) };
+    let get_version = unsafe { loaded.get::<GetVersionFn>(GET_VERSION_SYMBOL) }.map_err(missing)?;
     // SAFETY: as above.
-    let get_iface = unsafe { std::mem::transmute::<NonNull<c_void>, GetIfaceFn>(get_iface) };
-    let mut found = 0;
+    let get_iface = unsafe { loaded.get::<GetIfaceFn>(GET_IFACE_SYMBOL) }.map_err(missing)?;
+    let (mut found, version) = (0, protocol.version);
     // SAFETY: the plugin's function, with a word of this frame.
     unsafe { get_version(&mut found) }.check()?;
-    let version = protocol.version;
     if found != version {
-        log::error(format_args!(
-            "{}: its version is {found}, and not {version}",
-            library.display()
-        ));
-        return Err(DocaError::UNSUPPORTED_VERSION);
+        let what = format_args!("its version is {found}, and not {version}");
+        return Err(fails(DocaError::UNSUPPORTED_VERSION, what));
     }
     // A plugin without a description goes by its version alone.
     let difference = match described(library) {
@@ -74,11 +64,10 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
         None => None,
     };
     if let Some(difference) = difference {
-        log::error(format_args!(
-            "{}: {difference}; rebuild the plugin, or raise `version` in the definition that changed",
-            library.display()
-        ));
-        return Err(DocaError::UNSUPPORTED_VERSION);
+        let what = format_args!(
+            "{difference}; rebuild the plugin, or raise `version` in the definition that changed"
+        );
+        return Err(fails(DocaError::UNSUPPORTED_VERSION, what));
     }
     let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
     let place = (&raw mut roomy).cast::<PluginIface>();
@@ -93,15 +82,4 @@ fn described(library: &Path) -> Option<Result<Description, ReadError>> {
     let bytes = std::fs::read(library).ok()?;
     let elf = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
     Some(section::read(elf.section_by_name(SECTION)?.data().ok()?))
-}
-
-/// What the loader says of the last failure on this thread.
-fn loader_text() -> String {
-    // SAFETY: it may be called at any time.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return "the loader does not say why".to_owned();
-    }
-    // SAFETY: a C string, which stays until this thread calls the loader again.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

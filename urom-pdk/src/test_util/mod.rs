@@ -60,53 +60,37 @@
 //!
 //! ```standalone_crate
 //! # mod protocol {
-//! #     use urom_abi::{urom_command, urom_notification};
-//! #     #[urom_command(plugin = "worker_door", version = 1)]
-//! #     pub enum Command { #[urom(reply = Passed)] Pass { seconds: u64 }, #[urom(reply = Unlocked)] Unlock {} }
-//! #     #[urom_notification]
+//! #     #[urom_abi::urom_command(plugin = "worker_bed", version = 1)]
+//! #     pub enum Command { #[urom(reply = Slept)] Sleep { seconds: u64 } }
+//! #     #[urom_abi::urom_notification]
 //! #     #[derive(Debug, PartialEq)]
-//! #     pub enum Notification { Passed {}, Unlocked {} }
+//! #     pub enum Notification { Slept }
 //! # }
 //! # use protocol::*;
-//! # use std::cell::{Cell, RefCell};
-//! # use std::future::poll_fn;
-//! # use std::task::{Poll, Waker};
 //! # use std::time::Duration;
 //! # use urom_pdk::prelude::*;
-//! # #[derive(Default)]
-//! # struct Door { open: Cell<bool>, waiting: RefCell<Vec<Waker>> }
+//! # struct Bed;
 //! # #[urom_plugin]
-//! # impl Handler for Door {
-//! #     fn open(_cx: &OpenContext) -> Result<Self> { Ok(Door::default()) }
-//! #     async fn pass(&self, _cx: &Context, cmd: Pass) -> Result<Passed> {
-//! #         let opened = poll_fn(|cx| {
-//! #             if self.open.get() { return Poll::Ready(()) }
-//! #             self.waiting.borrow_mut().push(cx.waker().clone());
-//! #             Poll::Pending
-//! #         });
-//! #         urom_pdk::time::timeout(Duration::from_secs(cmd.seconds), opened).await?;
-//! #         Ok(Passed {})
-//! #     }
-//! #     async fn unlock(&self, _cx: &Context, _: Unlock) -> Result<Unlocked> {
-//! #         self.open.set(true);
-//! #         self.waiting.take().into_iter().for_each(Waker::wake);
-//! #         Ok(Unlocked {})
+//! # impl Handler for Bed {
+//! #     fn open(_: &OpenContext) -> Result<Self> { Ok(Bed) }
+//! #     async fn sleep(&self, _: &Context, cmd: Sleep) -> Result<Slept> {
+//! #         urom_pdk::time::sleep(Duration::from_secs(cmd.seconds)).await;
+//! #         Ok(Slept)
 //! #     }
 //! # }
 //! # use urom_pdk::test_util::Worker;
 //! # fn main() {
-//! let worker = Worker::<Protocol>::open::<Door>();
-//! let patient = worker.send(Pass { seconds: 60 });
-//! let hasty = worker.send(Pass { seconds: 5 });
+//! let worker = Worker::<Protocol>::open::<Bed>();
+//! let long = worker.send(Sleep { seconds: 60 });
+//! let short = worker.send(Sleep { seconds: 5 });
 //! assert_eq!(worker.progress(), 0); // no notification yet
 //!
 //! // Time stands still, and moves when the test says so.
 //! worker.advance(Duration::from_secs(5));
 //! assert_eq!(worker.progress(), 1);
-//! assert_eq!(worker.answer(&hasty), Some(Err(DocaError::TIME_OUT)));
-//!
-//! assert!(worker.call(Unlock {}).is_ok());
-//! assert_eq!(worker.answer(&patient), Some(Ok(Passed {})));
+//! assert_eq!(worker.answer(&short), Some(Ok(Slept)));
+//! worker.advance(Duration::from_secs(55));
+//! assert_eq!(worker.wait(long), Ok(Slept));
 //! # }
 //! ```
 //!

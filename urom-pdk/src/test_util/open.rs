@@ -123,7 +123,7 @@ impl<P: Protocol> Worker<P> {
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.
-    let code = unsafe { get_iface::<T, P>(&mut iface) };
+    let code = unsafe { get_iface::<T, P>(|| unreachable!(), &mut iface) };
     assert_eq!(code, DocaError::SUCCESS, "an interface of this kit is filled in");
     iface
 }

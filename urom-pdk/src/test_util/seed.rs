@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use urom_abi::arbitrary::{Arbitrary, Unstructured};
+use proptest::arbitrary::any;
+use proptest::collection::vec;
+use proptest::strategy::Strategy;
+use urom_abi::test_util::arbitrary::{Arbitrary, Unstructured};
 
 /// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest ([`seeds`]).
 ///
@@ -44,28 +47,17 @@ impl fmt::Debug for Seed {
     }
 }
 
-mod strategies {
-    use proptest::arbitrary::any;
-    use proptest::collection::vec;
-    use proptest::strategy::Strategy;
-
-    use super::{Arbitrary, Seed, fmt};
-
-    /// Seeds: enough bytes for every field of a message, and for payloads up to some thousand bytes
-    /// now and then.
-    pub fn seeds() -> impl Strategy<Value = Seed> {
-        let usual = vec(any::<u8>(), 0..300);
-        let long = vec(any::<u8>(), 300..6000);
-        proptest::prop_oneof![9 => usual, 1 => long].prop_map(Seed)
-    }
-
-    /// Arbitrary messages that borrow nothing: commands without payloads, and notifications.
-    pub fn messages<T>() -> impl Strategy<Value = T>
-    where
-        T: for<'a> Arbitrary<'a> + fmt::Debug + 'static,
-    {
-        seeds().prop_map(|seed| seed.make::<T>())
-    }
+/// Seeds: enough bytes for every field of a message, and for payloads up to some thousand bytes now
+/// and then.
+pub fn seeds() -> impl Strategy<Value = Seed> {
+    let (usual, long) = (vec(any::<u8>(), 0..300), vec(any::<u8>(), 300..6000));
+    proptest::prop_oneof![9 => usual, 1 => long].prop_map(Seed)
 }
 
-pub use strategies::{messages, seeds};
+/// Arbitrary messages that borrow nothing: commands without payloads, and notifications.
+pub fn messages<T>() -> impl Strategy<Value = T>
+where
+    T: for<'a> Arbitrary<'a> + fmt::Debug + 'static,
+{
+    seeds().prop_map(|seed| seed.make::<T>())
+}

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use urom_abi::protocol::{Protocol, Reply, Request};
-use urom_abi::{DocaError, address, watch};
+use urom_abi::test_util::watch;
+use urom_abi::{DocaError, address};
 
 use super::fault::Report;
 use super::instance::Instance;

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
-use urom_abi::arbitrary::{Arbitrary, Error, Unstructured};
+use urom_abi::test_util::arbitrary::{Arbitrary, Error, Unstructured};
 use urom_abi::{Elements, Payload, urom_command, urom_notification};
 use urom_pdk::test_util::{Seed, messages, seeds};
 use zerocopy::{Immutable, IntoBytes, TryFromBytes};

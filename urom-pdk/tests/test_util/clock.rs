@@ -104,7 +104,6 @@ fn workers_of_a_test_share_the_clock() {
 #[test]
 fn a_moment_beyond_every_clock_never_comes() {
     let mut never = time::sleep(Duration::MAX);
-    assert_eq!(never.deadline(), None);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(std::pin::Pin::new(&mut never).poll(&mut cx).is_pending());
 }

@@ -42,7 +42,7 @@ fn hand_made_methods_that_are_right_are_not_found_wrong() {
 fn commands_that_are_answered_again_are_named_once_each() {
     for (wrong, times) in [(Wrong::AnswersTwice, 2), (Wrong::AnswersThrice, 3)] {
         let report = report(wrong);
-        assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain { command, times }));
+        assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain(command, times)));
         let text = report.to_string();
         let line = format!(
             "\n  - command 2 (Turns, {LEN} bytes, from connection 9) got {times} notifications"
@@ -62,7 +62,7 @@ fn commands_that_are_never_answered_are_named() {
 fn what_a_plugin_forgets_to_free_is_named() {
     assert_eq!(report(Wrong::ForgetsCommands).faults, asked().map(Fault::CommandKept));
     let report = report(Wrong::ForgetsNotifications);
-    let kept = |fault: &&Fault| matches!(fault, Fault::NotificationKept { len } if *len == LEN);
+    let kept = |fault: &&Fault| matches!(fault, Fault::NotificationKept(len) if *len == LEN);
     assert_eq!(report.faults.iter().filter(kept).count(), 2, "{report}");
     assert_eq!(report.faults.len(), 4, "{report}");
 }
@@ -82,7 +82,7 @@ fn memory_of_plugins_that_cannot_be_watched_is_not_judged() {
 fn notifications_for_nobody_are_told_and_help_nobody() {
     let report = report(Wrong::MakesUpAToken);
     let [one, other] = asked().map(Fault::Unanswered);
-    let stray = || Fault::Stray { token: 0xabc };
+    let stray = || Fault::Stray(0xabc);
     assert_eq!(report.faults, [stray(), stray(), one, other]);
 }
 
@@ -136,10 +136,7 @@ fn packing_that_is_wrong_is_told() {
         assert_eq!(report.faults.len(), 2, "{wrong:?}: {report}");
         for (fault, command) in report.faults.iter().zip(asked()) {
             assert!(fault.to_string().contains(text), "{wrong:?}: {report}");
-            assert!(
-                matches!(fault, Fault::Pack { command: Some(of), .. } if *of == command),
-                "{report}"
-            );
+            assert!(matches!(fault, Fault::Pack(Some(of), _) if *of == command), "{report}");
         }
     }
 }

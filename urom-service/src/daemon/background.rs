@@ -29,10 +29,6 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background::Running(result, false))
     }
 
-    pub(super) fn is_running(&self) -> bool {
-        matches!(self, Background::Running(..))
-    }
-
     /// This, after the end was waited for, the first time, as long as there is time left. Time in
     /// which this process does not run is none.
     pub(super) fn awaited(&mut self, left: &mut Duration) -> &mut Background<T> {
@@ -72,12 +68,12 @@ mod tests {
         let (go_on, may_go_on) = sync_channel::<()>(0);
         let mut work = Background::begin(move || may_go_on.recv().unwrap()).unwrap();
         let minute = || Duration::from_secs(60);
-        assert!(work.awaited(&mut { Duration::ZERO }).is_running());
+        assert!(matches!(work.awaited(&mut { Duration::ZERO }), Background::Running(..)));
         let begin = Instant::now();
-        assert!(work.awaited(&mut minute()).is_running());
+        assert!(matches!(work.awaited(&mut minute()), Background::Running(..)));
         assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
         go_on.send(()).unwrap();
-        while work.awaited(&mut minute()).is_running() {
+        while matches!(work.awaited(&mut minute()), Background::Running(..)) {
             std::thread::yield_now();
         }
         let mut work =

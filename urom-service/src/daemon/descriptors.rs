@@ -11,7 +11,7 @@ use tracing::warn;
 use urom_abi::Count;
 
 use super::config::Limits;
-use crate::lobby::UNPROVEN;
+use crate::unproven::UNPROVEN;
 
 /// The descriptors of a daemon or a worker without hosts.
 const OWN: usize = urom_wire::descriptors::LEAST as usize;

@@ -2,7 +2,7 @@
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
 //! long as the daemon runs. A file that lacks a plugin's symbols, or is for another machine, is
-//! never loaded; any other is loaded once by the [`Examiner`], as long as it stays the same.
+//! never loaded; any other is loaded once by [`ask`](super::examiner::ask), as long as it stays the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -15,8 +15,8 @@ use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
 use urom_wire::control::{PluginBuild, PluginEntry};
 
-use super::examiner::Examiner;
-use super::place::{PLUGIN_PATH_VARIABLE, PassedOver, Place};
+use super::launcher::Launcher;
+use super::place::{PLUGIN_PATH_VARIABLE, Place, Sight, not_served};
 
 /// The entries of a plugin path as it is written, such as that variable's value.
 #[must_use]
@@ -52,8 +52,8 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 }
 
 impl Catalogue {
-    pub(crate) fn new(path: Option<Vec<PathBuf>>, examiner: &Examiner) -> Catalogue {
-        let place = |entry| Place::new(entry, examiner.clone());
+    pub(crate) fn new(path: Option<Vec<PathBuf>>, launcher: &Launcher) -> Catalogue {
+        let place = |entry| Place::new(entry, launcher.clone());
         let places = path.map(|path| path.into_iter().map(place).collect());
         Catalogue { places, bits: BTreeMap::new(), complaints: HashSet::new() }
     }
@@ -62,43 +62,48 @@ impl Catalogue {
     /// Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self) -> Vec<Found> {
         let mut left = ANSWERS_WITHIN;
-        let Catalogue { places, bits, complaints } = self;
-        let mut complaints = Complaints { last: std::mem::take(complaints), now: HashSet::new() };
+        let (mut found, mut complaints) = (Vec::new(), Vec::new());
+        let Catalogue { places, bits, .. } = self;
         let Some(places) = places else {
-            complaints.add(format!(
+            complaints.push(format!(
                 "{PLUGIN_PATH_VARIABLE} is not set: hosts find no plugins; start the service with the directories or \
                  files of plugins in it"
             ));
-            self.complaints = complaints.now;
-            return Vec::new();
+            self.complain(complaints);
+            return found;
         };
-        let begun: Vec<_> = places.iter_mut().map(Place::look).collect();
-        let seen = places.iter_mut().zip(begun).map(|(place, begun)| {
-            let sight = begun.and_then(|()| place.sight(&mut left));
-            (place, sight)
-        });
         // All entries are looked at before the first answer is waited for.
+        let begun: Vec<_> = places.iter_mut().map(Place::look).collect();
+        let seen = places.iter_mut().zip(begun);
+        let seen = seen.map(|(place, begun)| begun.and_then(|()| place.sight(&mut left)));
         let seen: Vec<_> = seen.collect();
-        let mut found = Vec::new();
-        for (place, sight) in seen {
-            match sight {
-                Ok(sight) => {
-                    sight.complaints.into_iter().for_each(|text| complaints.add(text));
-                    for (file, name) in sight.candidates {
-                        match take_in(place, &file, name, &found, bits, &mut left) {
-                            Ok(plugin) => found.push(plugin),
-                            Err(reason) => reason
-                                .complaint(&file)
-                                .into_iter()
-                                .for_each(|text| complaints.add(text)),
-                        }
-                    }
+        for (place, sight) in places.iter_mut().zip(seen) {
+            let sight = sight.unwrap_or_else(|complaint| Sight {
+                complaints: vec![complaint],
+                ..Sight::default()
+            });
+            complaints.extend(sight.complaints);
+            for (file, name) in sight.candidates {
+                match take_in(place, &file, name, &found, bits, &mut left) {
+                    Ok(plugin) => found.push(plugin),
+                    Err(reason) => complaints.push(not_served(&file, &reason)),
                 }
-                Err(text) => complaints.add(text),
             }
         }
-        self.complaints = complaints.now;
+        self.complain(complaints);
         found
+    }
+
+    fn complain(&mut self, complaints: Vec<String>) {
+        let last = std::mem::take(&mut self.complaints);
+        for text in complaints {
+            if last.contains(&text) || self.complaints.contains(&text) {
+                debug!("{text}");
+            } else {
+                warn!("{text}");
+            }
+            self.complaints.insert(text);
+        }
     }
 }
 
@@ -109,12 +114,12 @@ fn take_in(
     found: &[Found],
     bits: &mut BTreeMap<String, usize>,
     left: &mut Duration,
-) -> Result<Found, PassedOver> {
+) -> Result<Found, String> {
     if let Some(first) = found.iter().find(|found| found.entry.name == name) {
         let first = first.file.display();
-        return Err(format!("a plugin of the name `{name}` was found at {first} before").into());
+        return Err(format!("a plugin of the name `{name}` was found at {first} before"));
     }
-    let (answer, known) = place.plugin(file, left)?;
+    let (version, known) = place.plugin(file, left)?;
     let bit = match bits.get(&name) {
         Some(bit) => *bit,
         None if bits.len() < MAX_PLUGINS => {
@@ -125,29 +130,12 @@ fn take_in(
         None => {
             return Err(format!(
                 "all {MAX_PLUGINS} plugin ids are taken; restart the daemon to free those of plugins that are gone"
-            )
-            .into());
+            ));
         }
     };
-    let build = PluginBuild { version: answer.version, fingerprint: known.fingerprint() };
+    let build = PluginBuild { version, fingerprint: known.fingerprint() };
     let entry = PluginEntry { id: 1 << bit, build, name };
-    Ok(Found { entry, file: known.spelling().to_owned(), description: known.shown() })
-}
-
-struct Complaints {
-    last: HashSet<String>,
-    now: HashSet<String>,
-}
-
-impl Complaints {
-    fn add(&mut self, text: String) {
-        if self.last.contains(&text) || self.now.contains(&text) {
-            debug!("{text}");
-        } else {
-            warn!("{text}");
-        }
-        self.now.insert(text);
-    }
+    Ok(Found { entry, file: file.to_owned(), description: known.shown() })
 }
 
 #[cfg(test)]
@@ -162,7 +150,7 @@ mod tests {
         let place = directory.path().join("a;b");
         fs::create_dir(&place).unwrap();
         fs::write(place.join("text.so"), "This is not an ELF file.").unwrap();
-        let mut catalogue = Catalogue::new(Some(vec![place.clone()]), &Examiner::Thread);
+        let mut catalogue = Catalogue::new(Some(vec![place.clone()]), &Launcher::Thread);
         assert_eq!(catalogue.discover(), []);
         let complaints: Vec<_> = catalogue.complaints.iter().collect();
         assert!(

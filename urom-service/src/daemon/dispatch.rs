@@ -10,21 +10,19 @@ use urom_wire::stream::LONGEST_DESCRIPTION;
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
 
-/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile;
-/// `draw` gives a ticket.
+/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile.
 pub(super) fn of_host(
     roster: &mut Roster,
     key: HostKey,
     plugins: Option<&[Found]>,
     message: HostToDaemon,
-    draw: impl FnMut() -> Result<u128, Failure>,
 ) -> Vec<Action> {
     match message {
         HostToDaemon::Ping => Vec::new(),
         HostToDaemon::Start { request, worker } => {
             let Some(plugins) = plugins else { return Vec::new() };
             let known = plugins.iter().fold(0, |mask, found| mask | found.entry.id);
-            roster.start(key, request, worker, known, draw)
+            roster.start(key, request, worker, known)
         }
         HostToDaemon::Group { request, gid } => {
             let ids = roster.group(gid);
@@ -63,11 +61,10 @@ pub(super) fn of_worker(
     serial: Serial,
     listen: IpAddr,
     message: WorkerToDaemon,
-    draw: impl FnMut() -> Result<u128, Failure>,
 ) -> Vec<Action> {
     match message {
         WorkerToDaemon::Ping => Vec::new(),
-        WorkerToDaemon::Ready { port } => roster.ready(serial, SocketAddr::new(listen, port), draw),
+        WorkerToDaemon::Ready { port } => roster.ready(serial, SocketAddr::new(listen, port)),
         WorkerToDaemon::Failed(failure) => roster.failed(serial, &failure),
         WorkerToDaemon::Expected { ticket } => roster.expected(serial, ticket),
         WorkerToDaemon::Arrived { ticket } => {

@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
-use super::config::DaemonArgs;
 use crate::worker::{LOOPBACK_DEVICE, is_loopback};
 
 /// The daemon's variables that workers always have: the places of programs and libraries, so that a
@@ -139,7 +138,7 @@ fn is_kept(name: &OsStr) -> bool {
 /// Whether a host may give a variable this value. To ask for the value that it has anyway, by the
 /// variables that all workers have, is always possible.
 pub(crate) fn is_granted(
-    args: &DaemonArgs,
+    (given, allowed): (&[WorkerVariable], &[AllowedVariables]),
     inherited: &[(OsString, OsString)],
     name: &OsStr,
     value: &OsStr,
@@ -149,8 +148,8 @@ pub(crate) fn is_granted(
     let has = inherited.iter().rev().find(|(inherited, _)| inherited == name);
     is_for_plugins
         || FOR_HOSTS.iter().any(|free| name == *free)
-        || args.worker_env.iter().any(|variable| variable.name == name)
-        || args.worker_env_allow.iter().any(|allowed| allowed.includes(name))
+        || given.iter().any(|variable| variable.name == name)
+        || allowed.iter().any(|allowed| allowed.includes(name))
         || has.is_some_and(|(_, has)| has == value)
 }
 
@@ -228,13 +227,10 @@ mod tests {
         given: &[&str],
         allowed: &[&str],
     ) -> bool {
-        let args = DaemonArgs {
-            worker_env: given.iter().map(|text| variable(text)).collect(),
-            worker_env_allow: allowed.iter().map(|text| allowed_by(text).unwrap()).collect(),
-            ..DaemonArgs::default()
-        };
+        let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
+        let allowed: Vec<_> = allowed.iter().map(|text| allowed_by(text).unwrap()).collect();
         let (name, value) = text.split_once('=').unwrap();
-        is_granted(&args, inherited, OsStr::new(name), OsStr::new(value))
+        is_granted((&given, &allowed), inherited, OsStr::new(name), OsStr::new(value))
     }
 
     fn allowed_by(text: &str) -> Result<AllowedVariables, &'static str> {

@@ -10,7 +10,7 @@ use urom_wire::control::{
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
-use super::config::{DaemonArgs, DaemonConfig};
+use super::config::{DaemonArgs, DaemonConfig, Limits};
 use super::discovery::Found;
 use super::dispatch;
 use super::request;
@@ -38,8 +38,7 @@ static CONFIG: LazyLock<DaemonConfig> =
 pub fn daemon(input: &[u8]) {
     LazyLock::force(&CONFIG);
     let mut daemon = Daemon {
-        roster: Roster::default(),
-        tickets: 0,
+        roster: Roster::new(Limits::default(), numbers()),
         open: HashMap::new(),
         asked: None,
         running: HashMap::new(),
@@ -70,7 +69,6 @@ struct Process {
 
 struct Daemon {
     roster: Roster,
-    tickets: u128,
     /// How many answers each request of a host still gets.
     open: HashMap<(HostKey, u64), usize>,
     /// A question about a group that is not answered yet: whose, its number, and which group.
@@ -120,9 +118,7 @@ impl Daemon {
             }
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
-        let (roster, tickets) = (&mut self.roster, &mut self.tickets);
-        let actions =
-            dispatch::of_host(roster, host, Some(&self.plugins), message, || draw(tickets));
+        let actions = dispatch::of_host(&mut self.roster, host, Some(&self.plugins), message);
         self.act(actions);
         assert_eq!(self.asked, None, "a group is answered at once");
     }
@@ -134,8 +130,7 @@ impl Daemon {
         {
             process.ready = true;
         }
-        let (roster, tickets) = (&mut self.roster, &mut self.tickets);
-        let actions = dispatch::of_worker(roster, serial, LISTEN, message, || draw(tickets));
+        let actions = dispatch::of_worker(&mut self.roster, serial, LISTEN, message);
         self.act(actions);
     }
 
@@ -207,9 +202,10 @@ impl Daemon {
     }
 }
 
-fn draw(tickets: &mut u128) -> Result<u128, Failure> {
-    *tickets += 1;
-    Ok(*tickets)
+/// Tickets 1, 2, 3 and so on.
+pub(super) fn numbers() -> impl FnMut() -> Result<u128, Failure> {
+    let mut numbers = 1..;
+    move || numbers.next().ok_or_else(failure)
 }
 
 fn failure() -> Failure {

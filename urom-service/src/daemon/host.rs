@@ -1,14 +1,13 @@
 //! One host's stream, as the daemon sees it.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 use urom_abi::{Count, DocaError};
-use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, Failure};
 use urom_wire::hello::{Hello, Role};
@@ -21,7 +20,7 @@ use super::config::DaemonConfig;
 use super::event::{Event, HostLink};
 use super::roster::HostKey;
 use super::search::Search;
-use crate::lobby::Seat;
+use crate::unproven::Unproven;
 
 /// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
 /// for [`PATIENCE`].
@@ -38,13 +37,12 @@ pub(crate) struct Reception {
     pub(crate) secret: Option<Secret>,
     /// For the hosts that there may be.
     pub(crate) places: Arc<Semaphore>,
-    pub(crate) lines: Mutex<LineBudget>,
 }
 
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    (peer, mut seat): (SocketAddr, Seat),
+    (peer, mut unproven): (SocketAddr, Unproven),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
@@ -55,10 +53,10 @@ pub(crate) async fn serve(
         reception.secret.as_ref(),
         Patience::default(),
     );
-    if !seat.admit(peer, greeting).await {
+    if !unproven.admit(peer, greeting).await {
         return;
     }
-    drop(seat);
+    drop(unproven);
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
@@ -109,9 +107,7 @@ pub(crate) async fn serve(
     match end {
         None | Some(StreamError::Closed) => debug!("host {peer} disconnected"),
         Some(error) => {
-            if let Some(more) = reception.line() {
-                warn!("lost the connection to host {peer}: {error}{more}");
-            }
+            limited!(warn, "lost the connection to host {peer}: {error}");
         }
     }
     let _ = events.send(Event::HostGone { key }).await;
@@ -125,14 +121,8 @@ async fn closed(stream: &TcpStream) {
 }
 
 impl Reception {
-    fn line(&self) -> Option<LeftOut> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).line()
-    }
-
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
-        if let Some(more) = self.line() {
-            warn!("refused host {peer}: {failure}{more}");
-        }
+        limited!(warn, "refused host {peer}: {failure}");
         // A host that reads nothing does not learn why.
         let _ = Patience::default()
             .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))

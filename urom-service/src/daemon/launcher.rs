@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
@@ -15,10 +14,10 @@ use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
 
 use super::config::DaemonConfig;
-use super::environment;
-use super::examiner::Examiner;
-use super::process::{Process, Reaper, command};
-use crate::log::{Log, LogLevel};
+use super::environment::inherited;
+use super::process::{Process, Reaper};
+use crate::examine::this_program;
+use crate::log::Log;
 use crate::threads::Alive;
 use crate::worker::{self, WorkerConfig};
 
@@ -39,13 +38,6 @@ pub(crate) enum Launcher {
     Thread,
 }
 
-#[derive(Debug)]
-pub(crate) struct Launched {
-    pub(crate) stream: UnixStream,
-    pub(crate) first_word: Duration,
-    pub(crate) body: Body,
-}
-
 /// A worker's process or thread. Dropping this kills a process.
 #[derive(Debug)]
 pub(crate) enum Body {
@@ -62,31 +54,37 @@ impl Launcher {
         }
     }
 
-    pub(crate) fn examiner(&self, listen: IpAddr) -> Examiner {
-        match self {
-            Launcher::Process { config, .. } => {
-                let given = &config.args.worker_env;
-                let env = environment::inherited(std::env::vars_os(), given, listen);
-                Examiner::Process { config: Arc::clone(config), env }
-            }
-            Launcher::Thread => Examiner::Thread,
-        }
-    }
-
+    /// Starts a worker: the stream to it, and what it runs in.
     pub(crate) fn launch(
         &self,
         config: WorkerConfig,
         env: Vec<(OsString, OsString)>,
-    ) -> io::Result<Launched> {
+    ) -> io::Result<(UnixStream, Body)> {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
             Launcher::Process { config: daemon, reaper } => {
-                let mut command = command(daemon.worker_launcher(), &daemon.worker_words)?;
+                let mut command = daemon.command(daemon.worker_launcher())?;
                 command.arg("worker").args(config.to_args());
-                let (own, given) = (std::env::vars_os(), &daemon.args.worker_env);
-                command.env_clear().envs(environment::inherited(own, given, config.listen));
-                Body::Process(process(command, env, daemon.args.sdk_log_level, theirs, reaper)?)
+                if let Some(level) = daemon.args.sdk_log_level
+                    && std::env::var_os("UCX_LOG_LEVEL").is_none()
+                {
+                    command.env("UCX_LOG_LEVEL", level.ucx_name());
+                }
+                command.envs(env);
+                // The stream is the worker's standard input: the one descriptor a child can be
+                // given without any trick.
+                command.stdin(Stdio::from(OwnedFd::from(theirs)));
+                // The daemon's own standard output says where it listens, and nothing else; what a
+                // plugin prints is log.
+                command.stdout(std::io::stderr());
+                // A key pressed at the daemon's terminal is for the daemon, which then stops its
+                // workers in order.
+                command.process_group(0);
+                Body::Process(Process::start(&mut command, reaper).map_err(|error| {
+                    let program = command.get_program().display();
+                    io::Error::new(error.kind(), format!("`{program}`: {error}"))
+                })?)
             }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
@@ -99,39 +97,26 @@ impl Launcher {
                 Body::Thread(thread(config, theirs)?)
             }
         };
-        Ok(Launched {
-            stream: UnixStream::from_std(ours)?,
-            first_word: self.ready_deadline(),
-            body,
-        })
+        Ok((UnixStream::from_std(ours)?, body))
     }
 }
 
-fn process(
-    mut command: Command,
-    env: Vec<(OsString, OsString)>,
-    ucx_log: Option<LogLevel>,
-    stream: StdUnixStream,
-    reaper: &Reaper,
-) -> io::Result<Process> {
-    if let Some(level) = ucx_log
-        && std::env::var_os("UCX_LOG_LEVEL").is_none()
-    {
-        command.env("UCX_LOG_LEVEL", level.ucx_name());
+impl DaemonConfig {
+    /// This same program with the environment of workers, behind a `launcher` if there is one.
+    pub(super) fn command(&self, launcher: &[OsString]) -> io::Result<Command> {
+        let mut command = match launcher.split_first() {
+            None => this_program(&self.worker_words),
+            // The link that is used otherwise would lead an emulator or debugger to itself.
+            Some((program, arguments)) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(std::env::current_exe()?).args(&self.worker_words);
+                command
+            }
+        };
+        let (given, listen) = (&self.args.worker_env, self.args.listen.ip());
+        command.env_clear().envs(inherited(std::env::vars_os(), given, listen));
+        Ok(command)
     }
-    command.envs(env);
-    // The stream is the worker's standard input: the one descriptor a child can be given without
-    // any trick.
-    command.stdin(Stdio::from(OwnedFd::from(stream)));
-    // The daemon's own standard output says where it listens, and nothing else; what a plugin
-    // prints is log.
-    command.stdout(std::io::stderr());
-    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in
-    // order.
-    command.process_group(0);
-    Process::start(&mut command, reaper).map_err(|error| {
-        io::Error::new(error.kind(), format!("`{}`: {error}", command.get_program().display()))
-    })
 }
 
 fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::{debug, info};
+use tracing::debug;
 use urom_abi::describe::section::{self, Description};
-use urom_abi::version;
 
 use super::background::Background;
-use super::examiner::{Answer, Examiner, Refusal};
+use super::examiner::{Refusal, ask, takes_long};
+use super::launcher::Launcher;
 use super::trust::{self, Distrust};
 use crate::freshness;
-use crate::loaded::{self, Identity};
+use crate::identity::Identity;
 use crate::plugin_elf::{self, LookError, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
 
@@ -30,7 +30,7 @@ pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 #[derive(Debug)]
 pub(super) struct Place {
     entry: PathBuf,
-    examiner: Examiner,
+    launcher: Launcher,
     state: State,
 }
 
@@ -55,34 +55,22 @@ pub(super) struct Known {
     identity: Identity,
     /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
-    spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    answer: Option<Background<Result<Answer, Refusal>>>,
-}
-
-pub(super) enum PassedOver {
-    Because(String),
-    /// Any library that lies beside plugins.
-    NoPlugin,
-}
-
-impl<T: Into<String>> From<T> for PassedOver {
-    fn from(reason: T) -> PassedOver {
-        PassedOver::Because(reason.into())
-    }
+    /// The plugin's version, once it was asked.
+    answer: Option<Background<Result<u64, Refusal>>>,
 }
 
 impl Place {
-    pub(super) fn new(entry: PathBuf, examiner: Examiner) -> Place {
-        Place { entry, examiner, state: State::Idle(Files::new()) }
+    pub(super) fn new(entry: PathBuf, launcher: Launcher) -> Place {
+        Place { entry, launcher, state: State::Idle(Files::new()) }
     }
 
     pub(super) fn look(&mut self) -> Result<(), String> {
         if let State::Idle(files) = &mut self.state {
-            let (files, entry, examiner) =
-                (std::mem::take(files), self.entry.clone(), self.examiner.clone());
-            self.state = State::Looking(Background::begin(move || look(files, &entry, &examiner))?);
+            let (files, entry, launcher) =
+                (std::mem::take(files), self.entry.clone(), self.launcher.clone());
+            self.state = State::Looking(Background::begin(move || look(files, &entry, &launcher))?);
         }
         Ok(())
     }
@@ -106,21 +94,24 @@ impl Place {
         }
     }
 
+    /// The version of the plugin in a file that was seen just now, and what is known of the file.
     pub(super) fn plugin(
         &mut self,
         file: &Path,
         left: &mut Duration,
-    ) -> Result<(Answer, &mut Known), PassedOver> {
-        let State::Idle(files) = &mut self.state else { return Err(PassedOver::NoPlugin) };
-        let Some(known) = files.get_mut(file) else { return Err(PassedOver::NoPlugin) };
-        match known.answer(file, left) {
-            Some(answer) => Ok((answer?, known)),
-            None => Err(self.examiner.takes_long().into()),
-        }
+    ) -> Result<(u64, &mut Known), String> {
+        let known = match &mut self.state {
+            State::Idle(files) => files.get_mut(file),
+            State::Looking(_) => None,
+        };
+        let known = known.ok_or("it is being looked at")?;
+        let answer =
+            known.answer(left).unwrap_or_else(|| Err(takes_long(&self.launcher).into()))?;
+        Ok((answer, known))
     }
 }
 
-fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) {
+fn look(mut before: Files, entry: &Path, launcher: &Launcher) -> (Files, Sight) {
     let (mut files, mut sight) = (Files::new(), Sight::default());
     let paths = match files_at(entry) {
         Ok(paths) => paths,
@@ -131,13 +122,14 @@ fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) 
     };
     for file in paths {
         let candidate = Known::of(&file, before.remove(&file)).and_then(|mut known| {
-            let candidate = known.candidate(&file, examiner);
+            let candidate = known.candidate(&file, launcher);
             files.insert(file.clone(), known);
             candidate
         });
         match candidate {
-            Ok(name) => sight.candidates.push((file, name)),
-            Err(reason) => sight.complaints.extend(reason.complaint(&file)),
+            Ok(Some(name)) => sight.candidates.push((file, name)),
+            Ok(None) => debug!("{} is a library and no plugin", file.display()),
+            Err(reason) => sight.complaints.push(not_served(&file, &reason)),
         }
     }
     (files, sight)
@@ -182,22 +174,12 @@ fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
 }
 
-impl PassedOver {
-    pub(super) fn complaint(self, file: &Path) -> Option<String> {
-        match self {
-            PassedOver::Because(reason) => {
-                Some(format!("{} is not served: {reason}", file.display()))
-            }
-            PassedOver::NoPlugin => {
-                debug!("{} is a library and no plugin", file.display());
-                None
-            }
-        }
-    }
+pub(super) fn not_served(file: &Path, reason: &str) -> String {
+    format!("{} is not served: {reason}", file.display())
 }
 
 impl Known {
-    fn of(file: &Path, before: Option<Known>) -> Result<Known, PassedOver> {
+    fn of(file: &Path, before: Option<Known>) -> Result<Known, String> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let identity = Identity::of(file).map_err(|error| error.to_string())?;
         if let Some(known) = before.filter(|known| known.identity == identity) {
@@ -205,91 +187,62 @@ impl Known {
         }
         let looked = match plugin_elf::look(file) {
             // Not the file's fault, perhaps: the next look tries again.
-            Err(error @ LookError::Io(_)) => return Err(error.to_string().into()),
+            Err(error @ LookError::Io(_)) => return Err(error.to_string()),
             looked => looked.map_err(|error| error.to_string()),
         };
-        Ok(Known { identity, looked, spelling: file.to_owned(), shown: None, answer: None })
+        Ok(Known { identity, looked, shown: None, answer: None })
     }
 
     /// The name of the plugin that the file may be, which is examined then unless that was done
-    /// before.
-    fn candidate(&mut self, file: &Path, examiner: &Examiner) -> Result<String, PassedOver> {
-        let looked = match &self.looked {
-            Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
-                return Err(PassedOver::NoPlugin);
-            }
-            Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
-                return Err(PluginFileError::Symbol(missing[0].into()).to_string().into());
-            }
+    /// before. Nothing for a library that lies beside plugins.
+    fn candidate(&mut self, file: &Path, launcher: &Launcher) -> Result<Option<String>, String> {
+        let looked = self.looked.as_ref().map_err(String::clone)?;
+        match &looked.missing[..] {
+            [] => {}
+            [_, _, ..] if is_library(file) => return Ok(None),
+            [missing, ..] => return Err(PluginFileError::Symbol((*missing).into()).to_string()),
+        }
+        if let Some(Err(error)) = &looked.description {
             // Hosts could not tell whether it lays out messages as they do.
-            Ok(PluginElf { description: Some(Err(error)), .. }) => {
-                return Err(format!("{error}; build it with this kit").into());
-            }
-            Ok(looked) => looked,
-            Err(reason) => return Err(reason.clone().into()),
-        };
+            return Err(format!("{error}; build it with this kit"));
+        }
         let name = plugin_name(file, looked.stated_name())?;
         if let Some((why, hint)) = freshness::stale(file) {
-            return Err(format!("it is {why}: {hint}").into());
+            return Err(format!("it is {why}: {hint}"));
         }
         if self.answer.is_none() {
-            if examiner.keeps_what_it_loads() {
-                self.spelling = loaded::spelling(file, self.identity, looked)?;
-            }
-            let (path, shown) = (self.spelling.clone(), looked.clone());
-            let examiner = examiner.clone();
-            self.answer = Some(Background::begin(move || examiner.ask(&path, &shown))?);
+            let (path, shown, launcher) = (file.to_owned(), looked.clone(), launcher.clone());
+            self.answer = Some(Background::begin(move || ask(&launcher, &path, &shown))?);
         }
-        Ok(name)
+        Ok(Some(name))
     }
 
-    fn answer(&mut self, file: &Path, left: &mut Duration) -> Option<Result<Answer, String>> {
-        let work = self.answer.as_mut()?;
-        let is_new = work.is_running();
-        let answer = match work.awaited(left) {
+    fn answer(&mut self, left: &mut Duration) -> Option<Result<u64, String>> {
+        let answer = match self.answer.as_mut()?.awaited(left) {
             Background::Done(answer) => answer.clone(),
             Background::Running(..) => return None,
             Background::Panicked => {
                 Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
             }
         };
-        if is_new && answer.is_err() {
-            // The loader has not kept it.
-            loaded::forget(&self.spelling);
-        }
-        Some(match answer {
-            Ok(answer) => {
-                if is_new {
-                    let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
-                    let api =
-                        api.map(|word| format!(", built for DOCA {}", version::display(word)));
-                    let (file, version, api) =
-                        (file.display(), answer.version, api.unwrap_or_default());
-                    info!("found the plugin {file}, version {version}{api}");
-                }
-                Ok(answer)
-            }
-            Err(Refusal::Plugin(why)) => Err(why),
-            Err(Refusal::Daemon(why)) => {
+        Some(answer.map_err(|refusal| match refusal {
+            Refusal::Plugin(why) => why,
+            Refusal::Daemon(why) => {
                 self.answer = None;
-                Err(why)
+                why
             }
-        })
+        }))
     }
 
     pub(super) fn fingerprint(&self) -> Option<u64> {
         self.looked.as_ref().ok().and_then(PluginElf::fingerprint)
     }
 
-    pub(super) fn spelling(&self) -> &Path {
-        &self.spelling
-    }
-
     /// The description for hosts. It is made once: the daemon's loop hands it out.
     pub(super) fn shown(&mut self) -> Option<Arc<[u8]>> {
         if self.shown.is_none() {
             let Description { protocol, build } = self.looked.as_ref().ok()?.described()?;
-            self.shown = Some(section::without_docs(protocol, &build).into());
+            self.shown = Some(section::bytes(protocol, &build, false).into());
         }
         self.shown.clone()
     }
@@ -305,7 +258,6 @@ mod tests {
         let mut known = Known {
             identity: Identity::of(file.path()).unwrap(),
             looked: Err(String::new()),
-            spelling: file.path().to_owned(),
             shown: None,
             answer: None,
         };
@@ -314,7 +266,7 @@ mod tests {
             (Refusal::Plugin("it ended its process".to_owned()), true),
         ] {
             known.answer = Some(Background::Done(Err(refusal)));
-            let answer = known.answer(file.path(), &mut { Duration::ZERO }).unwrap();
+            let answer = known.answer(&mut { Duration::ZERO }).unwrap();
             assert!(answer.is_err());
             assert_eq!(known.answer.is_some(), is_kept, "{answer:?}");
         }

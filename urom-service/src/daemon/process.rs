@@ -1,6 +1,5 @@
 //! A worker's process, from its start until the kernel forgets it.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -14,19 +13,6 @@ use rustix::process::{
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-
-use crate::examine::this_program;
-
-/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
-pub(crate) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
-    let Some((program, arguments)) = launcher.split_first() else {
-        return Ok(this_program(words));
-    };
-    // The link that is used otherwise would lead an emulator or debugger to itself.
-    let mut command = Command::new(program);
-    command.args(arguments).arg(std::env::current_exe()?).args(words);
-    Ok(command)
-}
 
 #[derive(Debug)]
 pub(crate) struct Process {

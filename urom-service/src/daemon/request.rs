@@ -91,7 +91,8 @@ fn variable(
         );
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
-    if !is_granted(args, inherited, OsStr::new(name), OsStr::new(value)) {
+    let granted = (&args.worker_env[..], &args.worker_env_allow[..]);
+    if !is_granted(granted, inherited, OsStr::new(name), OsStr::new(value)) {
         let text = format!(
             "`{0}` is not for a host to set: by names like it a worker loads code, writes files or listens elsewhere; start \
              the service with `uromd --worker-env-allow {0}`, or name variables of plugins `UROM_...`",

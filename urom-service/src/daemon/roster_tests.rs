@@ -1,6 +1,7 @@
 //! The roster's rules, as events and the actions they give.
 
 use super::*;
+use crate::daemon::fuzzing::numbers;
 
 #[path = "roster_limits_tests.rs"]
 mod limits;
@@ -15,17 +16,19 @@ fn address() -> SocketAddr {
     "127.0.0.1:5000".parse().unwrap()
 }
 
-/// Tickets 1, 2, 3 and so on; actions as short texts.
-#[derive(Default)]
+/// A roster with tickets 1, 2, 3 and so on; actions as short texts.
 struct Fixture {
     roster: Roster,
-    tickets: u128,
 }
 
 impl Fixture {
+    fn new() -> Fixture {
+        Fixture { roster: Roster::new(Limits::default(), numbers()) }
+    }
+
     /// Worker 7 is ready and told of host 1.
     fn ready_for_one() -> Fixture {
-        let mut fixture = Fixture::default();
+        let mut fixture = Fixture::new();
         fixture.start(1, wish(7));
         fixture.ready(1);
         fixture
@@ -39,19 +42,11 @@ impl Fixture {
     }
 
     fn start(&mut self, host: HostKey, worker: StartWorker) -> Vec<String> {
-        let tickets = &mut self.tickets;
-        texts(self.roster.start(host, host * 10, worker, KNOWN, || {
-            *tickets += 1;
-            Ok(*tickets)
-        }))
+        texts(self.roster.start(host, host * 10, worker, KNOWN))
     }
 
     fn ready(&mut self, serial: Serial) -> Vec<String> {
-        let tickets = &mut self.tickets;
-        texts(self.roster.ready(serial, address(), || {
-            *tickets += 1;
-            Ok(*tickets)
-        }))
+        texts(self.roster.ready(serial, address()))
     }
 }
 
@@ -95,7 +90,7 @@ fn lost() -> Failure {
 
 #[test]
 fn a_host_is_told_when_its_worker_expects_it() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     assert_eq!(fixture.start(1, wish(7)), ["spawn 1 as 7 for 1"]);
     assert!(fixture.roster.expected(1, 1).is_empty(), "not before it is ready");
     assert_eq!(fixture.ready(1), promised(1, 1));
@@ -120,7 +115,7 @@ fn a_host_that_wants_a_worker_that_has_just_died_gets_a_new_one() {
 
 #[test]
 fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, StartWorker { plugins: 0b111, ..wish(7) });
     fixture.ready(1);
     fixture.roster.expected(1, 1);
@@ -152,7 +147,7 @@ fn a_worker_that_does_not_confirm_in_time_fails_the_request() {
 
 #[test]
 fn hosts_that_ask_while_it_starts_share_the_worker_and_its_failure() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     assert!(fixture.start(2, wish(7)).is_empty());
     assert_eq!(
@@ -164,7 +159,7 @@ fn hosts_that_ask_while_it_starts_share_the_worker_and_its_failure() {
 
 #[test]
 fn a_worker_that_dies_while_it_starts_fails_the_request_and_a_late_word_of_it_means_nothing() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     assert_eq!(texts(fixture.roster.gone(1, &lost())), ["host 1: 10 failed CONNECTION_RESET"]);
     assert!(fixture.ready(1).is_empty() && fixture.roster.gone(1, &lost()).is_empty());
@@ -173,7 +168,7 @@ fn a_worker_that_dies_while_it_starts_fails_the_request_and_a_late_word_of_it_me
 
 #[test]
 fn only_a_worker_that_is_not_ready_can_be_overdue() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     let late = Failure::new(DocaError::TIME_OUT, "late");
     fixture.start(1, wish(1));
     fixture.start(1, wish(2));
@@ -212,7 +207,7 @@ fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
 
 #[test]
 fn tickets_of_a_host_that_is_gone_are_forgotten() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     fixture.start(2, wish(7));
     fixture.ready(1);
@@ -267,7 +262,7 @@ fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_ha
     let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
     // Tickets are in no order, so not once only.
     for with in 2..12 {
-        let mut fixture = Fixture::default();
+        let mut fixture = Fixture::new();
         fixture.start(1, wish(7));
         fixture.ready(1);
         fixture.roster.silent(1);
@@ -283,7 +278,7 @@ fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_ha
 
 #[test]
 fn a_worker_that_falls_silent_while_it_starts_is_none_to_follow() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     fixture.roster.silent(1);
     let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
@@ -292,7 +287,7 @@ fn a_worker_that_falls_silent_while_it_starts_is_none_to_follow() {
 
 #[test]
 fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     assert!(fixture.roster.host_gone(1).is_empty());
     assert_eq!(fixture.ready(1), ["worker 1: leave", "abandon 1"]);
@@ -300,7 +295,7 @@ fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
 
 #[test]
 fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     fixture.start(2, wish(7));
     fixture.ready(1);
@@ -341,7 +336,7 @@ fn a_wish_that_does_not_fit_is_refused() {
 
 #[test]
 fn generated_ids_pass_over_those_in_use() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     let WorkerId(first) = WorkerId::generated(1);
     fixture.start(1, wish(first));
     fixture.start(1, wish(first + 1));
@@ -352,7 +347,7 @@ fn generated_ids_pass_over_those_in_use() {
 
 #[test]
 fn a_group_lists_its_ready_workers_in_rising_order() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     for (serial, id) in [(1, 9), (2, 3), (3, 5), (4, 1)] {
         fixture.start(1, StartWorker { gid: (id == 5).into(), ..wish(id) });
         if id != 1 {
@@ -366,7 +361,7 @@ fn a_group_lists_its_ready_workers_in_rising_order() {
 
 #[test]
 fn stopping_refuses_what_waits_and_what_comes() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(1));
     fixture.ready(1);
     fixture.roster.expected(1, 1);
@@ -388,7 +383,7 @@ fn stopping_refuses_what_waits_and_what_comes() {
 
 #[test]
 fn a_host_that_is_there_keeps_no_worker_that_says_it_is_empty() {
-    let mut fixture = Fixture::default();
+    let mut fixture = Fixture::new();
     fixture.start(1, wish(1));
     fixture.ready(1);
     fixture.roster.expected(1, 1);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -13,11 +13,8 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
-use urom_log::LineBudget;
 use urom_wire::awake::timeout;
-use urom_wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
-};
+use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker, WorkerToDaemon};
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
@@ -47,7 +44,6 @@ struct Server {
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
-    not_started: LineBudget,
 }
 
 struct WorkerLink {
@@ -82,24 +78,22 @@ async fn run(
 ) -> io::Result<()> {
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
-    let mut catalogue = Catalogue::new(path, &launcher.examiner(config.args.listen.ip()));
+    let mut catalogue = Catalogue::new(path, &launcher);
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
         search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.args.limits.hosts)),
-        lines: Mutex::default(),
     });
     let mut server = Server {
         address: listener.local_addr()?,
-        roster: Roster::new(config.args.limits),
+        roster: Roster::new(config.args.limits, tickets::draw),
         config,
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
         supervisors: JoinSet::new(),
         events,
-        not_started: LineBudget::default(),
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
@@ -114,10 +108,10 @@ async fn run(
             }
             Some(_) = server.supervisors.join_next() => {}
             () = manager.alive() => {}
-            (stream, peer, seat) = entrance.accept() => {
+            (stream, peer, unproven) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                let served = host::serve(last_host, stream, (peer, seat), reception, events);
+                let served = host::serve(last_host, stream, (peer, unproven), reception, events);
                 tokio::spawn(measured("a host's stream", served));
             }
         }
@@ -153,13 +147,19 @@ impl Server {
                 self.hosts.insert(key, host);
                 Vec::new()
             }
-            Event::Host { key, message } => self.host_says(key, message),
+            Event::Host { key, message } => {
+                let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
+                dispatch::of_host(&mut self.roster, key, plugins, message)
+            }
             Event::HostGone { key } => {
                 self.hosts.remove(&key);
                 self.roster.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
-            Event::NotStarted { serial, failure } => self.not_started(serial, &failure),
+            Event::NotStarted { serial, failure } => {
+                limited!(warn, "worker {} was not started: {failure}", self.name(serial));
+                self.roster.failed(serial, &failure)
+            }
             Event::WorkerSilent { serial } => {
                 self.roster.silent(serial);
                 Vec::new()
@@ -175,17 +175,12 @@ impl Server {
         self.act(actions);
     }
 
-    fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
-        let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-        dispatch::of_host(&mut self.roster, key, plugins, message, tickets::draw)
-    }
-
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
         if let WorkerToDaemon::Failed(failure) = &message {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
+        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
@@ -236,21 +231,14 @@ impl Server {
                 let text = format!("worker {id} could not be started: {error}");
                 Failure::new(DocaError::OPERATING_SYSTEM, text)
             })?;
-            let process = launched.body.process();
+            let process = launched.1.process();
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        let (events, patience) = (self.events.clone(), self.config.patience);
+        let (events, patience) = (self.events.clone(), (self.ready_within(), self.config.patience));
         let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
-    }
-
-    fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        if let Some(more) = self.not_started.line() {
-            warn!("worker {} was not started: {failure}{more}", self.name(serial));
-        }
-        self.roster.failed(serial, failure)
     }
 
     fn ready_within(&self) -> Patience {

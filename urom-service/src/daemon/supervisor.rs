@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tracing::warn;
 use urom_abi::{DocaError, WorkerId};
@@ -13,7 +14,7 @@ use urom_wire::relay;
 use urom_wire::stream::{StreamError, greet};
 
 use super::event::Event;
-use super::launcher::{Body, Launched};
+use super::launcher::Body;
 use super::roster::Serial;
 use crate::aside::result_of;
 
@@ -27,16 +28,16 @@ const CAUSE: Duration = Duration::from_millis(300);
 pub(crate) async fn supervise(
     serial: Serial,
     id: WorkerId,
-    launch: impl FnOnce() -> Result<Launched, Failure> + Send + 'static,
+    launch: impl FnOnce() -> Result<(UnixStream, Body), Failure> + Send + 'static,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: mpsc::Sender<Event>,
-    patience: Patience,
+    (first_word, patience): (Patience, Patience),
 ) {
     let launched = result_of("urom-start", launch).await.unwrap_or_else(|why| {
         let text = format!("it could not be started: {why}");
         Err(Failure::new(DocaError::OPERATING_SYSTEM, text))
     });
-    let Launched { stream, first_word, mut body } = match launched {
+    let (stream, mut body) = match launched {
         Ok(launched) => launched,
         Err(failure) => {
             let _ = events.send(Event::NotStarted { serial, failure }).await;
@@ -80,13 +81,12 @@ pub(crate) async fn supervise(
 
 async fn talk(
     serial: Serial,
-    mut stream: tokio::net::UnixStream,
-    first_word: Duration,
+    mut stream: UnixStream,
+    first_word: Patience,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: &mpsc::Sender<Event>,
     patience: Patience,
 ) -> Option<StreamError> {
-    let first_word = patience.at_least(first_word);
     if first_word.wait(stream.readable()).await.is_err() {
         return Some(StreamError::Silent(first_word));
     }

@@ -20,6 +20,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::config::Limits;
     use crate::daemon::roster::{Action, Roster};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 
@@ -44,36 +45,33 @@ mod tests {
 
     #[test]
     fn a_host_without_a_ticket_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
-        let mut roster = Roster::default();
+        let mut roster = Roster::new(Limits::default(), none);
         for host in [1, 2] {
-            roster.start(host, host * 10, wish(7), 1, none);
+            roster.start(host, host * 10, wish(7), 1);
         }
-        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into(), none);
+        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into());
         let [first, second, leave, abandon] = &*actions else { panic!("{actions:?}") };
         assert!(is_failure(first, (1, 10)) && is_failure(second, (2, 20)), "{actions:?}");
         assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
         assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
         // Its id is free.
-        assert!(matches!(
-            &*roster.start(3, 30, wish(7), 1, none),
-            [Action::Spawn { serial: 2, .. }]
-        ));
+        assert!(matches!(&*roster.start(3, 30, wish(7), 1), [Action::Spawn { serial: 2, .. }]));
     }
 
     #[test]
     fn a_host_that_wants_to_join_without_a_ticket_is_told_and_nobody_else_suffers() {
-        let mut roster = Roster::default();
-        roster.start(1, 10, wish(7), 1, || Ok(1));
-        roster.start(2, 20, wish(7), 1, || Ok(1));
-        let mut tickets = [Ok(1), none()].into_iter();
-        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into(), || tickets.next().unwrap());
+        let mut tickets = [Ok(1), none(), none()].into_iter();
+        let mut roster = Roster::new(Limits::default(), move || tickets.next().unwrap());
+        roster.start(1, 10, wish(7), 1);
+        roster.start(2, 20, wish(7), 1);
+        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into());
         let [Action::ToWorker(1, DaemonToWorker::Expect { ticket: 1 }), Action::Expire(1, 1), last] =
             &*actions
         else {
             panic!("{actions:?}")
         };
         assert!(is_failure(last, (2, 20)), "{actions:?}");
-        let actions = roster.start(3, 30, wish(7), 1, none);
+        let actions = roster.start(3, 30, wish(7), 1);
         assert!(is_failure(&actions[0], (3, 30)) && actions.len() == 1, "{actions:?}");
         assert_eq!(roster.expected(1, 1).len(), 1, "who has a ticket is sent there");
     }

@@ -6,11 +6,10 @@
 //! of this program's file and of the directories above it count as the user: they can replace the
 //! program.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use rustix::fs::lgetxattr;
@@ -54,7 +53,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
         group: rustix::process::getegid().as_raw(),
         owners: OWNERS.clone(),
     };
-    truster.walk(path)
+    truster.walk(&std::path::absolute(path)?, true, &mut 0)
 }
 
 /// The owners of a file and of the directories on the way to it, a path without links.
@@ -69,37 +68,25 @@ fn owners(program: &Path) -> Vec<u32> {
 }
 
 impl Truster {
-    fn walk(&self, path: &Path) -> Result<(), Distrust> {
-        let mut resolved = PathBuf::from("/");
-        // The last component first.
-        let mut ahead = steps(&std::path::absolute(path)?);
-        let mut links = 0;
-        self.judge(&resolved, &fs::symlink_metadata(&resolved)?, ahead.is_empty())?;
-        while let Some(step) = ahead.pop() {
-            if step == OsStr::new("..") {
-                resolved.pop();
+    /// Judges a place, or (`is_last` false) what is on the way to one, and all directories and
+    /// links on the way there.
+    fn walk(&self, path: &Path, is_last: bool, links: &mut usize) -> Result<(), Distrust> {
+        for (above, step) in path.ancestors().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            let is_last = is_last && above == 0;
+            let metadata = fs::symlink_metadata(step)?;
+            if !metadata.is_symlink() {
+                self.judge(step, &metadata, is_last)?;
                 continue;
             }
-            let next = resolved.join(&step);
-            let metadata = fs::symlink_metadata(&next)?;
-            if metadata.is_symlink() {
-                links += 1;
-                if links > MAX_LINKS {
-                    return Err(io::Error::from(Errno::LOOP).into());
-                }
-                self.judge_owner(&next, &metadata)?;
-                let target = fs::read_link(&next)?;
-                if target.is_absolute() {
-                    resolved = PathBuf::from("/");
-                }
-                ahead.extend(steps(&target));
-                continue;
+            self.judge_owner(step, &metadata)?;
+            *links += 1;
+            if *links > MAX_LINKS {
+                return Err(io::Error::from(Errno::LOOP).into());
             }
-            self.judge(&next, &metadata, ahead.is_empty())?;
-            resolved = next;
+            let target = step.parent().unwrap_or(step).join(fs::read_link(step)?);
+            self.walk(&target, is_last, links)?;
         }
-        // A link may have led up again, to a directory that so far was only on the way.
-        self.judge(&resolved, &fs::symlink_metadata(&resolved)?, true)
+        Ok(())
     }
 
     /// Judges the place itself, or (`is_last` false) a directory on the way to it.
@@ -135,14 +122,16 @@ impl Truster {
         Ok(())
     }
 
-    fn lets_others_write(&self, entry: &Entry, owning_group: u32) -> bool {
-        let is_other = match entry.tag {
-            Entry::USER => entry.id != 0 && entry.id != self.user,
-            Entry::GROUP => !self.is_own(entry.id),
-            Entry::OWNING_GROUP => !self.is_own(owning_group),
+    /// Whether an entry of an access list, as the kernel has it, lets anybody else write.
+    fn lets_others_write(&self, &[t0, t1, r0, r1, ref id @ ..]: &Entry, owning_group: u32) -> bool {
+        let (rights, id) = (u16::from_le_bytes([r0, r1]), u32::from_le_bytes(*id));
+        let is_other = match u16::from_le_bytes([t0, t1]) {
+            USER => id != 0 && id != self.user,
+            GROUP => !self.is_own(id),
+            OWNING_GROUP => !self.is_own(owning_group),
             _ => false,
         };
-        is_other && entry.rights & Entry::WRITES != 0
+        is_other && rights & 0o2 != 0
     }
 
     fn is_own(&self, group: u32) -> bool {
@@ -150,28 +139,12 @@ impl Truster {
     }
 }
 
-#[derive(Debug)]
-struct Entry {
-    tag: u16,
-    rights: u16,
-    id: u32,
-}
+/// A tag, rights, and the number of a user or group.
+type Entry = [u8; 8];
 
-impl Entry {
-    const SIZE: usize = 8;
-    const USER: u16 = 0x02;
-    const OWNING_GROUP: u16 = 0x04;
-    const GROUP: u16 = 0x08;
-    const WRITES: u16 = 0o2;
-
-    fn read(&[t0, t1, r0, r1, i0, i1, i2, i3]: &[u8; Entry::SIZE]) -> Entry {
-        Entry {
-            tag: u16::from_le_bytes([t0, t1]),
-            rights: u16::from_le_bytes([r0, r1]),
-            id: u32::from_le_bytes([i0, i1, i2, i3]),
-        }
-    }
-}
+const USER: u16 = 0x02;
+const OWNING_GROUP: u16 = 0x04;
+const GROUP: u16 = 0x08;
 
 fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
     const VERSION: [u8; 4] = 2u32.to_le_bytes();
@@ -183,25 +156,13 @@ fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
         Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let (entries, rest) = match bytes[..length].split_first_chunk() {
-        Some((&VERSION, entries)) => entries.as_chunks::<{ Entry::SIZE }>(),
-        _ => return Err(io::Error::other("its access control list is of no known version")),
-    };
-    if !rest.is_empty() {
-        return Err(io::Error::other("its access control list is cut off"));
+    match bytes[..length].split_first_chunk() {
+        Some((&VERSION, entries)) => match entries.as_chunks() {
+            (entries, []) => Ok(Some(entries.to_vec())),
+            _ => Err(io::Error::other("its access control list is cut off")),
+        },
+        _ => Err(io::Error::other("its access control list is of no known version")),
     }
-    Ok(Some(entries.iter().map(Entry::read).collect()))
-}
-
-fn steps(path: &Path) -> Vec<OsString> {
-    let named = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    let mut steps: Vec<OsString> = named.collect();
-    steps.reverse();
-    steps
 }
 
 #[cfg(test)]

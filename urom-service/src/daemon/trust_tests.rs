@@ -245,6 +245,6 @@ fn who_owns_the_way_to_the_program_is_trusted_with_plugins() {
         let program = place.file("above/program", 0o755);
         chown(&above, Some(12345), None).unwrap();
         let truster = Truster { user: 0, group: 0, owners: owners(&program) };
-        truster.walk(&path).unwrap();
+        truster.walk(&path, true, &mut 0).unwrap();
     }
 }

@@ -32,7 +32,7 @@ pub const EXAMINE: &str = "examine";
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// How a process ended that somebody else killed, or the kernel.
-pub(crate) const KILLED: &str = "signal 9 (SIGKILL)";
+pub(crate) const KILLED: &str = "signal: 9 (SIGKILL)";
 
 const SAID: usize = 400;
 
@@ -240,9 +240,9 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
         None => Some(Trouble::Hang { stage, limit }),
         Some(status) if status.success() && stage == Stage::Exit => None,
         Some(status) => {
-            let how = match (status.signal(), status.code()) {
-                (Some(number), _) => signal_name(number),
-                (_, code) => format!("exit code {}", code.unwrap_or_default()),
+            let how = match status.signal() {
+                Some(libc::SIGXFSZ) => format!("{status}: it wrote {} MiB", MOST >> 20),
+                _ => status.to_string(),
             };
             let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
             let said = lines.collect::<Vec<_>>().join(" | ");
@@ -251,20 +251,4 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
         }
     };
     examined
-}
-
-fn signal_name(number: i32) -> String {
-    let name = match number {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGILL => "SIGILL",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGKILL => return KILLED.to_owned(),
-        libc::SIGXFSZ => return format!("SIGXFSZ: it wrote {} MiB", MOST >> 20),
-        _ => return format!("signal {number}"),
-    };
-    format!("signal {number} ({name})")
 }

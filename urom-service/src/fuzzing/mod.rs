@@ -6,7 +6,7 @@ mod seeds;
 pub use urom_wire::fuzzing::Body;
 
 pub use crate::daemon::fuzzing::daemon;
-pub use crate::worker::control::fuzzing::worker_control;
+pub use crate::worker::control_thread::fuzzing::worker_control;
 pub use crate::worker::data::fuzzing::worker_frames;
 
 /// Every target of this crate, and its body.

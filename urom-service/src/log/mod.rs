@@ -5,20 +5,37 @@
 //! level. Events name their place in the code when details are logged (60), lines of plugins
 //! always.
 
+/// Logs a line of a kind that others can cause at any rate. Each place that says so has a
+/// [`LineBudget`](urom_log::LineBudget) of its own in a process.
+macro_rules! limited {
+    ($level:ident, $($text:tt)+) => {{
+        static BUDGET: $crate::log::Budget = $crate::log::Budget::new(std::sync::Mutex::default);
+        if let Some(more) = $crate::log::line_of(&BUDGET) {
+            tracing::$level!("{}{more}", format_args!($($text)+));
+        }
+    }};
+}
+
 mod limit;
 mod writer;
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
-use urom_log::{Origin, Output, level_of, text_of};
+use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, text_of};
 
 pub use limit::LogLevel;
 pub(crate) use writer::{Lines, write};
+
+pub(crate) type Budget = LazyLock<Mutex<LineBudget>>;
+
+pub(crate) fn line_of(budget: &Budget) -> Option<LeftOut> {
+    budget.lock().unwrap_or_else(PoisonError::into_inner).line()
+}
 
 /// Writes events to standard error.
 #[derive(Debug, Clone)]

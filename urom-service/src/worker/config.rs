@@ -11,7 +11,6 @@ use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::patience::Patience;
 
-use crate::loaded;
 use crate::log::LogLevel;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
@@ -126,9 +125,9 @@ impl PluginItem {
     }
 
     /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its
-    /// description. The file states them, or stated them when this process loaded it.
+    /// description. The file states them.
     pub fn stated(&self) -> (String, Option<u64>) {
-        let looked = loaded::shown(&self.path).or_else(|| plugin_elf::look(&self.path).ok());
+        let looked = plugin_elf::look(&self.path).ok();
         let stated = looked.as_ref().and_then(PluginElf::stated_name);
         let of_file = |_| self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = plugin_name(&self.path, stated).unwrap_or_else(of_file);

@@ -30,10 +30,8 @@ pub(crate) struct Connection {
     /// Frames that leave at the end of the turn, if there are any, or later if UCX has much unsent:
     /// a buffer that UCX is done with stays here.
     open: Option<Outgoing>,
-    /// Whether it is among those that have frames to send, and the channel number of the next of
-    /// them.
+    /// Whether it is among those that have frames to send.
     pub(crate) is_dirty: bool,
-    pub(crate) next_dirty: u16,
     /// Whether it is among those whose messages are collected.
     pub(crate) is_collected: bool,
     endpoint: Endpoint,
@@ -58,19 +56,6 @@ pub(crate) struct Peer {
 /// each of its answers.
 const MOST_UNFILLED: usize = 8;
 
-#[derive(Debug)]
-pub(crate) enum NotifyError {
-    Pack(PackError),
-    /// UCX did not make room for it: the connection is of no more use.
-    Send(Status),
-}
-
-impl From<Status> for NotifyError {
-    fn from(status: Status) -> NotifyError {
-        NotifyError::Send(status)
-    }
-}
-
 impl Connection {
     pub(crate) fn new(
         link: LinkKey,
@@ -92,7 +77,6 @@ impl Connection {
             unsent: 0,
             open: None,
             is_dirty: false,
-            next_dirty: 0,
             is_collected: false,
             endpoint: peer.endpoint,
             sending: VecDeque::new(),
@@ -173,7 +157,8 @@ impl Connection {
         self.unread() > self.most_unread
     }
 
-    /// Adds a notification that a plugin packs; `len` is how long its payload should be.
+    /// Adds a notification that a plugin packs; `len` is how long its payload should be. When UCX
+    /// makes no room for it, the connection is of no more use.
     #[inline(always)]
     pub(crate) fn notify(
         &mut self,
@@ -182,12 +167,11 @@ impl Connection {
         status: DocaError,
         len: usize,
         pack: impl FnOnce(&mut [u8]) -> Result<usize, PackError>,
-    ) -> Result<(), NotifyError> {
+    ) -> Result<Result<(), PackError>, Status> {
         let (channel, limit) = (self.peer_channel, self.limit);
-        let open = self.open_for(pool, len)?;
-        open.add_packed(channel, slot, status, limit, pack).map_err(NotifyError::Pack)?;
-        self.unsent += 1;
-        Ok(())
+        let packed = self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack);
+        self.unsent += usize::from(packed.is_ok());
+        Ok(packed)
     }
 
     pub(crate) fn refuse(
@@ -297,7 +281,7 @@ impl Connection {
         for (request, _) in self.sending {
             request.detach();
         }
-        drop(self.endpoint.close(CloseMode::Force));
+        self.endpoint.close(CloseMode::Force);
         last.map(|(request, _)| request)
     }
 }

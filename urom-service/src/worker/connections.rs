@@ -68,6 +68,14 @@ impl Connections {
         self.all.iter().flatten().find(|entry| entry.1.link == link).map(|entry| entry.0)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn numbers(&self) -> Vec<u16> {
+        self.all.iter().flatten().map(|entry| entry.0).collect()
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Connection)> {
         self.all.iter_mut().flatten().map(|entry| (entry.0, &mut entry.1))
     }

@@ -1,17 +1,16 @@
 //! Commands to plugins, and the plugins' turns: what happens between two turns of UCX.
 
-use tracing::{debug, warn};
+use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
 use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command};
 use urom_wire::pass::Pass;
 
-use super::control::ControlHandle;
+use super::control_thread::ControlHandle;
 use super::hosts::Hosts;
 use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
 use super::slot::Token;
-use urom_log::LineBudget;
 
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;
@@ -30,10 +29,6 @@ pub(crate) struct Core {
     usual: usize,
     pub(crate) hosts: Hosts,
     strays: u64,
-    stray: LineBudget,
-    /// Commands that name a host's channel and do not come from it.
-    forged: LineBudget,
-    broken: LineBudget,
     closed: bool,
 }
 
@@ -56,9 +51,6 @@ impl Core {
             usual: 0,
             hosts: Hosts::new(max_message, max_unread, control),
             strays: 0,
-            stray: LineBudget::default(),
-            forged: LineBudget::default(),
-            broken: LineBudget::default(),
             closed: false,
         }
     }
@@ -99,19 +91,10 @@ impl Core {
     }
 
     #[cold]
-    pub(crate) fn drop_message(&mut self, why: &str) {
-        if let Some(more) = self.broken.line() {
-            warn!("a message was dropped: {why}{more}");
-        }
-    }
-
-    #[cold]
     fn unreadable(&mut self, pass: Pass, error: Broken) {
-        if let Some(more) = self.broken.line() {
-            let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
-            let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
-            warn!("{host} sent commands that cannot be read: {error}{more}");
-        }
+        let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
+        let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
+        limited!(warn, "{host} sent commands that cannot be read: {error}");
     }
 
     #[inline]
@@ -121,7 +104,10 @@ impl Core {
             return self.stray(channel);
         };
         if connection.pass != pass {
-            return self.forged(channel);
+            return limited!(
+                warn,
+                "dropped a command for channel {channel} without the pass of its host"
+            );
         }
         let (dest_id, limit) = (connection.dest_id, connection.limit);
         let Some(vacant) = connection.vacant(slot) else {
@@ -171,16 +157,7 @@ impl Core {
     fn stray(&mut self, channel: u16) {
         // A host that was lost or thrown out a moment ago may have had commands under way.
         self.strays += 1;
-        if let Some(more) = self.stray.line() {
-            debug!("dropped a command for channel {channel}, where no host is{more}");
-        }
-    }
-
-    #[cold]
-    fn forged(&mut self, channel: u16) {
-        if let Some(more) = self.forged.line() {
-            warn!("dropped a command for channel {channel} without the pass of its host{more}");
-        }
+        limited!(debug, "dropped a command for channel {channel}, where no host is");
     }
 
     /// One turn: commands to the plugins, notifications from them, messages out. Whether anything

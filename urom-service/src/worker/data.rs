@@ -23,7 +23,7 @@ use urom_wire::ucx_context::context;
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
 use super::connection::{Connection, Peer};
-use super::control::ControlHandle;
+use super::control_thread::ControlHandle;
 use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
@@ -278,7 +278,7 @@ impl Data {
     /// Tests the receive queue after a host is gone, perhaps in the middle of a message. Without
     /// other hosts it does not matter: the worker ends.
     fn probe_queue(&mut self) {
-        if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
+        if self.core.borrow().hosts.connections.is_empty() {
             return;
         }
         if let Err(error) = self.probe.begin(self.queue.clone()) {
@@ -307,24 +307,15 @@ impl Data {
         }
         error!("{BLOCKED}");
         self.blocked = true;
-        let mut core = self.core.borrow_mut();
-        let channels: Vec<u16> =
-            core.hosts.connections.iter_mut().map(|(channel, _)| channel).collect();
-        for channel in channels {
-            core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
-        }
+        self.core.borrow_mut().hosts.lose_all(&Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
     }
 
     #[cold]
     fn bury_failed(&self) {
         let mut core = self.core.borrow_mut();
         for (channel, dest_id, status) in self.failed.take() {
-            if core
-                .hosts
-                .connections
-                .get(channel)
-                .is_some_and(|connection| connection.dest_id == dest_id)
-            {
+            let connection = core.hosts.connections.get(channel);
+            if connection.is_some_and(|connection| connection.dest_id == dest_id) {
                 let text = format!("UCX lost the host: {status}; start the worker again");
                 core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
@@ -355,14 +346,9 @@ impl Data {
 
     fn end(&self) {
         self.core.borrow_mut().close_plugins();
-        let flushes: Vec<_> = self
-            .core
-            .borrow_mut()
-            .hosts
-            .connections
-            .iter_mut()
-            .map(|(_, connection)| connection.flush_endpoint())
-            .collect();
+        let flush = |(_, connection): (u16, &mut Connection)| connection.flush_endpoint();
+        let flushes: Vec<_> =
+            self.core.borrow_mut().hosts.connections.iter_mut().map(flush).collect();
         let deadline = Instant::now() + LAST_WORDS;
         while Instant::now() < deadline && flushes.iter().any(|flush| !flush.is_done()) {
             if !self.worker.progress() {
@@ -370,22 +356,8 @@ impl Data {
             }
             self.core.borrow_mut().turn(ROUND);
         }
-        let mut core = self.core.borrow_mut();
-        let numbers: Vec<u16> =
-            core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
-        for number in numbers {
-            if let Some(connection) = core.hosts.part(number) {
-                core.hosts.abandon(connection);
-            }
-        }
-        core.hosts.let_go();
+        self.core.borrow_mut().hosts.let_go();
         info!("the plugins are closed");
-    }
-}
-
-impl std::fmt::Debug for Data {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Data").field("core", &self.core).finish_non_exhaustive()
     }
 }
 
@@ -412,15 +384,16 @@ fn ucx_worker(
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
         ucx::Data::Eager(bytes) => match Pass::split(bytes) {
             Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
-            None => receiver
-                .borrow_mut()
-                .drop_message("it has no room for the pass that it should begin with"),
+            None => drop_message("it has no room for the pass that it should begin with"),
         },
-        ucx::Data::Rendezvous(_) => {
-            receiver.borrow_mut().drop_message("a host announced it instead of sending it")
-        }
+        ucx::Data::Rendezvous(_) => drop_message("a host announced it instead of sending it"),
     })?;
     worker.set_am_handler(AM_GREET, |_| {})?;
     let awaited = queue_probe::listen(&worker)?;
     Ok((worker, awaited))
+}
+
+#[cold]
+fn drop_message(why: &str) {
+    limited!(warn, "a message was dropped: {why}");
 }

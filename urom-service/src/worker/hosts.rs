@@ -5,7 +5,7 @@ mod unread;
 
 use std::collections::HashMap;
 
-use tracing::{debug, warn};
+use tracing::debug;
 use ucx::{Request, Status};
 use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
@@ -15,14 +15,13 @@ use urom_wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
 use urom_wire::pass::first_channel;
 
 use self::unread::{Allowance, give_memory_back};
-use super::connection::{Connection, NotifyError};
+use super::connection::Connection;
 use super::connections::Connections;
-use super::control::ControlHandle;
-use super::instance::Instance;
+use super::control_thread::ControlHandle;
+use super::instance::{Instance, PackError};
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
-use urom_log::LineBudget;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
 /// in: four times what one host may have in flight.
@@ -31,9 +30,8 @@ const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
-    /// The channel of the first connection with frames that leave at the end of the turn, 0 for
-    /// none; each knows the next.
-    dirty: u16,
+    /// The channels of connections with frames that leave at the end of the turn.
+    dirty: Vec<u16>,
     sending: Vec<u16>,
     /// Whether there is something in `lost` or in `closing`.
     is_ending: bool,
@@ -47,16 +45,13 @@ pub(crate) struct Hosts {
     /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
     orphans: HashMap<(u64, u64), u8>,
     control: ControlHandle,
-    forged: LineBudget,
-    refused: LineBudget,
-    strange: LineBudget,
 }
 
 impl Hosts {
     pub(crate) fn new(max_message: usize, max_unread: usize, control: ControlHandle) -> Hosts {
         Hosts {
             connections: Connections::new(first_channel()),
-            dirty: 0,
+            dirty: Vec::new(),
             sending: Vec::new(),
             is_ending: false,
             lost: Vec::new(),
@@ -66,9 +61,6 @@ impl Hosts {
             pool: Pool::new(max_message),
             orphans: HashMap::new(),
             control,
-            forged: LineBudget::default(),
-            refused: LineBudget::default(),
-            strange: LineBudget::default(),
         }
     }
 
@@ -92,8 +84,8 @@ impl Hosts {
     }
 
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.connections.iter_mut().next().is_none() && self.orphans.is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.connections.is_empty() && self.orphans.is_empty()
     }
 
     #[cold]
@@ -109,13 +101,8 @@ impl Hosts {
 
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
-        if let Some(more) = self.refused.line() {
-            match self.connections.get(channel) {
-                Some(connection) => {
-                    warn!("refused a command of {}: {why}: {code}{more}", connection.host)
-                }
-                None => warn!("refused a command: {why}: {code}{more}"),
-            }
+        if let Some(connection) = self.connections.get(channel) {
+            limited!(warn, "refused a command of {}: {why}: {code}", connection.host);
         }
         self.answer(channel, slot, code);
     }
@@ -175,13 +162,14 @@ impl Hosts {
             return self.too_long(plugin, token, len);
         }
         if status.0 > MAX_STATUS {
-            note_strange(&mut self.strange, &plugin.name, status);
+            note_strange(&plugin.name, status);
         }
         let len = len as usize;
         let pack = |place: &mut [u8]| plugin.pack(notification, place);
         match connection.notify(&mut self.pool, token.slot, status, len, pack) {
-            Ok(()) => join(&mut self.dirty, token.channel, connection),
-            Err(error) => self.unpacked(plugin, token, error),
+            Ok(Ok(())) => join(&mut self.dirty, token.channel, connection),
+            Ok(Err(error)) => self.unpacked(plugin, token, error),
+            Err(status) => self.lose(token.channel, unsendable(status)),
         }
     }
 
@@ -197,14 +185,9 @@ impl Hosts {
     }
 
     #[cold]
-    fn unpacked(&mut self, plugin: &Instance, token: Token, error: NotifyError) {
-        match error {
-            NotifyError::Send(status) => self.lose(token.channel, unsendable(status)),
-            NotifyError::Pack(error) => {
-                let why = format!("plugin `{}` could not pack its answer: {error}", plugin.name);
-                self.refuse(token.channel, token.slot, error.code(), &why);
-            }
-        }
+    fn unpacked(&mut self, plugin: &Instance, token: Token, error: PackError) {
+        let why = format!("plugin `{}` could not pack its answer: {error}", plugin.name);
+        self.refuse(token.channel, token.slot, error.code(), &why);
     }
 
     #[cold]
@@ -213,11 +196,12 @@ impl Hosts {
             self.orphans.remove(&(context, dest_id));
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
-        } else if let Some(more) = self.forged.line() {
-            warn!(
+        } else {
+            limited!(
+                warn,
                 "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
                  {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-                 both from the command, and answer it once{more}",
+                 both from the command, and answer it once",
                 plugin.name
             );
         }
@@ -228,7 +212,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn turn(&mut self) -> bool {
         let mut worked = false;
-        if self.dirty != 0 {
+        if !self.dirty.is_empty() {
             self.send();
             worked = true;
         }
@@ -243,14 +227,8 @@ impl Hosts {
 
     #[inline(always)]
     fn send(&mut self) {
-        while self.dirty != 0 {
-            let channel = self.dirty;
-            let Some(connection) = self.connections.get(channel) else {
-                // Those that are taken out are taken off the list, too: `part`.
-                self.dirty = 0;
-                return;
-            };
-            self.dirty = connection.next_dirty;
+        while let Some(channel) = self.dirty.pop() {
+            let Some(connection) = self.connections.get(channel) else { continue };
             connection.is_dirty = false;
             match connection.flush() {
                 Err(status) => self.lose(channel, unsendable(status)),
@@ -335,59 +313,50 @@ impl Hosts {
         }
     }
 
+    /// Notes that no connection is of use any more.
+    pub(crate) fn lose_all(&mut self, failure: &Failure) {
+        for channel in self.connections.numbers() {
+            self.lose(channel, failure.clone());
+        }
+    }
+
+    /// Ends all connections, and waits for nothing that UCX still has for them.
     pub(crate) fn let_go(&mut self) {
+        for channel in self.connections.numbers() {
+            if let Some(connection) = self.part(channel) {
+                self.abandon(connection);
+            }
+        }
         self.closing.drain(..).for_each(Request::detach);
     }
 
     /// Takes a connection out. What plugins still answer to it is dropped.
     pub(crate) fn part(&mut self, channel: u16) -> Option<Connection> {
-        self.leave(channel);
         let connection = self.connections.remove(channel)?;
         self.unread -= connection.counted;
         let left = connection.in_flight(channel);
         self.orphans.extend(left.map(|(token, place)| ((token.pack(), connection.dest_id), place)));
         Some(connection)
     }
-
-    fn leave(&mut self, channel: u16) {
-        let Some(connection) =
-            self.connections.get(channel).filter(|connection| connection.is_dirty)
-        else {
-            return;
-        };
-        connection.is_dirty = false;
-        let behind = connection.next_dirty;
-        if self.dirty == channel {
-            self.dirty = behind;
-        } else if let Some((_, before)) = self
-            .connections
-            .iter_mut()
-            .find(|(_, other)| other.is_dirty && other.next_dirty == channel)
-        {
-            before.next_dirty = behind;
-        }
-    }
 }
 
 /// Puts a connection on the list of those with frames to send, unless it is there.
 #[inline]
-fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
-    if !connection.is_dirty {
-        connection.is_dirty = true;
-        connection.next_dirty = std::mem::replace(dirty, channel);
+fn join(dirty: &mut Vec<u16>, channel: u16, connection: &mut Connection) {
+    if !std::mem::replace(&mut connection.is_dirty, true) {
+        dirty.push(channel);
     }
 }
 
 #[cold]
-fn note_strange(strange: &mut LineBudget, plugin: &str, status: DocaError) {
-    if let Some(more) = strange.line() {
-        warn!(
-            "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
-             answer with a doca_error_t{more}",
-            status.0,
-            DocaError::UNEXPECTED
-        );
-    }
+fn note_strange(plugin: &str, status: DocaError) {
+    limited!(
+        warn,
+        "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
+         answer with a doca_error_t",
+        status.0,
+        DocaError::UNEXPECTED
+    );
 }
 
 #[cold]

@@ -16,7 +16,7 @@ use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
 use super::watch::{Calls, Watch};
-use crate::loaded::{self, Identity};
+use crate::identity::Identity;
 use crate::plugin_file::{Methods, PluginFile};
 use urom_log::LineBudget;
 
@@ -84,8 +84,7 @@ impl Instance {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
-        // In the daemon's process it was loaded before, and its statements were kept.
-        if loaded::shown(&item.path).is_none() && Identity::of(&item.path).ok() != before {
+        if Identity::of(&item.path).ok() != before {
             let text = format!(
                 "plugin `{name}`: {} was replaced while it was loaded; start the worker again",
                 item.path.display()

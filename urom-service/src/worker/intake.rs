@@ -1,17 +1,19 @@
-//! One host's domains as they come in: tables in pieces, one after the other; and the task that
+//! One host's domains as they come in: tables in pieces, one after the other; and the thread that
 //! reads the tables of all hosts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc::WeakSender;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use urom_abi::DocaError;
 use urom_wire::control::{DomainWord, Failure, WorkerToHost};
 use urom_wire::domain::MAX_TABLE;
 
 use super::domains::{Domains, Key};
 use super::messages::LinkKey;
-use crate::aside::result_of;
 
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
@@ -37,13 +39,12 @@ pub(crate) enum Job {
 
 #[derive(Debug)]
 pub(crate) enum Asked {
-    Start(Table),
-    /// It would start, but there was no room for its table.
-    StartWithoutRoom,
+    /// Nothing where there was no room for the table.
+    Start(Option<Table>),
     End,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Table {
     bytes: Vec<u8>,
     /// Its part of the [`ROOM`]; nothing before there are any bytes.
@@ -66,13 +67,13 @@ impl Table {
 /// Where tables are handed in: the jobs of [`read_tables`], and the room for what it has not read.
 #[derive(Clone, Debug)]
 pub(crate) struct TableInbox {
-    jobs: mpsc::UnboundedSender<Job>,
+    jobs: Sender<Job>,
     room: Arc<Semaphore>,
 }
 
 impl TableInbox {
-    pub(crate) fn new() -> (TableInbox, mpsc::UnboundedReceiver<Job>) {
-        let (jobs, to_do) = mpsc::unbounded_channel();
+    pub(crate) fn new() -> (TableInbox, Receiver<Job>) {
+        let (jobs, to_do) = channel();
         (TableInbox { jobs, room: Arc::new(Semaphore::new(ROOM)) }, to_do)
     }
 }
@@ -81,42 +82,37 @@ impl TableInbox {
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Weak: the stream of a host that must go does not wait for its table.
-    pub(crate) outbox: mpsc::WeakSender<WorkerToHost>,
+    pub(crate) outbox: WeakSender<WorkerToHost>,
     /// The host's further words wait for this.
     pub(crate) turn: Option<OwnedSemaphorePermit>,
 }
 
-/// Does the jobs, one after the other. To read a long table takes seconds, and nobody else waits
-/// for that.
-pub(crate) async fn read_tables(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiver<Job>) {
-    while let Some(job) = jobs.recv().await {
-        work(&domains, job).await;
+/// Does the jobs, one after the other, on a thread of its own: to read a long table takes seconds,
+/// and the heartbeats must go on meanwhile.
+pub(crate) fn read_tables(domains: &Domains, jobs: &Receiver<Job>) {
+    for job in jobs {
+        work(domains, job);
     }
 }
 
-pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
-    let domains = Arc::clone(domains);
+pub(crate) fn work(domains: &Domains, job: Job) {
     let (key, word, Answer { outbox, turn }) = match job {
         Job::Turn { key, word, answer } => (key, word, answer),
-        Job::Over(link) => {
-            let _ = apart(move || domains.end_all(link)).await;
-            return;
-        }
+        Job::Over(link) => return domains.end_all(link),
     };
-    let panicked =
-        |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
+    let domain = key.1;
     let said = match word {
         Asked::Start(table) => {
-            let result =
-                apart(move || domains.start(key, &table.bytes)).await.unwrap_or_else(panicked);
-            WorkerToHost::DomainStarted { domain: key.1, result }
-        }
-        Asked::StartWithoutRoom => {
-            WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) }
+            let table = table.ok_or_else(without_room);
+            let start = || table.and_then(|table| domains.start(key, &table.bytes));
+            let result = catch_unwind(AssertUnwindSafe(start)).unwrap_or_else(|_| {
+                Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"))
+            });
+            WorkerToHost::DomainStarted { domain, result }
         }
         Asked::End => {
-            let _ = apart(move || domains.end(key)).await;
-            WorkerToHost::DomainEnded { domain: key.1 }
+            domains.end(key);
+            WorkerToHost::DomainEnded { domain }
         }
     };
     if let Some(outbox) = outbox.upgrade() {
@@ -132,25 +128,6 @@ fn without_room() -> Failure {
          bytes; start it again when those have started"
     );
     Failure::new(DocaError::FULL, text)
-}
-
-/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on
-/// meanwhile.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    #[cfg(any(test, feature = "fuzzing"))]
-    if urom_wire::fuzzing::memory::is_counted() {
-        return Ok(work());
-    }
-    let work = Arc::new(Mutex::new(Some(work)));
-    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let theirs = Arc::clone(&work);
-    match result_of("urom-domain", move || take(&theirs).map(|work| work())).await {
-        Ok(Some(done)) => Ok(done),
-        Ok(None) => Err("its work was done already".to_owned()),
-        // Where there is no thread it is still there, and is done here: late is better than not at
-        // all.
-        Err(why) => take(&work).map(|work| work()).ok_or(why),
-    }
 }
 
 #[derive(Debug)]
@@ -195,7 +172,7 @@ impl Intake {
                 Asked::End
             }
         };
-        // The task that reads them stays until the worker ends.
+        // The thread that reads them stays until the worker ends.
         let _ = self.inbox.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
         Ok(())
     }
@@ -212,8 +189,7 @@ impl Intake {
                 format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
             return Err(Failure::new(DocaError::TOO_BIG, text));
         };
-        let table = Some(Table { bytes: Vec::new(), room: None });
-        self.table = Some(Partial { domain, table, missing, rounds: 0 });
+        self.table = Some(Partial { domain, table: Some(Table::default()), missing, rounds: 0 });
         Ok(())
     }
 
@@ -247,13 +223,13 @@ impl Intake {
         partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.room));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
-        Ok(whole.map(|partial| partial.table.map_or(Asked::StartWithoutRoom, Asked::Start)))
+        Ok(whole.map(|partial| Asked::Start(partial.table)))
     }
 }
 
 impl Drop for Intake {
     fn drop(&mut self) {
-        // Without the task that reads them the worker ends, and its domains do.
+        // Without the thread that reads them the worker ends, and its domains do.
         let _ = self.inbox.jobs.send(Job::Over(self.link));
     }
 }
@@ -261,9 +237,8 @@ impl Drop for Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::sync::mpsc;
     use urom_wire::domain::{Member, Participant};
-    use urom_wire::fuzzing::memory::within;
-    use urom_wire::fuzzing::now;
     use urom_wire::relay::BACKLOG;
 
     fn blob(members: u64) -> Vec<u8> {
@@ -271,13 +246,13 @@ mod tests {
         Participant { members: (0..members).map(member).collect(), segments: Vec::new() }.encode()
     }
 
-    /// A host, and what the task that reads tables knows and is asked for.
+    /// A host, and what the thread that reads tables knows and is asked for.
     struct Scene {
         intake: Intake,
         outbox: mpsc::Sender<WorkerToHost>,
         told: mpsc::Receiver<WorkerToHost>,
         domains: Arc<Domains>,
-        jobs: mpsc::UnboundedReceiver<Job>,
+        jobs: Receiver<Job>,
     }
 
     fn scene() -> Scene {
@@ -302,15 +277,15 @@ mod tests {
             self.says(DomainWord::Piece(table.to_vec())).unwrap();
         }
 
-        async fn works(&mut self) {
+        fn works(&mut self) {
             while let Ok(job) = self.jobs.try_recv() {
-                work(&self.domains, job).await;
+                work(&self.domains, job);
             }
         }
     }
 
-    #[tokio::test]
-    async fn what_hosts_ask_for_is_done_in_their_order_and_not_before() {
+    #[test]
+    fn what_hosts_ask_for_is_done_in_their_order_and_not_before() {
         let mut scene = scene();
         scene.sends(&blob(1));
         scene.says(DomainWord::End).unwrap();
@@ -319,7 +294,7 @@ mod tests {
             scene.told.is_empty() && scene.domains.count(None) == 0,
             "nobody waits for a table"
         );
-        scene.works().await;
+        scene.works();
         let started =
             |said| matches!(said, Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) }));
         assert!(started(scene.told.try_recv()));
@@ -330,12 +305,12 @@ mod tests {
         scene.sends(&blob(3));
         let Scene { intake, outbox, domains, jobs, .. } = scene;
         drop((intake, outbox));
-        read_tables(Arc::clone(&domains), jobs).await;
+        read_tables(&domains, &jobs);
         assert_eq!(domains.count(None), 0);
     }
 
-    #[tokio::test]
-    async fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
+    #[test]
+    fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
         let mut scene = scene();
         let inbox = scene.intake.inbox.clone();
         let mut holders: Vec<Intake> =
@@ -349,7 +324,7 @@ mod tests {
             assert!(intake.piece(1, &nearly_all).unwrap().is_none());
         }
         scene.sends(&blob(100));
-        scene.works().await;
+        scene.works();
         match scene.told.try_recv() {
             Ok(WorkerToHost::DomainStarted { domain: 3, result: Err(failure) }) => {
                 assert_eq!(failure.code, DocaError::FULL.0);
@@ -363,7 +338,7 @@ mod tests {
             holders.pop();
             scene.sends(&blob(100));
             scene.says(DomainWord::End).unwrap();
-            scene.works().await;
+            scene.works();
             assert!(matches!(
                 scene.told.try_recv(),
                 Ok(WorkerToHost::DomainStarted { result: Ok(()), .. })
@@ -390,19 +365,5 @@ mod tests {
         );
         scene.says(DomainWord::End).unwrap();
         assert_eq!(later(&mut scene), None);
-    }
-
-    #[test]
-    fn where_memory_is_counted_that_for_a_table_is() {
-        let blob = blob(1000);
-        let reads = || {
-            now(async {
-                let mut scene = scene();
-                scene.sends(&blob);
-                scene.works().await;
-            });
-        };
-        within(1 << 20, reads);
-        assert!(std::panic::catch_unwind(|| within(4 * blob.len(), reads)).is_err());
     }
 }

@@ -7,7 +7,7 @@
 mod config;
 mod connection;
 mod connections;
-pub(crate) mod control;
+pub(crate) mod control_thread;
 mod core;
 pub(crate) mod data;
 mod domains;
@@ -33,7 +33,7 @@ use tracing::{error, warn};
 pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
 pub use config::{PluginItem, WorkerConfig};
 
-use control::{ControlHandle, Setup};
+use control_thread::{ControlHandle, Setup};
 use data::Data;
 use domains::Domains;
 use messages::ToControl;
@@ -80,7 +80,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
         domains: Arc::clone(&domains),
         watch: Arc::clone(&watch),
     };
-    let control = control::start(setup)?;
+    let control = control_thread::start(setup)?;
     match Data::open(&config, mailbox, handle.clone(), &domains, watch) {
         Ok(data) => {
             handle.send(ToControl::Ready);

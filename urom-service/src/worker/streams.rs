@@ -2,9 +2,10 @@
 //! [`Event`].
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use urom_wire::control::WorkerToDaemon;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
@@ -12,9 +13,9 @@ use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
-use super::control::Event;
+use super::control_thread::Event;
 use super::messages::LinkKey;
-use crate::lobby::Seat;
+use crate::unproven::Unproven;
 
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
@@ -33,7 +34,7 @@ pub(super) async fn daemon_stream(
 pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
-    (peer, mut seat): (SocketAddr, Seat),
+    (peer, mut unproven): (SocketAddr, Unproven),
     secret: Option<Secret>,
     events: mpsc::Sender<Event>,
     patience: Patience,
@@ -45,11 +46,11 @@ pub(super) async fn host_stream(
         secret.as_ref(),
         Patience::default(),
     );
-    if !seat.admit(peer, greeting).await {
+    if !unproven.admit(peer, greeting).await {
         return;
     }
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
+    if events.send(Event::HostCame { link, peer, outbox, unproven }).await.is_err() {
         return;
     }
     let relayed = relay::run(stream, outgoing, &events, patience, |message| Event::Host {
@@ -59,4 +60,18 @@ pub(super) async fn host_stream(
     });
     let end = relayed.await;
     let _ = events.send(Event::HostGone { link, end }).await;
+}
+
+/// Passes on the events of a host's stream until it ends, each message when the one before is
+/// dealt with: a table that takes long to read delays the host that sent it, and nobody else.
+pub(super) async fn pass_on(mut heard: mpsc::Receiver<Event>, events: mpsc::Sender<Event>) {
+    let turns = Arc::new(Semaphore::new(1));
+    while let Some(mut event) = heard.recv().await {
+        if let Event::Host { turn, .. } = &mut event {
+            *turn = Arc::clone(&turns).acquire_owned().await.ok();
+        }
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
 }

@@ -336,8 +336,7 @@ pub(crate) fn described(name: &'static str) -> String {
         Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
     let protocol = Protocol { name, version: 1, commands: none, notifications: none };
     let build = Build { kit: "0", panic: Panic::Unwind };
-    let mut bytes = vec![0; section::len(&protocol, &build)];
-    section::write(&protocol, &build, &mut bytes);
+    let bytes = section::bytes(&protocol, &build, true);
     let bytes = bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     format!(
         "__attribute__((section(\"{SECTION}\"), used)) static const unsigned char d[] = {{{bytes}}};\n"

@@ -60,7 +60,7 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
         "SIGABRT",
         "while it was loaded, and printed: farewell",
     ]);
-    uromd.logged(&["exits.so is not served", "exit code 0", "while it was loaded"]);
+    uromd.logged(&["exits.so is not served", "exit status: 0", "while it was loaded"]);
     // A look waits for two seconds, and that may take longer.
     let begin = Instant::now();
     while uromd.lines_with_all(&["prints.so is not served", "it wrote 16 MiB"]) == 0 {

@@ -7,7 +7,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 thread_local! {
-    static COUNTED: Cell<bool> = const { Cell::new(false) };
     static NOW: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
     static CALLS: Cell<usize> = const { Cell::new(0) };
@@ -81,23 +80,11 @@ pub fn watched_calls() -> usize {
     WATCHED_CALLS.load(Ordering::Relaxed)
 }
 
-/// Whether this thread is [`within`] a limit: what it had others do would not be counted.
-pub fn is_counted() -> bool {
-    COUNTED.get()
-}
-
 /// Runs `body`, which may take `limit` bytes at a time.
 ///
 /// # Panics
 /// When it took more, or [`Counting`] is not the program's allocator.
 pub fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
-    /// Also when `body` panics.
-    struct Counted;
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            COUNTED.set(false);
-        }
-    }
     // What this thread makes once is not counted.
     super::prepare();
     let before = NOW.get();
@@ -105,10 +92,7 @@ pub fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
     assert_eq!(NOW.get(), before + 1, "the program has an allocator that does not count");
     drop(one);
     MOST.set(before);
-    COUNTED.set(true);
-    let counted = Counted;
     let result = body();
-    drop(counted);
     let most = MOST.get() - before;
     assert!(most <= limit as isize, "it took {most} bytes of memory, where {limit} are the most");
     result

@@ -6,7 +6,7 @@ use zerocopy::IntoBytes;
 
 use super::corpus::{Seeds, encoded};
 use crate::control::*;
-use crate::domain::{Address, Member, Participant, Segment, Size, Verdict};
+use crate::domain::{Address, Member, Participant, Segment, Verdict};
 use crate::hello::{Hello, Role};
 
 /// A plugin that does not return.
@@ -127,7 +127,7 @@ pub(super) fn of_domain() -> Seeds {
         ("one".to_owned(), one.encode()),
         ("two".to_owned(), [one.encode(), two.encode()].concat()),
         ("twice".to_owned(), [two.encode(), two.encode()].concat()),
-        ("size".to_owned(), Size::new(77).as_bytes().to_vec()),
+        ("size".to_owned(), Verdict::new(Ok(77)).as_bytes().to_vec()),
         ("verdict".to_owned(), Verdict::new(Err(&failed)).as_bytes().to_vec()),
     ]
 }

@@ -1,21 +1,20 @@
 //! `cargo xtask guide`: does what the start page says, in a fresh place, and builds the book.
 //!
-//! One shell runs the page's `console` blocks, and must print what the page shows. See [`page`] for
-//! the marks that a block may have before it.
+//! The page's `console` blocks are run, and must print what the page shows. See [`page`] for the
+//! marks that a block may have before it.
 
-mod book;
 mod page;
-mod place;
 mod terminal;
 mod transcript;
 
+use std::fs;
+use std::process::Command;
+
 use anyhow::{Context, Result};
 
-use crate::setup;
-use crate::shell;
 use crate::workspace::Workspace;
+use crate::{setup, shell, tools};
 use page::Step;
-use place::Place;
 use terminal::Terminal;
 
 /// The page whose commands are run, from the root of the repository.
@@ -26,39 +25,34 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
     start_page(workspace).with_context(|| format!("{START} does not do what it says"))?;
     shell::run(shell::cargo().args(["test", "--quiet", "-p", "guide", "--test", "pages"]))?;
-    book::build(workspace)?;
+    let mut book = Command::new(tools::MDBOOK.install(workspace)?);
+    book.arg("build").arg(workspace.root.join("docs"));
+    shell::run(book.arg("--dest-dir").arg(workspace.target_dir.join("guide/book")))?;
     println!("guide: ok");
     Ok(())
 }
 
 fn start_page(workspace: &Workspace) -> Result<()> {
-    let text = std::fs::read_to_string(workspace.root.join(START))?;
-    let steps = page::steps(&text)?;
-    let place = Place::make(workspace)?;
-    let mut terminal = Terminal::start(&place)?;
+    let steps = page::steps(&fs::read_to_string(workspace.root.join(START))?)?;
+    let mut terminal = Terminal::open(workspace)?;
     for step in steps {
         match step {
-            Step::Command { line, command, output } => {
-                eprintln!("$ {command}");
-                let printed = terminal.run(&command).with_context(|| at(line, &command))?;
-                transcript::compare(&output, &printed).with_context(|| at(line, &command))?;
-                place.keep_builds()?;
+            Step::Command { line, command, output, stays } => {
+                eprintln!("$ {command}{}", if stays { " &" } else { "" });
+                let done = match stays {
+                    true => terminal.start_beside(&command, &output),
+                    false => terminal.run(&command, &output),
+                };
+                done.with_context(|| format!("line {line}: `{command}`"))?;
             }
-            Step::UntilStopped { line, command, output } => {
-                eprintln!("$ {command} &");
-                terminal.start_beside(&command, output).with_context(|| at(line, &command))?;
-            }
-            Step::File { line, path, place: at, text } => {
-                let path = terminal.directory()?.join(path);
-                let old = || Ok(std::fs::read_to_string(&path)?);
-                let put = at.put(old, &text).and_then(|text| Ok(std::fs::write(&path, text)?));
-                put.with_context(|| format!("line {line}: {}", path.display()))?;
+            Step::File { line, path, beside, text } => {
+                let path = terminal.directory.join(path);
+                let old = || Ok(fs::read_to_string(&path)?);
+                page::put(beside.as_ref(), old, &text)
+                    .and_then(|text| Ok(fs::write(&path, text)?))
+                    .with_context(|| format!("line {line}: {}", path.display()))?;
             }
         }
     }
     terminal.end()
-}
-
-fn at(line: usize, command: &str) -> String {
-    format!("line {line}: `{command}`")
 }

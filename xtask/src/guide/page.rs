@@ -13,36 +13,33 @@ use anyhow::{Context, Result, bail, ensure};
 /// One thing to do, and the line of the page that says so.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A command that ends.
-    Command { line: usize, command: String, output: Vec<String> },
-    /// A command that stays until it is stopped.
-    UntilStopped { line: usize, command: String, output: Vec<String> },
+    /// A command that ends, or one that stays until it is stopped.
+    Command { line: usize, command: String, output: Vec<String>, stays: bool },
     /// A file to be saved or changed, from the directory that the terminal is in then.
-    File { line: usize, path: String, place: Place, text: String },
+    File { line: usize, path: String, beside: Option<Beside>, text: String },
 }
 
-/// Where in a file a block goes.
+/// The first line of a file with a text, and whether a block goes before that line or behind it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Whole,
-    /// Behind the first line with this text.
-    After(String),
-    Before(String),
+pub(super) struct Beside {
+    mark: String,
+    is_before: bool,
 }
 
-impl Place {
-    /// What becomes of a file that has `old` when `text` is put there.
-    pub(super) fn put(&self, old: impl FnOnce() -> Result<String>, text: &str) -> Result<String> {
-        let (Place::After(mark) | Place::Before(mark)) = self else { return Ok(text.to_owned()) };
-        let old = old()?;
-        let start =
-            old.find(mark.as_str()).with_context(|| format!("no line of it has `{mark}`"))?;
-        let at = match self {
-            Place::Before(_) => old[..start].rfind('\n').map_or(0, |end| end + 1),
-            _ => old[start..].find('\n').map_or(old.len(), |end| start + end + 1),
-        };
-        Ok(format!("{}{text}{}", &old[..at], &old[at..]))
-    }
+/// What becomes of a file that has `old` when `text` is put there.
+pub(super) fn put(
+    beside: Option<&Beside>,
+    old: impl FnOnce() -> Result<String>,
+    text: &str,
+) -> Result<String> {
+    let Some(Beside { mark, is_before }) = beside else { return Ok(text.to_owned()) };
+    let old = old()?;
+    let start = old.find(mark).with_context(|| format!("no line of it has `{mark}`"))?;
+    let at = match is_before {
+        true => old[..start].rfind('\n').map_or(0, |end| end + 1),
+        false => old[start..].find('\n').map_or(old.len(), |end| start + end + 1),
+    };
+    Ok(format!("{}{text}{}", &old[..at], &old[at..]))
 }
 
 const UNTIL_STOPPED: &str = "<!-- until Ctrl-C -->";
@@ -62,16 +59,16 @@ pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
             lines.by_ref().take_while(|(text, _)| !text.starts_with("```")).collect();
         let file = before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
         if let Some(file) = file {
-            let (path, place) = if let Some((path, mark)) = file.split_once(", after: ") {
-                (path, Place::After(mark.to_owned()))
-            } else if let Some((path, mark)) = file.split_once(", before: ") {
-                (path, Place::Before(mark.to_owned()))
-            } else {
-                (file, Place::Whole)
+            let beside = |separator, is_before| {
+                let (path, mark) = file.split_once(separator)?;
+                Some((path, Some(Beside { mark: mark.to_owned(), is_before })))
             };
+            let (path, beside) = beside(", after: ", false)
+                .or_else(|| beside(", before: ", true))
+                .unwrap_or((file, None));
             let text = block.iter().filter(|(text, _)| !(info.starts_with("rust") && hidden(text)));
             let text = text.map(|(text, _)| format!("{text}\n")).collect();
-            steps.push(Step::File { line, path: path.to_owned(), place, text });
+            steps.push(Step::File { line, path: path.to_owned(), beside, text });
         } else if info == "console" {
             commands(&block, before == UNTIL_STOPPED, &mut steps)?;
         }
@@ -86,33 +83,24 @@ fn hidden(line: &str) -> bool {
     line.trim() == "#" || line.trim_start().starts_with("# ")
 }
 
-fn commands(block: &[(&str, usize)], stays: bool, steps: &mut Vec<Step>) -> Result<()> {
+fn commands(block: &[(&str, usize)], last_stays: bool, steps: &mut Vec<Step>) -> Result<()> {
     let first = steps.len();
-    for (text, line) in block {
+    for &(text, line) in block {
         if let Some(command) = text.strip_prefix("$ ") {
-            steps.push(Step::Command {
-                line: *line,
-                command: command.to_owned(),
-                output: Vec::new(),
-            });
+            let (command, output) = (command.to_owned(), Vec::new());
+            steps.push(Step::Command { line, command, output, stays: false });
             continue;
         }
         match steps.get_mut(first..).and_then(<[_]>::last_mut) {
             Some(Step::Command { command, output, .. }) => match text.strip_prefix("> ") {
-                Some(more) if output.is_empty() => {
-                    command.push('\n');
-                    command.push_str(more);
-                }
-                _ => output.push((*text).to_owned()),
+                Some(more) if output.is_empty() => command.extend(["\n", more]),
+                _ => output.push(text.to_owned()),
             },
             _ => bail!("line {line}: a block of `console` begins with a command, `$ ...`"),
         }
     }
-    if stays {
-        let Some(Step::Command { line, command, output }) = steps.pop() else {
-            bail!("`{UNTIL_STOPPED}` stands before a block without a command");
-        };
-        steps.push(Step::UntilStopped { line, command, output });
+    if let Some(Step::Command { stays, .. }) = steps.last_mut() {
+        *stays = last_stays;
     }
     Ok(())
 }
@@ -123,7 +111,7 @@ mod tests {
 
     fn command(line: usize, command: &str, output: &[&str]) -> Step {
         let output = output.iter().map(|line| (*line).to_owned()).collect();
-        Step::Command { line, command: command.to_owned(), output }
+        Step::Command { line, command: command.to_owned(), output, stays: false }
     }
 
     #[test]
@@ -150,7 +138,7 @@ mod tests {
     fn a_file_is_what_the_reader_sees_of_it() {
         let page = "<!-- file: a/b.rs -->\n\n```rust\n# hidden\n#[shown]\n#\nfn f() {}\n```\n";
         let text = "#[shown]\nfn f() {}\n".to_owned();
-        let file = Step::File { line: 3, path: "a/b.rs".to_owned(), place: Place::Whole, text };
+        let file = Step::File { line: 3, path: "a/b.rs".to_owned(), beside: None, text };
         assert_eq!(steps(page).expect("it is well-formed"), [file]);
     }
 
@@ -159,9 +147,10 @@ mod tests {
         let page = "<!-- file: f, after: b { -->\n```text\nnew\n```\n<!-- file: f, before: b { -->\n```text\nnew\n```\n";
         let steps = steps(page).expect("it is well-formed");
         let results = steps.iter().map(|step| match step {
-            Step::File { place, text, .. } => {
-                assert!(place.put(|| Ok("c".to_owned()), text).is_err(), "there is no such line");
-                place.put(|| Ok("a\nb {\nb {\n".to_owned()), text).expect("there is such a line")
+            Step::File { beside, text, .. } => {
+                let put = |old: &str| put(beside.as_ref(), || Ok(old.to_owned()), text);
+                assert!(put("c").is_err(), "there is no such line");
+                put("a\nb {\nb {\n").expect("there is such a line")
             }
             other => panic!("{other:?} is no file"),
         });
@@ -171,11 +160,10 @@ mod tests {
     #[test]
     fn the_last_command_of_a_marked_block_stays() {
         let page = "<!-- until Ctrl-C -->\n```console\n$ cd x\n$ serve\nlistening\n```\n```console\n$ ask\n```\n";
-        let stays = Step::UntilStopped {
-            line: 4,
-            command: "serve".to_owned(),
-            output: vec!["listening".to_owned()],
-        };
+        let mut stays = command(4, "serve", &["listening"]);
+        if let Step::Command { stays, .. } = &mut stays {
+            *stays = true;
+        }
         assert_eq!(
             steps(page).expect("it is well-formed"),
             [command(3, "cd x", &[]), stays, command(8, "ask", &[])]

@@ -1,10 +1,10 @@
 //! Generating workspaces: with the real cargo-generate, and with `cargo urom new`.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
 use crate::workspace::Workspace;
 use crate::{shell, tools};
@@ -19,83 +19,47 @@ pub(super) struct Answers {
     pub(super) plugin: &'static str,
     pub(super) ucx: bool,
     pub(super) c_header: bool,
-    pub(super) kit: Kit,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Kit {
-    Path(String),
-    Git(String),
-    Registry,
-}
-
-impl Default for Answers {
-    /// The template's defaults, and the project's name in place.
-    fn default() -> Self {
-        let kit = Kit::Path("..".to_owned());
-        Answers { project: "example", plugin: "worker_example", ucx: false, c_header: false, kit }
-    }
-}
-
-impl Kit {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Path(_) => "path",
-            Self::Git(_) => "git",
-            Self::Registry => "registry",
-        }
-    }
-
-    fn source(&self) -> Option<&str> {
-        match self {
-            Self::Path(source) | Self::Git(source) => Some(source),
-            Self::Registry => None,
-        }
-    }
+    /// As `cargo urom new --kit` takes it: `registry`, `path=DIRECTORY` or `git=ADDRESS`.
+    pub(super) kit: String,
 }
 
 impl Answers {
+    /// The template's defaults for a project, with the kit from this place.
+    pub(super) fn of(project: &'static str, plugin: &'static str, kit: &str) -> Self {
+        Answers { project, plugin, ucx: false, c_header: false, kit: kit.to_owned() }
+    }
+
     /// Those that give the workspace in place, which is two directories below the clone.
     pub(super) fn in_place() -> Self {
-        Answers { kit: Kit::Path("../..".to_owned()), ..Self::default() }
+        Answers::of("example", "worker_example", "path=../..")
     }
 
     /// For `cargo generate --define`. What is the default is left to the template.
     fn defines(&self) -> Vec<String> {
-        let defaults = Answers::default();
-        let mut defines = Vec::new();
-        let mut define =
-            |name: &str, value: &dyn std::fmt::Display| defines.push(format!("{name}={value}"));
-        if self.plugin != defaults.plugin {
-            define("plugin_name", &self.plugin);
-        }
-        if self.ucx {
-            define("ucx", &true);
-        }
-        if self.c_header {
-            define("c_header", &true);
-        }
-        if self.kit.kind() != defaults.kit.kind() {
-            define("kit", &self.kit.kind());
-        }
-        if let Some(source) =
-            self.kit.source().filter(|_| self.kit.source() != defaults.kit.source())
-        {
-            define("kit_source", &source);
-        }
+        const DEFAULTS: [&str; 5] = [
+            "plugin_name=worker_example",
+            "ucx=false",
+            "c_header=false",
+            "kit=path",
+            "kit_source=..",
+        ];
+        let (kit, source) = self.kit.split_once('=').unwrap_or((&self.kit, ".."));
+        let mut defines = vec![
+            format!("plugin_name={}", self.plugin),
+            format!("ucx={}", self.ucx),
+            format!("c_header={}", self.c_header),
+            format!("kit={kit}"),
+            format!("kit_source={source}"),
+        ];
+        defines.retain(|define| !DEFAULTS.contains(&&**define));
         defines
     }
 
     /// For `cargo urom new`.
-    fn options(&self) -> Vec<String> {
-        let kit = match self.kit.source() {
-            Some(source) => format!("{}={source}", self.kit.kind()),
-            None => self.kit.kind().to_owned(),
-        };
-        let mut options =
-            vec!["--plugin".to_owned(), self.plugin.to_owned(), "--kit".to_owned(), kit];
-        options.extend(self.ucx.then(|| "--ucx".to_owned()));
-        options.extend(self.c_header.then(|| "--c-header".to_owned()));
+    fn options(&self) -> Vec<&str> {
+        let mut options = vec!["--plugin", self.plugin, "--kit", &self.kit];
+        options.extend(self.ucx.then_some("--ucx"));
+        options.extend(self.c_header.then_some("--c-header"));
         options
     }
 }
@@ -106,45 +70,18 @@ impl Generator {
         Ok(Self { program: tools::GENERATE.install(workspace)? })
     }
 
-    /// Generates from the template in a folder, into a new directory below `into`.
-    pub(super) fn path(&self, into: &Path, template: &Path, answers: &Answers) -> Result<PathBuf> {
-        self.generate(into, &["--path".into(), template.into()], answers)
-    }
-
-    /// Generates from the template in a folder of a repository.
-    pub(super) fn git(
+    /// Generates into a new directory below `into`. `from` says where the template is: `--path
+    /// DIRECTORY`, or `--git ADDRESS` and the folder there.
+    pub(super) fn make<S: AsRef<OsStr>>(
         &self,
         into: &Path,
-        address: &str,
-        folder: &str,
+        from: impl IntoIterator<Item = S>,
         answers: &Answers,
     ) -> Result<PathBuf> {
-        self.generate(into, &["--git".into(), address.into(), folder.into()], answers)
-    }
-
-    /// Generates into the root of a clone from the template there. It is another workspace's root,
-    /// and what is made is a workspace and no member.
-    pub(super) fn in_clone(
-        &self,
-        clone: &Path,
-        folder: &str,
-        answers: &Answers,
-    ) -> Result<PathBuf> {
-        self.generate(clone, &["--path".into(), folder.into(), "--no-workspace".into()], answers)
-    }
-
-    fn generate(&self, into: &Path, from: &[OsString], answers: &Answers) -> Result<PathBuf> {
         let mut command = Command::new(&self.program);
-        command.arg("generate").args(from).args([
-            "--name",
-            answers.project,
-            "--silent",
-            "--vcs",
-            "none",
-        ]);
-        for define in answers.defines() {
-            command.args(["--define", &define]);
-        }
+        command.arg("generate").args(from).args(["--name", answers.project]);
+        command.args(shell::words("--silent --vcs none"));
+        command.args(answers.defines().iter().flat_map(|define| ["--define", define]));
         shell::step("template: cargo generate", command.current_dir(into))?;
         made(into, answers)
     }
@@ -160,9 +97,8 @@ pub(super) fn urom_new(tool: &Path, into: &Path, answers: &Answers) -> Result<Pa
 
 fn made(into: &Path, answers: &Answers) -> Result<PathBuf> {
     let directory = into.join(answers.project);
-    if !directory.join("Cargo.toml").is_file() {
-        bail!("nothing was generated in {}", directory.display());
-    }
+    let is_made = directory.join("Cargo.toml").is_file();
+    ensure!(is_made, "nothing was generated in {}", directory.display());
     Ok(directory)
 }
 
@@ -172,29 +108,21 @@ mod tests {
 
     #[test]
     fn defaults_are_left_to_the_template() {
-        assert!(Answers::default().defines().is_empty());
         assert_eq!(Answers::in_place().defines(), ["kit_source=../.."]);
-        assert_eq!(
-            Answers::default().options(),
-            ["--plugin", "worker_example", "--kit", "path=.."]
-        );
+        let answers = Answers::of("a", "worker_example", "path=..");
+        assert!(answers.defines().is_empty());
+        assert_eq!(answers.options(), ["--plugin", "worker_example", "--kit", "path=.."]);
+        assert_eq!(Answers::of("a", "worker_example", "registry").defines(), ["kit=registry"]);
     }
 
     #[test]
     fn all_else_is_said_to_both() {
-        let kit = Kit::Git("file:///kit".to_owned());
-        let answers = Answers { project: "a", plugin: "worker_a", ucx: true, c_header: true, kit };
-        let defines = [
-            "plugin_name=worker_a",
-            "ucx=true",
-            "c_header=true",
-            "kit=git",
-            "kit_source=file:///kit",
-        ];
-        assert_eq!(answers.defines(), defines);
-        let options = ["--plugin", "worker_a", "--kit", "git=file:///kit", "--ucx", "--c-header"];
-        assert_eq!(answers.options(), options);
-        let answers = Answers { kit: Kit::Registry, ..Answers::default() };
-        assert_eq!(answers.defines(), ["kit=registry"]);
+        let answers = Answers::of("a", "worker_a", "git=file:///kit?a=b");
+        let answers = Answers { ucx: true, c_header: true, ..answers };
+        let defines =
+            "plugin_name=worker_a ucx=true c_header=true kit=git kit_source=file:///kit?a=b";
+        assert_eq!(answers.defines(), shell::words(defines).collect::<Vec<_>>());
+        let options = "--plugin worker_a --kit git=file:///kit?a=b --ucx --c-header";
+        assert_eq!(answers.options(), shell::words(options).collect::<Vec<_>>());
     }
 }

@@ -1,12 +1,13 @@
 //! The template's C header: what the protocol makes for one plugin's name, with placeholders in the
 //! name's places.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::Result;
 use fs_err as fs;
 
-use super::generate::{Answers, Generator, Kit};
+use super::generate::{Answers, Generator};
 use crate::shell;
 use crate::workspace::Workspace;
 
@@ -31,16 +32,14 @@ pub(super) fn write(
     scratch: &Path,
     template: &Path,
 ) -> Result<()> {
-    let kit = Kit::Path(workspace.root.display().to_string());
-    let answers =
-        Answers { project: "sample", plugin: SAMPLE, c_header: true, kit, ..Answers::default() };
-    let project = generator.path(scratch, template, &answers)?;
+    let kit = format!("path={}", workspace.root.display());
+    let answers = Answers { c_header: true, ..Answers::of("sample", SAMPLE, &kit) };
+    let project =
+        generator.make(scratch, [OsStr::new("--path"), template.as_os_str()], &answers)?;
     let mut cargo = shell::cargo();
     cargo.args(["test", "-p", "sample-protocol"]).current_dir(&project).env("UROM_BLESS", "1");
-    shell::step(
-        "template: making the C header",
-        cargo.env("CARGO_TARGET_DIR", &workspace.target_dir),
-    )?;
+    cargo.env("CARGO_TARGET_DIR", &workspace.target_dir);
+    shell::step("template: making the C header", &mut cargo)?;
     let made = project.join("include").join(format!("{SAMPLE}.h"));
     let header = fs::read_to_string(&made)?;
     let path = template.join(FILE);

@@ -7,6 +7,9 @@ mod header;
 mod matrix;
 mod tree;
 
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
 use fs_err as fs;
 
@@ -34,20 +37,12 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     let in_place = workspace.root.join(FOLDER);
     let directory = tempfile::tempdir().context("no temporary directory")?;
     header::write(workspace, &generator, directory.path(), &in_place)?;
-    let made = generator.path(directory.path(), &in_place, &Answers::in_place())?;
+    let made = make_in_place(&generator, directory.path(), &in_place)?;
     for (path, text) in tree::read(&made)? {
-        let to = in_place.join(&path);
-        fs::write(&to, text)?;
+        fs::write(in_place.join(&path), text)?;
     }
     let mut carried = shell::cargo();
-    carried.args([
-        "test",
-        "--quiet",
-        "-p",
-        "cargo-urom",
-        "--bins",
-        "the_tool_carries_the_template",
-    ]);
+    carried.args(shell::words("test --quiet -p cargo-urom --bins the_tool_carries_the_template"));
     shell::step("template: the copy in cargo-urom", carried.env("UROM_BLESS", "1"))
 }
 
@@ -57,10 +52,14 @@ fn prepare(workspace: &Workspace) -> Result<Generator> {
     Generator::install(workspace)
 }
 
+fn make_in_place(generator: &Generator, scratch: &Path, in_place: &Path) -> Result<PathBuf> {
+    generator.make(scratch, [OsStr::new("--path"), in_place.as_os_str()], &Answers::in_place())
+}
+
 /// The workspace in place is what the answers for its place give, and formatted.
-fn check_in_place(generator: &Generator, in_place: &std::path::Path) -> Result<()> {
+fn check_in_place(generator: &Generator, in_place: &Path) -> Result<()> {
     let directory = tempfile::tempdir().context("no temporary directory")?;
-    let made = generator.path(directory.path(), in_place, &Answers::in_place())?;
+    let made = make_in_place(generator, directory.path(), in_place)?;
     let mut files = tree::read(in_place)?;
     files.retain(|path, _| !path.ends_with(".liquid") && path != "cargo-generate.toml");
     let what =

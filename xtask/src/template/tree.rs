@@ -1,13 +1,13 @@
 //! A workspace's files as texts, to compare.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
 use crate::committed::first_difference;
+use crate::place::files_below;
 
 /// Texts by their paths within the workspace.
 pub(super) type Tree = BTreeMap<String, String>;
@@ -18,41 +18,23 @@ const NOT_SOURCES: [&str; 3] = [".git", "Cargo.lock", "target"];
 /// The files below a directory, without what cargo and git put there.
 pub(super) fn read(root: &Path) -> Result<Tree> {
     let mut tree = Tree::new();
-    add(root, "", &mut tree)?;
-    Ok(tree)
-}
-
-fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
-    let entries = fs::read_dir(directory)?;
-    for entry in entries {
-        let entry = entry.with_context(|| format!("reading {}", directory.display()))?;
-        let name = entry.file_name();
-        if NOT_SOURCES.iter().any(|other| name == OsStr::new(other)) {
-            continue;
-        }
-        let path = entry.path();
-        let name = format!("{prefix}{}", name.to_string_lossy());
-        if path.is_dir() {
-            add(&path, &format!("{name}/"), tree)?;
-        } else {
-            let text = fs::read_to_string(&path)?;
-            tree.insert(name, text);
+    for file in files_below(root)? {
+        if !NOT_SOURCES.iter().any(|other| file.starts_with(other)) {
+            let path = file.to_str().context("a path that is not UTF-8")?.to_owned();
+            tree.insert(path, fs::read_to_string(root.join(file))?);
         }
     }
-    Ok(())
+    Ok(tree)
 }
 
 /// Fails at the first difference of two trees.
 pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
     for path in one.keys().chain(other.keys()) {
-        match (one.get(path), other.get(path)) {
-            (Some(a), Some(b)) => {
-                if let Some(line) = first_difference(a, b) {
-                    bail!("{path} differs in line {line}");
-                }
-            }
-            (Some(_), None) => bail!("{path} is only in the first of the two"),
-            _ => bail!("{path} is only in the second of the two"),
+        let (Some(a), Some(b)) = (one.get(path), other.get(path)) else {
+            bail!("{path} is only in one of the two");
+        };
+        if let Some(line) = first_difference(a, b) {
+            bail!("{path} differs in line {line}");
         }
     }
     Ok(())
@@ -97,8 +79,8 @@ mod tests {
         same(&one, &one).expect("it is the same");
         for (other, what) in [
             (tree(&[("a", "x\nz\n"), ("b", "")]), "a differs in line 2"),
-            (tree(&[("a", "x\ny\n")]), "b is only in the first of the two"),
-            (tree(&[("a", "x\ny\n"), ("b", ""), ("c", "")]), "c is only in the second of the two"),
+            (tree(&[("a", "x\ny\n")]), "b is only in one of the two"),
+            (tree(&[("a", "x\ny\n"), ("b", ""), ("c", "")]), "c is only in one of the two"),
         ] {
             assert_eq!(same(&one, &other).expect_err(what).to_string(), what);
         }

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Counted, NAME};
-use crate::child;
+use super::Counted;
+use crate::process::Process;
 
 /// Calls `round` so many times. Has a name that callgrind can be told: the instructions of this
 /// function count, with all that it calls.
@@ -35,7 +35,7 @@ pub(super) fn per_round(what: &Counted, count: usize) -> Result<f64> {
 }
 
 fn collected(what: &Counted, count: usize) -> Result<u64> {
-    let own = child::of_suite(NAME, &(what, count))?;
+    let own = Process::Counted(what.clone(), count).command()?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg("--toggle-collect=codec_counted_rounds");

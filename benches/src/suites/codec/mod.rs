@@ -10,47 +10,34 @@ mod turns;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use urom_tests::built;
 
-use self::message::{Direction, Side};
-use self::turns::Work;
-use super::{Part, Suite};
 use crate::figure::Figure;
 use crate::in_c;
 use crate::launch::Launch;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "instructions of each kind of command, and of whole plugins, against C",
-    // Instructions do not differ from launch to launch.
-    parts: &[Part::once(measure)],
-    process: Some(run),
-};
-
-const NAME: &str = "codec";
 const COUNT: usize = 10_000;
 
 /// What is counted: one round of it.
-#[derive(Debug, Serialize, Deserialize)]
-enum Counted {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Counted {
     /// Writes or reads a message.
-    Message { name: String, direction: Direction, side: Side },
+    Message { name: String, work: message::Work },
     /// A turn of a plugin, which is driven as a worker does.
-    Turn { file: PathBuf, work: Work, commands: usize },
+    Turn { file: PathBuf, work: turns::Work, commands: usize },
 }
 
 /// The process that callgrind watches.
-fn run(arguments: &str) -> Result<()> {
-    let (counted, rounds) = serde_json::from_str(arguments).context("malformed arguments")?;
+pub(crate) fn run(counted: Counted, rounds: usize) -> Result<()> {
     match counted {
-        Counted::Message { name, direction, side } => message::run(&name, direction, side, rounds),
+        Counted::Message { name, work } => message::run(&name, work, rounds),
         Counted::Turn { file, work, commands } => turns::run(&file, work, commands, rounds),
     }
 }
 
-fn measure(_: &Launch) -> Result<Vec<Figure>> {
+pub(super) fn measure(_: &Launch) -> Result<Vec<Figure>> {
     let mut figures = messages()?;
     figures.extend(plugins()?);
     Ok(figures)
@@ -61,18 +48,21 @@ fn figure(name: String, [value, in_c]: [f64; 2], peer: &str, note: &str) -> Figu
 }
 
 fn messages() -> Result<Vec<Figure>> {
+    use message::Work;
     const PEER: &str = "packed by hand in C, with memcpy";
-    let of = |name: &str, direction, side| {
-        callgrind::per_round(&Counted::Message { name: name.to_owned(), direction, side }, COUNT)
+    let of = |name: &str, work| {
+        callgrind::per_round(&Counted::Message { name: name.to_owned(), work }, COUNT)
     };
     let mut figures = Vec::new();
-    // The loop is the same for all.
-    let nothing = of("loopback", Direction::Encode, Side::Nothing)?;
-    for name in message::names() {
+    // The loop and the call are the same for all.
+    let nothing = of("loopback", Work::Nothing)?;
+    for name in message::NAMES {
         let mut sums = [0.0, 0.0];
-        for (what, direction) in [("encode", Direction::Encode), ("decode", Direction::Decode)] {
-            let side = |side| Ok::<_, anyhow::Error>(of(name, direction, side)? - nothing);
-            let each = [side(Side::Rust)?, side(Side::C)?];
+        for (what, works) in [
+            ("encode", [Work::Encode, Work::EncodeInC]),
+            ("decode", [Work::Decode, Work::DecodeInC]),
+        ] {
+            let each = [of(name, works[0])? - nothing, of(name, works[1])? - nothing];
             sums = [sums[0] + each[0], sums[1] + each[1]];
             let name = format!("codec-{what}/{name}");
             figures.push(figure(name, each, PEER, "without the loop"));
@@ -89,8 +79,8 @@ fn plugins() -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     // The turns of one command each: with an exchange, enough for UCX's polling to average out.
     for (name, what, work, numbers, turns) in [
-        ("graph", "loopback", Work::Loopback, [1, 32], 4096),
-        ("sandbox", "exchange", Work::Exchange, [2, 32], 8192),
+        ("graph", "loopback", turns::Work::Loopback, [1, 32], 4096),
+        ("sandbox", "exchange", turns::Work::Exchange, [2, 32], 8192),
     ] {
         let files = [built(&format!("libworker_{name}.so"))?, in_c::plugin(name)?];
         for commands in numbers {

@@ -13,7 +13,7 @@ use crate::driven::{Plugin, ROOM};
 
 /// The commands of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// Of the graph plugin.
     Loopback,
     /// Of the sandbox plugin: receives, and as many sends to the same worker.

@@ -7,30 +7,45 @@
 //! Raw UCX has its own settings. A single host over shared memory is compared with raw UCX with the
 //! kit's settings, too.
 
-pub(super) mod host;
 pub(super) mod round;
 
 use anyhow::{Context, Result};
+use bench_raw::Kind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, to_value};
 use urom_tests::PluginDirectory;
 
-use self::host::{Arguments, Order, Place};
 use self::round::{Done, Side, Work};
-use super::{Part, Suite};
 use crate::child::{self, Child};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch};
+use crate::party::{Arguments, PLUGINS, Party, Place};
+use crate::process::Process;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "loopback commands against raw UCX active messages of the same sizes",
-    parts: &[Part::new(measure)],
-    process: Some(host::run),
-};
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Order {
+    /// Gives the worker's thread to raw UCX, for rounds of a side.
+    Serve(Side),
+    /// Takes it back.
+    EndServe,
+    Round(Side, Work),
+}
 
-pub(super) const NAME: &str = "loopback";
+/// A host: says which worker it has, then obeys.
+pub(crate) fn host(arguments: &Arguments) -> Result<()> {
+    let mut party = Party::new(arguments, Kind::Awake)?;
+    child::answer(&party.worker.id())?;
+    child::serve(|order| -> Result<Value> {
+        Ok(match order {
+            Order::Serve(side) => json!(party.serve(side.style().context("it is raw UCX")?)?),
+            Order::EndServe => json!(party.end_serve()?),
+            Order::Round(side, work) => to_value(side.round(&party, work)?)?,
+        })
+    })
+}
 
 #[derive(Clone, Copy)]
 struct Cell {
@@ -39,6 +54,8 @@ struct Cell {
     hosts: usize,
     /// The numbers of commands in flight. The worker allows as many as the last.
     depths: &'static [u64],
+    /// Raw UCX has the kit's settings.
+    same_settings: bool,
 }
 
 /// The matrix. 512 commands in flight take another worker, which has more memory in use.
@@ -47,12 +64,18 @@ fn cells(launch: &Launch) -> Vec<Cell> {
     let places = [(false, 1), (false, 4), (true, 1)];
     let of_depths = |depths| {
         let transport = launch.transport;
-        places.map(|(embedded, hosts)| Cell { transport, embedded, hosts, depths })
+        places.map(|(embedded, hosts)| Cell {
+            transport,
+            embedded,
+            hosts,
+            depths,
+            same_settings: false,
+        })
     };
     depths[..if launch.quick { 1 } else { 2 }].iter().flat_map(|depths| of_depths(depths)).collect()
 }
 
-fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+pub(crate) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for cell in cells(launch) {
         figures.extend(cell.measure(launch).with_context(|| cell.name("", 0))?);
@@ -60,26 +83,34 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+pub(crate) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
+    let transport = launch.transport;
+    let depths = &[1, 64];
+    Cell { transport, embedded: false, hosts: 1, depths, same_settings: true }.measure(launch)
+}
+
 impl Cell {
     fn name(&self, what: &str, depth: u64) -> String {
         let Cell { transport, embedded, hosts, .. } = self;
+        let what = if self.same_settings { &format!("{what}-same-settings") } else { what };
         let place = if *embedded { "embedded" } else { "uromd" };
         let plural = if *hosts == 1 { "" } else { "s" };
-        format!("{NAME}/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
+        format!("loopback/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
     }
 
     fn measure(&self, launch: &Launch) -> Result<Vec<Figure>> {
-        let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
-        let embedded = Place::Embedded { plugins: plugins.path().to_owned() };
-        let start = |plugins| Daemon::start(plugins, |command| command);
-        // An embedded service needs the plugins as long.
-        let (daemon, _plugins) =
-            if self.embedded { (None, Some(plugins)) } else { (Some(start(plugins)?), None) };
-        let place = daemon
-            .as_ref()
-            .map_or(embedded, |daemon| Place::Uromd { address: daemon.address().to_owned() });
+        // An embedded service needs the plugins as long as the daemon would.
+        let plugins = PluginDirectory::with(&PLUGINS)?;
+        let (place, _daemon, _plugins) = if self.embedded {
+            (Place::Embedded { plugins: plugins.path().to_owned() }, None, Some(plugins))
+        } else {
+            let daemon = Daemon::start(plugins, |command| command)?;
+            (Place::Uromd { address: daemon.address().to_owned() }, Some(daemon), None)
+        };
         let in_flight = self.depths.iter().copied().max().unwrap_or(1);
-        let mut hosts = Hosts::start(self.hosts, Arguments::first(launch, place, in_flight))?;
+        let cores = launch.cores.clone();
+        let first = Arguments { place, number: 0, worker: None, in_flight, cores };
+        let mut hosts = Hosts::start(self.hosts, first)?;
         let mut figures = Vec::new();
         for &depth in self.depths {
             figures.extend(self.at_depth(launch, &mut hosts, depth)?);
@@ -89,13 +120,8 @@ impl Cell {
     }
 
     fn at_depth(&self, launch: &Launch, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
-        let work = |trips| Work { trips, depth, single: false };
-        let same_settings = self.transport == Transport::SharedMemory
-            && !self.embedded
-            && self.hosts == 1
-            && [1, 64].contains(&depth);
-        let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
-        let sides = &sides[..if same_settings { 3 } else { 2 }];
+        let work = |trips| Work { depth, ..Work::alone(trips) };
+        let sides = [Side::Raw, Side::Kit];
         // A short round says how many trips a round has. It warms everything, too.
         let first = 200.max(depth * 4);
         let mut calibrate = |side: &Side| -> Result<u64> {
@@ -105,32 +131,26 @@ impl Cell {
         let trips = sides.iter().map(&mut calibrate).collect::<Result<Vec<_>>>()?;
         let round = |side: usize| hosts.round(sides[side], work(trips[side]));
         let rounds = in_turns(launch.rounds(), sides.len(), round)?;
-        let of = |side: usize, what: fn(&Round) -> f64| {
-            of_rounds(&rounds[side].iter().map(what).collect::<Vec<_>>())
+        let figure = |name, unit, what: fn(&Round) -> f64| -> Result<Figure> {
+            let of = |side: &[Round]| of_rounds(&side.iter().map(what).collect::<Vec<_>>());
+            let peer =
+                if self.same_settings { "raw UCX with the kit's settings" } else { "raw UCX" };
+            Ok(Figure::new(self.name(name, depth), unit, of(&rounds[1])?)
+                .against(peer, of(&rounds[0])?))
         };
-        let figure = |name, unit, what, peer, side| -> Result<Figure> {
-            Ok(Figure::new(self.name(name, depth), unit, of(1, what)?)
-                .against(peer, of(side, what)?))
-        };
-        let mut figures = vec![figure("rate", "/s", Round::rate, RAW, 0)?];
+        let mut figures = vec![figure("rate", "/s", Round::rate)?];
         if depth == 1 {
-            let mut trip = figure("round-trip", "ns", Round::trip, RAW, 0)?;
+            let mut trip = figure("round-trip", "ns", Round::trip)?;
             if self.hosts == 1 {
+                let peers = trip.peer.as_ref().map_or(0.0, |peer| peer.of.value);
                 let mut single = |side, each| -> Result<Option<Distribution>> {
-                    let work = Work { trips: launch.samples(each), depth, single: true };
+                    let work = Work { single: true, ..Work::alone(launch.samples(each)) };
                     Ok(hosts.round(side, work)?.histogram())
                 };
-                let own = single(Side::Kit, trip.value)?;
-                trip = trip.histograms(own, single(Side::Raw, of(0, Round::trip)?)?);
+                let own = single(Side::Kit, trip.kit.value)?;
+                trip = trip.histograms(own, single(Side::Raw, peers)?);
             }
             figures.push(trip);
-        }
-        if same_settings {
-            let (name, unit, what): (_, _, fn(&Round) -> f64) = match depth {
-                1 => ("round-trip-same-settings", "ns", Round::trip),
-                _ => ("rate-same-settings", "/s", Round::rate),
-            };
-            figures.push(figure(name, unit, what, RAW_SAME_SETTINGS, 2)?);
         }
         if let Some(note) = launch.cores.sharing(self.hosts) {
             figures = figures.into_iter().map(|figure| figure.note(note.clone())).collect();
@@ -138,9 +158,6 @@ impl Cell {
         Ok(figures)
     }
 }
-
-const RAW: &str = "raw UCX";
-const RAW_SAME_SETTINGS: &str = "raw UCX with the kit's settings";
 
 struct Hosts(Vec<Child>);
 
@@ -178,8 +195,8 @@ impl Hosts {
         let mut hosts = Vec::new();
         for number in 0..count {
             arguments.number = number;
-            let mut host = Child::start(child::of_suite(NAME, &arguments)?)?;
-            arguments.worker = Some(host.ask(&Order::Join)?);
+            let mut host = Child::start(Process::Host(arguments.clone()).command()?)?;
+            arguments.worker = Some(host.answer()?);
             hosts.push(host);
         }
         Ok(Hosts(hosts))
@@ -222,7 +239,7 @@ mod tests {
             .iter()
             .flat_map(|launch| cells(launch).iter().flat_map(names).collect::<Vec<_>>())
             .collect();
-        for row in crate::budget::rows().iter().filter(|row| row.figures.starts_with(NAME)) {
+        for row in crate::budget::rows().iter().filter(|row| row.figures.starts_with("loopback/")) {
             assert!(names.contains(&row.figures), "{}", row.figures);
         }
     }

@@ -2,30 +2,22 @@
 
 use std::collections::VecDeque;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use bench_raw::{Peer, Style};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use urom_host::{Completion, Host, Worker};
+use urom_host::{Host, Worker};
 
-use crate::distribution::{Distribution, Recorder};
+use crate::distribution::Distribution;
+use crate::party::{Party, answered};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::suites) enum Side {
-    /// Raw UCX without settings.
+    /// Raw UCX with messages as long as DOCA's.
     Raw,
-    /// With the kit's settings of UCX.
-    RawSameSettings,
     /// With messages as long as the kit's, answered as the kit's worker answers.
     RawAtOnce,
     Kit,
-}
-
-impl Side {
-    /// Its raw messages.
-    pub(in crate::suites) fn style(self) -> Style {
-        if self == Side::RawAtOnce { Style::AtOnce } else { Style::Doca }
-    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -45,6 +37,64 @@ pub(in crate::suites) struct Done {
     pub(super) histogram: Option<Distribution>,
 }
 
+impl Side {
+    /// How raw UCX serves it.
+    pub(super) fn style(self) -> Option<Style> {
+        match self {
+            Side::Raw => Some(Style::Doca),
+            Side::RawAtOnce => Some(Style::AtOnce),
+            Side::Kit => None,
+        }
+    }
+
+    /// A round. Raw UCX has the worker's thread.
+    pub(super) fn round(self, party: &Party, work: Work) -> Result<Done> {
+        match self.style() {
+            None => kit(&party.graph, &party.worker, work),
+            Some(style) => raw(&party.raw, style, work),
+        }
+    }
+
+    /// Nanoseconds of a trip in a round; raw UCX gets the worker's thread for it.
+    pub(in crate::suites) fn each(self, party: &mut Party, trips: u64) -> Result<f64> {
+        let style = self.style();
+        style.map_or(Ok(()), |style| party.serve(style))?;
+        let done = self.round(party, Work::alone(trips))?;
+        style.map_or(Ok(()), |_| party.end_serve())?;
+        Ok(done.each(trips))
+    }
+}
+
+impl Work {
+    /// One after the other.
+    pub(in crate::suites) fn alone(trips: u64) -> Work {
+        Work { trips, depth: 1, single: false }
+    }
+
+    /// Does all of them, or each by itself.
+    fn timed(
+        self,
+        all: impl FnOnce() -> Result<()>,
+        mut one: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Done> {
+        let begin = now();
+        let mut histogram = None;
+        if self.single {
+            let histogram = histogram.insert(Distribution::new());
+            let mut last = begin;
+            for trip in 0..self.trips {
+                one(trip)?;
+                let time = now();
+                histogram.record(time - last);
+                last = time;
+            }
+        } else {
+            all()?;
+        }
+        Ok(Done { begin, end: now(), histogram })
+    }
+}
+
 impl Done {
     /// Nanoseconds of one of `trips`.
     pub(in crate::suites) fn each(&self, trips: u64) -> f64 {
@@ -61,52 +111,27 @@ pub(in crate::suites) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn timed(
-    work: Work,
-    all: impl FnOnce() -> Result<()>,
-    mut one: impl FnMut(u64) -> Result<()>,
-) -> Result<Done> {
-    let mut recorder = work.single.then(Recorder::new);
-    let begin = now();
-    if let Some(recorder) = &mut recorder {
-        let mut last = begin;
-        for trip in 0..work.trips {
-            one(trip)?;
-            let time = now();
-            recorder.record(time - last);
-            last = time;
-        }
-    } else {
-        all()?;
-    }
-    Ok(Done { begin, end: now(), histogram: recorder.map(Recorder::finish) })
-}
-
-pub(super) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
+fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
     let trips = |count, depth| {
         peer.round_trips(style, count, depth);
         Ok(())
     };
     trips(WARM_UP.min(work.trips), 1)?;
-    timed(work, || trips(work.trips, work.depth), |_| trips(1, 1))
+    work.timed(|| trips(work.trips, work.depth), |_| trips(1, 1))
 }
 
 type Graph = graph_protocol::Client<Host>;
 
 pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Work) -> Result<Done> {
-    (0..WARM_UP.min(work.trips)).try_for_each(|data| round_trip(client, worker, data))?;
-    timed(
-        work,
+    let round_trip = |data| answered(data, client.task_loopback(worker, data).submit()?);
+    (0..WARM_UP.min(work.trips)).try_for_each(round_trip)?;
+    work.timed(
         || match work.depth {
-            1 => (0..work.trips).try_for_each(|data| round_trip(client, worker, data)),
+            1 => (0..work.trips).try_for_each(round_trip),
             depth => in_flight(client, worker, work.trips, depth),
         },
-        |data| round_trip(client, worker, data),
+        round_trip,
     )
-}
-
-fn round_trip(client: &Graph, worker: &Worker, data: u64) -> Result<()> {
-    check(data, send(client, worker, data)?)
 }
 
 fn in_flight(client: &Graph, worker: &Worker, count: u64, depth: u64) -> Result<()> {
@@ -115,25 +140,9 @@ fn in_flight(client: &Graph, worker: &Worker, count: u64, depth: u64) -> Result<
         if in_flight.len() as u64 == depth
             && let Some((sent, task)) = in_flight.pop_front()
         {
-            check(sent, task)?;
+            answered(sent, task)?;
         }
-        in_flight.push_back((data, send(client, worker, data)?));
+        in_flight.push_back((data, client.task_loopback(worker, data).submit()?));
     }
-    in_flight.into_iter().try_for_each(|(sent, task)| check(sent, task))
-}
-
-#[inline]
-fn send(
-    client: &Graph,
-    worker: &Worker,
-    data: u64,
-) -> urom_host::Result<Completion<graph_protocol::LoopbackDone>> {
-    client.task_loopback(worker, data).submit()
-}
-
-#[inline]
-fn check(sent: u64, task: Completion<graph_protocol::LoopbackDone>) -> Result<()> {
-    let got = task.wait()?.data;
-    ensure!(got == sent, "sent {sent}, got {got}");
-    Ok(())
+    in_flight.into_iter().try_for_each(|(sent, task)| answered(sent, task))
 }

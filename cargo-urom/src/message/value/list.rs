@@ -18,11 +18,6 @@ pub(super) fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     }
 }
 
-/// The bracket that a list or a structure lacks first at its end.
-pub(crate) fn missing_bracket(text: &str) -> Option<char> {
-    if text.starts_with(['[', '{']) { split(text).ok()?.1 } else { None }
-}
-
 /// The parts between commas outside of brackets. A comma may end the list.
 pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, missing) = split(text)?;

@@ -20,14 +20,12 @@ mod scalar;
 use urom_abi::Count;
 use urom_abi::describe::{Struct, Type};
 
-use super::fields::is_byte;
-use super::place::member;
+use super::place::{is_byte, member};
 use bytes::raw;
 use list::{list, parts};
 use scalar::{character, enumerated, float, integer, truth};
 
 pub(crate) use bytes::bytes;
-pub(crate) use list::missing_bracket;
 
 /// The elements of a payload. Bytes are [`bytes()`] or a list of numbers; others are a list or a
 /// single element.

@@ -57,21 +57,19 @@ pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
 /// An integer of so many bytes, in decimal or hexadecimal.
 pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
     let ty = Type::Int { bytes, signed };
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (radix, digits) = digits.strip_prefix("0x").map_or((10, digits), |digits| (16, digits));
-    let digits = digits.replace('_', "");
     // A sign of its own is no digit.
-    let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
-    let number = number.and_then(|digits| match i128::from_str_radix(digits, radix) {
+    let is_number = !digits.starts_with(['+', '-']);
+    let number = match i128::from_str_radix(&(sign.to_owned() + &digits.replace('_', "")), radix) {
         Ok(number) => Some(number),
         // Any value beyond the range will do.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
+        Err(error) if *error.kind() == IntErrorKind::NegOverflow => Some(i128::MIN),
         Err(_) => None,
-    });
-    let number = number.ok_or_else(|| {
+    };
+    let number = number.filter(|_| is_number);
+    let value = number.ok_or_else(|| {
         let hint = match text {
             "true" => ": write 1",
             "false" => ": write 0",
@@ -80,7 +78,6 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
         };
         format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
     })?;
-    let value = if negative { -number } else { number };
     let values = 1i128 << (8 * bytes.min(8));
     let least = if signed { -values / 2 } else { 0 };
     let most = least + values - 1;

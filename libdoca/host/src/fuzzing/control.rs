@@ -1,21 +1,18 @@
 //! What a daemon and a worker say to a host on their control streams.
 
-use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::{mpsc, oneshot};
-use urom_wire::control::StartWorker;
+use urom_wire::control::HostToDaemon;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::{now, recent};
 use urom_wire::patience::Patience;
 
 use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
-use crate::event::{Event, Mailbox};
+use crate::event::Mailbox;
 use crate::health::Health;
-use crate::order::{Order, Reply};
-use crate::worker_link;
+use crate::worker_link::{self, Order};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.
@@ -31,57 +28,42 @@ const RUN: u64 = 3;
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     recent::note(input);
-    if choice % 4 == 3 {
-        first::prepare();
-    }
     within(MEMORY + 128 * bytes.len(), || match choice % 4 {
         0 => now(from_daemon(bytes)),
         1 => now(from_worker(bytes)),
         2 => first::of_daemon(bytes),
-        _ => first::of_worker(choice / 4 % 4, bytes),
+        _ => first::of_worker(bytes),
     });
 }
 
-fn mailbox() -> Arc<Mailbox> {
-    Arc::new(Mailbox::new().expect("a mailbox"))
-}
-
-/// Two starts and two queries wait for their answers.
+/// Four requests wait for their answers.
 async fn from_daemon(said: &[u8]) {
-    let mailbox = mailbox();
     let (ask, requests) = mpsc::unbounded_channel();
-    let worker = StartWorker { id: 1, plugins: 1, gid: 0, env: None, cpus: None };
-    let mut starts = Vec::new();
-    for query in [1, 2] {
+    let mut answers = Vec::new();
+    for gid in 0..4 {
         let (answer, answered) = oneshot::channel();
-        starts.push(answered);
-        let asked = ask.send(Request::Start(worker.clone(), answer)).is_ok()
-            && ask.send(Request::Group { query, gid: 4 }).is_ok();
-        assert!(asked, "somebody takes requests");
+        answers.push(answered);
+        let asks = move |request| HostToDaemon::Group { request, gid };
+        let request = Request::new(asks, |said| drop(answer.send(said)));
+        assert!(ask.send(request).is_ok(), "somebody takes requests");
     }
-    let end = daemon_link::answer(stream(said), requests, &mailbox, RUN, loopback()).await;
+    let end = daemon_link::answer(stream(said), requests, loopback()).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
-    let mut queries = HashSet::from([1, 2]);
-    for (run, event) in mailbox.take() {
-        let Event::Group { query, .. } = event else { panic!("no answer to a query: {event:?}") };
-        assert!(run == RUN && queries.remove(&query), "a query is answered once");
-    }
-    for mut answered in starts {
-        if let Ok(Ok(started)) = answered.try_recv() {
-            assert!(!started.address.ip().is_unspecified(), "an address that can be reached");
+    for (number, mut answered) in (1..).zip(answers) {
+        if let Ok(Ok(message)) = answered.try_recv() {
+            assert_eq!(message.request(), Some(number), "an answer is to its own request");
         }
     }
 }
 
 /// A domain starts at the worker, and another ends.
 async fn from_worker(said: &[u8]) {
-    let mailbox = mailbox();
+    let mailbox = Mailbox::new().expect("a mailbox");
     let (give, mut orders) = mpsc::unbounded_channel();
     let (done, ended) = std_mpsc::channel();
-    let reply = Reply { mailbox: Arc::clone(&mailbox), domain: 5, worker: 0, sent: false };
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let start = Order::Start { table: Arc::new(vec![1; 10]), cancelled, reply };
+    let (answer, mut answered) = oneshot::channel();
+    let start = Order::Start { domain: 5, table: Arc::new(vec![1; 10]), answer };
     let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
     let mut stream = stream(said);
@@ -94,7 +76,6 @@ async fn from_worker(said: &[u8]) {
     drop(give);
     drop(orders);
     assert!(ended.try_recv().is_err(), "nothing but the end is told");
-    let events = mailbox.take();
-    assert_eq!(events.len(), 1, "a domain's start is told once: {events:?}");
-    let (5, Event::DomainStarted { worker: 0, .. }) = &events[0] else { panic!("{events:?}") };
+    let is_waiting = matches!(answered.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    assert!(!is_waiting && mailbox.take().is_empty(), "a domain's start is told, and only there");
 }

@@ -55,7 +55,7 @@ mod tests {
     use urom_wire::fuzzing::corpus;
 
     #[test]
-    fn every_committed_input_holds() {
+    fn inputs_hold_and_seeds_are_committed() {
         let seeds = vec![
             ("host_control", seeds::of_host_control()),
             ("host_frames", seeds::of_host_frames()),

@@ -27,6 +27,8 @@ pub(crate) struct Context {
     /// The host's pointer; null once the host destroyed it.
     pointer: Cell<*mut Ctx>,
     state: Cell<CtxState>,
+    /// The number of its run, from a start to the next idle; no two runs of a process have the same.
+    run: Cell<u64>,
     pub(crate) user_data: Cell<Data>,
     pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
@@ -40,17 +42,6 @@ pub(crate) enum Kind {
     Service(Service),
     Worker(Worker),
     Domain(Domain),
-}
-
-/// Calls a function that all kinds have.
-macro_rules! own {
-    ($ctx:expr, $own:ident => $call:expr) => {
-        match &$ctx.kind {
-            Kind::Service($own) => $call,
-            Kind::Worker($own) => $call,
-            Kind::Domain($own) => $call,
-        }
-    };
 }
 
 /// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
@@ -73,19 +64,13 @@ macro_rules! kinds {
     };
 }
 
-/// A number for one run of a context, from a start to the next idle; no two runs of a process have
-/// the same.
-pub(crate) fn next_run() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
 impl Context {
     pub(crate) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             me: Weak::clone(me),
             pointer: Cell::new(ptr::null_mut()),
             state: Cell::new(CtxState::IDLE),
+            run: Cell::new(0),
             user_data: Cell::new(Data { u64: 0 }),
             state_changed: Cell::new(None),
             pe: RefCell::new(None),
@@ -108,7 +93,7 @@ impl Context {
             Kind::Domain(_) => {}
         }
         if let Some(pe) = self.pe.take() {
-            pe.connected(-1);
+            pe.disconnect(self);
         }
     }
 
@@ -155,10 +140,26 @@ impl Context {
         self.state_changed.get().is_some()
     }
 
+    /// Begins a run, to which events of the control thread belong. Returns its number.
+    pub(crate) fn begin(&self) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        self.run.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        self.run.get()
+    }
+
+    pub(crate) fn run(&self) -> u64 {
+        self.run.get()
+    }
+
     pub(crate) fn set_state(&self, next: CtxState) {
         let previous = self.state.replace(next);
         if previous == next {
             return;
+        }
+        if next == CtxState::IDLE {
+            self.run.set(0);
+            // What else was announced must not reach the next run.
+            self.pe.borrow().as_ref().inspect(|pe| pe.forget(self));
         }
         if let Some(callback) = self.state_changed.get() {
             // SAFETY: the host gave this function for exactly this call, and the context is live.
@@ -175,7 +176,7 @@ impl Context {
             return Err(DocaError::NOT_PERMITTED);
         }
         self.require_idle()?;
-        pe.connected(1);
+        pe.connect(self.weak());
         *self.pe.borrow_mut() = Some(pe);
         Ok(())
     }
@@ -205,7 +206,11 @@ impl Context {
                 self.name()
             )
         });
-        let started = started.and_then(|pe| own!(self, own => own.start(self, &pe)));
+        let started = started.and_then(|pe| match &self.kind {
+            Kind::Service(service) => service.start(self, &pe),
+            Kind::Worker(worker) => worker.start(self, &pe),
+            Kind::Domain(domain) => domain.start(self, &pe),
+        });
         started.unwrap_or_else(|failure| self.fail(&failure))
     }
 
@@ -214,13 +219,21 @@ impl Context {
         match (self.state.get(), self.pe()) {
             (CtxState::IDLE, _) => DocaError::SUCCESS,
             (CtxState::STOPPING, _) => DocaError::IN_PROGRESS,
-            (_, Ok(pe)) => own!(self, own => own.stop(self, &pe)),
+            (_, Ok(pe)) => match &self.kind {
+                Kind::Service(service) => service.stop(self, &pe),
+                Kind::Worker(worker) => worker.stop(self, &pe),
+                Kind::Domain(domain) => domain.stop(self),
+            },
             (_, Err(code)) => code,
         }
     }
 
     pub(crate) fn on_event(self: &Rc<Self>, pe: &Pe, event: Event) {
-        own!(self, own => own.on_event(self, pe, event))
+        match &self.kind {
+            Kind::Service(service) => service.on_event(self, pe, event),
+            Kind::Worker(worker) => worker.on_event(pe, event),
+            Kind::Domain(_) => {}
+        }
     }
 
     /// Applies a change of state from the queue, if it is still valid.
@@ -236,7 +249,11 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            own!(self, own => own.ended(pe));
+            match &self.kind {
+                Kind::Service(_) => {}
+                Kind::Worker(worker) => worker.ended(pe),
+                Kind::Domain(domain) => domain.ended(),
+            }
         }
         self.set_state(next);
         true
@@ -257,7 +274,7 @@ impl Context {
 
     pub(crate) fn in_flight(&self) -> usize {
         match &self.kind {
-            Kind::Service(service) => service.in_flight(),
+            Kind::Service(service) => service.queries.in_flight.get(),
             Kind::Worker(worker) => worker.in_flight(),
             Kind::Domain(_) => 0,
         }

@@ -1,7 +1,7 @@
 //! The events that a host will see, oldest first.
 //!
 //! Nearly all are commands, which are on a list of their own. Any other event knows how many
-//! commands go before it. Commands are counted only while there is another event.
+//! commands had ever been on it before.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -20,95 +20,73 @@ pub(crate) enum Ready {
     State(Rc<Context>, CtxState),
 }
 
-const NEVER: usize = usize::MAX;
+const NEVER: u64 = u64::MAX;
 
 pub(crate) struct ReadyQueue {
     commands: Queue,
-    /// Each with the number of commands between it and the one before it.
-    others: RefCell<VecDeque<(usize, Ready)>>,
+    /// How many commands ever came, and how many were taken.
+    pushed: Cell<u64>,
+    popped: Cell<u64>,
+    /// Each with the number of commands that came before it.
+    others: RefCell<VecDeque<(u64, Ready)>>,
     /// That number of the first of them.
-    due: Cell<usize>,
+    due: Cell<u64>,
 }
 
 impl ReadyQueue {
     pub(crate) fn new() -> ReadyQueue {
-        ReadyQueue { commands: Queue::default(), others: RefCell::default(), due: Cell::new(NEVER) }
+        ReadyQueue {
+            commands: Queue::default(),
+            pushed: Cell::new(0),
+            popped: Cell::new(0),
+            others: RefCell::default(),
+            due: Cell::new(NEVER),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty() && !self.has_others()
     }
 
-    #[inline]
     pub(crate) fn has_others(&self) -> bool {
         self.due.get() != NEVER
     }
 
     #[inline]
     pub(crate) fn push_command(&self, task: &'static CmdTask) {
+        self.pushed.set(self.pushed.get() + 1);
         self.commands.push(task);
     }
 
     pub(crate) fn push(&self, other: Ready) {
-        let mut others = self.others.borrow_mut();
-        let before: usize = others.iter().map(|(between, _)| between).sum();
-        others.push_back((self.commands.len() - before, other));
-        self.look_ahead(&others);
+        self.change_others(|others| others.push_back((self.pushed.get(), other)));
     }
 
     #[inline]
     pub(crate) fn pop_command(&self) -> Option<&'static CmdTask> {
-        if self.has_others() && !self.goes_before_others() {
+        if self.due.get() == self.popped.get() {
             return None;
         }
-        self.commands.pop()
+        let task = self.commands.pop()?;
+        self.popped.set(self.popped.get() + 1);
+        Some(task)
     }
 
-    /// Whether a command is older than all others; then it is counted as taken.
-    #[cold]
-    fn goes_before_others(&self) -> bool {
-        let mut others = self.others.borrow_mut();
-        match others.front_mut() {
-            Some((0, _)) => return false,
-            Some((between, _)) => *between -= 1,
-            None => {}
-        }
-        self.look_ahead(&others);
-        true
-    }
-
-    #[inline]
     pub(crate) fn pop_other(&self) -> Option<Ready> {
-        if self.has_others() { self.pop_if_due() } else { None }
-    }
-
-    #[cold]
-    fn pop_if_due(&self) -> Option<Ready> {
-        if self.due.get() != 0 {
-            return None;
-        }
-        let mut others = self.others.borrow_mut();
-        let other = others.pop_front();
-        self.look_ahead(&others);
-        other.map(|(_, other)| other)
+        let is_due = self.due.get() == self.popped.get();
+        is_due.then(|| self.change_others(VecDeque::pop_front))?.map(|(_, other)| other)
     }
 
     /// Drops the other events that `keep` refuses.
     pub(crate) fn retain(&self, keep: impl Fn(&Ready) -> bool) {
-        let mut others = self.others.borrow_mut();
-        // The commands before one that is dropped are before the next one.
-        let mut more = 0;
-        others.retain_mut(|(between, other)| {
-            *between += more;
-            let kept = keep(other);
-            more = if kept { 0 } else { *between };
-            kept
-        });
-        self.look_ahead(&others);
+        self.change_others(|others| others.retain(|(_, other)| keep(other)));
     }
 
-    fn look_ahead(&self, others: &VecDeque<(usize, Ready)>) {
-        self.due.set(others.front().map_or(NEVER, |(between, _)| *between));
+    fn change_others<R>(&self, change: impl FnOnce(&mut VecDeque<(u64, Ready)>) -> R) -> R {
+        let mut others = self.others.borrow_mut();
+        let result = change(&mut others);
+        self.due.set(others.front().map_or(NEVER, |(before, _)| *before));
+        result
     }
 }
 

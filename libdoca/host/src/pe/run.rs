@@ -1,6 +1,5 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
-mod commands;
 pub(crate) mod flight;
 pub(crate) mod sender;
 pub(crate) mod task;
@@ -14,22 +13,23 @@ use ucx::{Status, WorkerAddress};
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
-use urom_wire::frame::NOTIFICATION_HEADER;
+use urom_wire::frame::{COMMAND_HEADER, CommandStart, NOTIFICATION_HEADER, Notification};
 use urom_wire::pass::Pass;
 
 use crate::event::Attached;
 use crate::failure::failure;
 use crate::health::Health;
 use crate::list::Queue;
-use crate::order::Order;
-use crate::pe::Pe;
 use crate::pe::ctx::Context;
+use crate::pe::ctx::worker::Worker;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
+use crate::pe::run::task::{CmdTask, Stage, pool};
+use crate::pe::{Lost, Pe};
 use crate::running::Place;
+use crate::worker_link::Order;
 
 pub(crate) struct Run {
-    pub(crate) number: u64,
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
     ctx: Rc<Context>,
@@ -49,7 +49,6 @@ pub(crate) struct Run {
     /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
-    idle_queued: Cell<bool>,
     flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
@@ -58,33 +57,34 @@ pub(crate) struct Run {
     tended: Cell<bool>,
 }
 
-pub(crate) struct Config {
-    pub(crate) number: u64,
-    pub(crate) plugins: u64,
-    pub(crate) max_inflight: usize,
-    pub(crate) place: Place,
-    pub(crate) orders: mpsc::UnboundedSender<Order>,
-}
+/// A plugin of a run's worker: which bit its id is.
+#[derive(Clone, Copy)]
+pub(crate) struct PluginBit(u8);
 
 impl Run {
-    pub(crate) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
+    pub(crate) fn new(
+        worker: &Worker,
+        ctx: Rc<Context>,
+        pe: Rc<Pe>,
+        channel: u16,
+        place: Place,
+        orders: mpsc::UnboundedSender<Order>,
+    ) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
-            number: config.number,
             me: Weak::clone(me),
             ctx,
             pe,
             channel,
-            plugins: config.plugins,
-            place: RefCell::new(Some(config.place)),
-            orders: RefCell::new(Some(config.orders)),
+            plugins: worker.plugins.get(),
+            place: RefCell::new(Some(place)),
+            orders: RefCell::new(Some(orders)),
             health: Arc::default(),
             attached: OnceCell::new(),
             greeted: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            idle_queued: Cell::new(false),
-            flight: Flight::new(config.max_inflight),
+            flight: Flight::new(worker.max_inflight.get() as usize),
             sender: Sender::default(),
             parked: Queue::default(),
             broken: Cell::new(None),
@@ -149,7 +149,7 @@ impl Run {
                     run.on_broken(status);
                 }
             };
-            transport.ucx().endpoint().on_error(hook).connect(&address)
+            transport.ucx.endpoint().on_error(hook).connect(&address)
         });
         let endpoint =
             endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
@@ -167,7 +167,7 @@ impl Run {
     }
 
     fn announce(&self, pe: &Pe) {
-        pe.announce(Rc::clone(&self.ctx), CtxState::RUNNING);
+        pe.announce(&self.ctx, CtxState::RUNNING);
     }
 
     /// The host is about to see the context run.
@@ -222,7 +222,7 @@ impl Run {
         }
         let code = self.ctx.fail(reason);
         if self.ctx.is(CtxState::RUNNING) {
-            pe.announce(Rc::clone(&self.ctx), CtxState::STOPPING);
+            pe.announce(&self.ctx, CtxState::STOPPING);
         }
         self.give_up(pe, code, code, false);
         self.check_over(pe);
@@ -256,14 +256,13 @@ impl Run {
 
     /// Goes idle once nothing holds it back.
     pub(crate) fn check_over(&self, pe: &Pe) {
-        if !self.leaving.get() || !self.stream_over.get() || self.idle_queued.get() {
+        if !self.leaving.get() || !self.stream_over.get() {
             return;
         }
         if !self.flight.is_over() {
             return self.flight.report_unreleased(WorkerId(self.id()));
         }
-        self.idle_queued.set(true);
-        pe.announce(Rc::clone(&self.ctx), CtxState::IDLE);
+        pe.announce(&self.ctx, CtxState::IDLE);
     }
 
     #[cold]
@@ -304,5 +303,109 @@ impl Run {
         if self.is_broken() || self.sender.is_busy() {
             self.tend_later(pe);
         }
+    }
+
+    #[inline]
+    pub(crate) fn context(&self) -> &Context {
+        &self.ctx
+    }
+
+    #[inline]
+    pub(crate) fn allocate(
+        &self,
+        plugin: Option<PluginBit>,
+    ) -> Result<&'static CmdTask, DocaError> {
+        let task = self.flight.allocate(|slot| self.make_task(slot));
+        let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
+        task.hold(plugin.map(|plugin| self.command_start(task.slot(), plugin)));
+        Ok(task)
+    }
+
+    #[cold]
+    fn make_task(&self, slot: u16) -> Option<&'static CmdTask> {
+        let task = pool::take(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
+        // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with
+        // this run.
+        unsafe { task.join(self) };
+        Some(task)
+    }
+
+    #[inline]
+    pub(crate) fn release(&self, task: &'static CmdTask) {
+        self.flight.release(task);
+        if self.leaving.get() {
+            self.check_over(&self.pe);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
+        CommandStart::new(self.attached.get().map_or(0, |attached| attached.channel), slot, bit)
+    }
+
+    #[inline]
+    pub(crate) fn plugin(&self, id: u64) -> Option<PluginBit> {
+        let is_one = id & id.wrapping_sub(1) == 0 && id & self.plugins != 0;
+        is_one.then(|| PluginBit(id.trailing_zeros() as u8))
+    }
+
+    /// Sends a task's command. After an error the task is still the caller's.
+    #[inline]
+    pub(crate) fn submit(&self, task: &'static CmdTask) -> Result<(), DocaError> {
+        self.refusal.get().check()?;
+        task.payload.check()?;
+        let header = task.start().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
+        let before = task.head.stage.replace(Stage::InFlight);
+        let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
+        if let Err(status) = self.sender.submit(task, header, alone, tasks) {
+            task.head.stage.set(before);
+            self.on_broken(status);
+            return Err(DocaError::CONNECTION_RESET);
+        }
+        self.flight.submitted(task);
+        if self.sender.is_busy() && !self.tended.get() {
+            self.tend_later(&self.pe);
+        }
+        Ok(())
+    }
+
+    /// A notification came.
+    ///
+    /// # Errors
+    /// No command is in flight in its slot; or it is too long, and its task fails.
+    #[inline]
+    pub(crate) fn on_notification(
+        &self,
+        pe: &Pe,
+        notification: &Notification<'_>,
+    ) -> Result<(), Lost> {
+        let limit =
+            self.attached.get().map_or(0, |attached| attached.max_message - NOTIFICATION_HEADER);
+        let Some(task) = self.flight.answer(notification, limit) else {
+            return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
+        };
+        if task.sending.get() || !self.parked.is_empty() {
+            self.parked.push(task);
+        } else {
+            pe.push_command(task);
+        }
+        match notification.payload {
+            Some(payload) if payload.len() > limit => Err(Lost::TooLong(payload.len(), limit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes the parked tasks that UCX is done with, in the order of their responses.
+    fn unpark(&self, pe: &Pe) {
+        while self.parked.first().is_some_and(|task| !task.sending.get()) {
+            if let Some(task) = self.parked.pop() {
+                pe.push_command(task);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn completed(&self) {
+        self.flight.completed();
     }
 }

@@ -1,20 +1,78 @@
 //! UCX under the engine: made when it is first needed, and replaced when its receive queue is
 //! blocked.
 
+use std::cell::{Cell, OnceCell};
+use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use rustix::event::epoll;
-use ucx::Endpoint;
+use ucx::{Data, Endpoint, Worker};
 use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::descriptors;
-use urom_wire::queue_probe::{BLOCKED, Queue, Verdict};
+use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::pass::Pass;
+use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, Verdict};
+use urom_wire::ucx_context::context;
 
 use super::Pe;
 use crate::failure::failure;
 use crate::pe::run::Run;
-use crate::pe::transport::{self, Transport};
+
+/// Refuses a UCX that is too old to be called.
+pub(crate) fn require_ucx() -> Result<(), Failure> {
+    ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
+}
+
+pub(crate) struct Transport {
+    pub(crate) ucx: Worker,
+    /// The nonce that a test of the receive queue waits for.
+    pub(crate) awaited: Rc<Awaited>,
+    pub(crate) blocked: Cell<bool>,
+    /// The transport that replaced a blocked one.
+    pub(crate) next: OnceCell<Box<Transport>>,
+}
+
+impl Transport {
+    /// A UCX worker whose messages go to the engine.
+    ///
+    /// # Safety
+    /// The engine exists whenever this worker is progressed or sends.
+    pub(crate) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
+        let ucx = context().name("urom-host").build()?.worker()?;
+        let engine = NonNull::new(pe.as_ptr().cast_mut());
+        ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
+            let Some(pe) = engine else { return };
+            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller
+            // promises the engine for that time; a worker that ends calls none.
+            let pe = unsafe { pe.as_ref() };
+            match message.data {
+                Data::Eager(bytes) => match Pass::split(bytes) {
+                    Some((pass, frames)) => pe.on_notifications(pass, frames),
+                    None => pe.unreadable(format_args!(
+                        "a message was dropped: it has no room for the pass that it should begin with"
+                    )),
+                },
+                Data::Rendezvous(announced) => {
+                    let len = announced.len();
+                    pe.unreadable(format_args!(
+                        "a message of {len} bytes was dropped: it was not sent eagerly"
+                    ));
+                }
+            }
+        })?;
+        ucx.set_am_handler(AM_GREET, move |message| {
+            let Some(pe) = pe.upgrade() else { return };
+            match <[u8; 2]>::try_from(message.header) {
+                Ok(channel) => pe.on_greeting(u16::from_le_bytes(channel)),
+                Err(_) => pe.unreadable(format_args!("a greeting of the wrong length was dropped")),
+            }
+        })?;
+        let awaited = queue_probe::listen(&ucx)?;
+        Ok(Transport { ucx, awaited, blocked: Cell::new(false), next: OnceCell::new() })
+    }
+}
 
 impl Pe {
     /// UCX, made when it is first needed.
@@ -40,7 +98,7 @@ impl Pe {
     }
 
     fn make_transport(&self) -> Result<Transport, Failure> {
-        transport::require_ucx()?;
+        require_ucx()?;
         let broken = |what: &str| failure!(INITIALIZATION, "UCX cannot be used: {what}");
         descriptors::require().map_err(|text| broken(&text))?;
         // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is
@@ -49,7 +107,7 @@ impl Pe {
         // UCX starts a thread of its own.
         let transport = signals::blocked(make);
         let transport = transport.map_err(|error| broken(&error.to_string()))?;
-        let fd = transport.ucx().event_fd().map_err(|error| broken(&error.to_string()))?;
+        let fd = transport.ucx.event_fd().map_err(|error| broken(&error.to_string()))?;
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(2), epoll::EventFlags::IN)
             .map_err(|error| broken(&error.to_string()))?;
         Ok(transport)
@@ -59,7 +117,7 @@ impl Pe {
     #[inline]
     pub(super) fn progress_ucx(&self, looks: u32) -> bool {
         let Some(transport) = self.current() else { return false };
-        let received = (0..looks).any(|_| transport.ucx().progress());
+        let received = (0..looks).any(|_| transport.ucx.progress());
         if received {
             // UCX was armed for the event that it has just handled.
             self.bell.ring();
@@ -71,7 +129,7 @@ impl Pe {
     pub(crate) fn drain(&self) {
         let Some(transport) = self.current() else { return };
         for _ in 0..10_000 {
-            if !transport.ucx().progress() {
+            if !transport.ucx.progress() {
                 break;
             }
         }
@@ -82,17 +140,11 @@ impl Pe {
         self.probe.borrow_mut().met(endpoint);
     }
 
-    /// Ends tests of the queue, which each take a UCX context of their own.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn trust_queue(&self) {
-        drop(self.probe.take());
-    }
-
     /// Tests the receive queue after a worker is gone, perhaps in the middle of a message.
     #[cold]
     pub(crate) fn probe_queue(&self) {
         let Some(transport) = self.current() else { return };
-        let begun = match transport.ucx().address() {
+        let begun = match transport.ucx.address() {
             Ok(address) => {
                 let (address, awaited) =
                     (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
@@ -132,7 +184,7 @@ impl Pe {
         log!(error, "{BLOCKED}");
         if let Some(transport) = self.current() {
             transport.blocked.set(true);
-            if let Ok(fd) = transport.ucx().event_fd() {
+            if let Ok(fd) = transport.ucx.event_fd() {
                 // It may stay readable for ever. Deleting it fails only when it is not there.
                 let _ = epoll::delete(&self.epoll, fd);
             }

@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 
-use crate::handle::{self, AnyTask, borrow, buffer, context, pe, present, publish, put, withdraw};
+use crate::handle::{self, AnyTask, borrow, buffer, context, present, publish, put, withdraw};
 use crate::pe::Pe;
 
 functions! {
@@ -76,9 +76,9 @@ functions! {
         unsafe { context(ctx) }?.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
     }
 
-    fn doca_pe_progress[pe = pe: *mut host::Pe]() -> u8 { pe.progress() }
+    fn doca_pe_progress[pe = borrow::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
 
-    fn urom_pe_progress_many[pe = pe: *mut host::Pe]() -> u32 { pe.progress_many() }
+    fn urom_pe_progress_many[pe = borrow::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
 
     fn doca_pe_get_num_inflight_tasks[pe = borrow::<Pe, _>: *const host::Pe](
         count: *mut usize,
@@ -92,9 +92,9 @@ functions! {
         pe.notification_fd()
     }
 
-    fn doca_pe_request_notification[pe = pe: *mut host::Pe]() { pe.request_notification() }
+    fn doca_pe_request_notification[pe = borrow::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
 
-    fn doca_pe_clear_notification[pe = pe: *mut host::Pe](fd: c_int) {
+    fn doca_pe_clear_notification[pe = borrow::<Pe, _>: *mut host::Pe](fd: c_int) {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -108,7 +108,7 @@ functions! {
                 task.head.is_callers()?;
                 task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
             }
-            AnyTask::Query(task) => task.run.submit(task),
+            AnyTask::Query(task) => task.submit(),
         }
     }
 
@@ -123,7 +123,7 @@ functions! {
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
         match task {
             AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
-            AnyTask::Query(task) => task.run.context().map(|ctx| ctx.as_ctx()),
+            AnyTask::Query(task) => Some(task.ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())
     }

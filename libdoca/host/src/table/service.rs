@@ -4,17 +4,19 @@ use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
+use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
 use crate::address::{Address, Target};
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{present, publish, publish_context, put, query, service, withdraw};
+use crate::handle::{borrow, present, publish, publish_context, put, service, withdraw};
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
@@ -37,18 +39,29 @@ functions! {
     }
 
     fn doca_urom_service_destroy[service = service: Pointer]() {
-        if service.ctx.require_idle().is_ok() && service.shared.is_attached() {
+        if service.ctx.require_idle().is_ok() && Arc::strong_count(&service.shared) > 1 {
             return Err(DocaError::IN_USE);
         }
         service.destroy(DocaError::NOT_PERMITTED)
     }
 
     set fn doca_urom_service_set_max_comm_msg_size[service = service: Pointer](size: usize) {
-        service.set_max_message(size)
+        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
+            return Err(failure!(INVALID_VALUE, "messages of at most {size} bytes cannot be: from \
+                                                {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are \
+                                                possible"));
+        }
+        service.max_message.set(size);
+        Ok(())
     }
 
     set fn doca_urom_service_set_max_workers[service = service: Pointer](count: u32) {
-        service.set_max_workers(count)
+        if !count.is_power_of_two() {
+            return Err(failure!(INVALID_VALUE, "{count} workers cannot be the most: it must be a \
+                                                power of two"));
+        }
+        service.max_workers.set(Some(count));
+        Ok(())
     }
 
     set fn doca_urom_service_set_dev[service = service: Pointer](dev: *mut Dev) {
@@ -111,18 +124,24 @@ functions! {
     ) {
         present(plugins)?;
         present(count)?;
-        let (first, len) = service.plugins(service.ctx)?;
+        service.ctx.require_running()?;
+        let list = service.plugins.borrow();
+        if list.is_empty() {
+            return Err(DocaError::NOT_FOUND);
+        }
         // SAFETY: the caller's place.
-        unsafe { put(plugins, first) }?;
+        unsafe { put(plugins, list.as_ptr()) }?;
         // SAFETY: the caller's place.
-        unsafe { put(count, len) }
+        unsafe { put(count, list.len()) }
     }
 
     fn urom_service_get_plugin_fingerprint[service = service: Pointer](
         plugin: u64,
         fingerprint: *mut u64,
     ) => fingerprint {
-        service.fingerprint(service.ctx, plugin)?.ok_or(DocaError::NOT_FOUND)?
+        let running = service.running(service.ctx)?;
+        let found = running.welcome.plugins.iter().find(|entry| entry.id == plugin);
+        found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint.ok_or(DocaError::NOT_FOUND)?
     }
 
     fn urom_service_get_plugin_description[service = service: Pointer](
@@ -156,38 +175,42 @@ functions! {
         callback: Option<GidTaskCallback>,
         task: *mut *mut host::GidTask,
     ) => task {
-        let query = service.run(service.ctx)?.allocate(gid, callback);
+        service.ctx.require_running()?;
+        let ctx = service.ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let query = service.queries.allocate(ctx, gid, callback);
         query.pointer.set(publish(Rc::clone(&query)));
         query.pointer.get()
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_release[task = query: Query]() {
+    fn doca_urom_service_get_workers_by_gid_task_release[task = borrow::<GidTask, _>: Query]() {
         task.head.is_callers()?;
         // SAFETY: the caller's object.
         let task: Rc<GidTask> = unsafe { withdraw(task.pointer.get()) }?;
-        task.run.released();
+        let service = task.ctx.service()?;
+        service.queries.released();
+        service.check_over(&task.ctx, &*task.ctx.pe()?);
         Ok(())
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_set_gid[task = query: Query](gid: u32) -> () {
+    fn doca_urom_service_get_workers_by_gid_task_set_gid[task = borrow::<GidTask, _>: Query](gid: u32) -> () {
         task.gid.set(gid);
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_set_cb[task = query: Query](
+    fn doca_urom_service_get_workers_by_gid_task_set_cb[task = borrow::<GidTask, _>: Query](
         callback: Option<GidTaskCallback>,
     ) -> () {
         task.callback.set(callback);
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_as_task[task = query: Query]() -> *mut Task {
+    fn doca_urom_service_get_workers_by_gid_task_as_task[task = borrow::<GidTask, _>: Query]() -> *mut Task {
         task.pointer.get().cast()
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task = query: Query]() -> usize {
+    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task = borrow::<GidTask, _>: Query]() -> usize {
         if task.is_done() { task.ids.borrow().len() } else { 0 }
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task = query: Query](
+    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task = borrow::<GidTask, _>: Query](
     ) -> *const u64 {
         let ids = task.ids.borrow();
         // An empty list would have an address at which nothing is.

@@ -8,14 +8,14 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
+use urom_wire::frame::MAX_SLOTS;
 
 use crate::buf::Buffer;
 use crate::failure::failure;
-use crate::handle::{command, live_worker, present, publish_context, put, service, worker};
+use crate::handle::{command, present, publish_context, put, service, worker};
 use crate::pe::ctx::Kind;
-use crate::pe::ctx::worker::Worker;
+use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::run::task::CmdTask;
-use crate::running::Attachment;
 
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
@@ -41,7 +41,7 @@ functions! {
         let service = unsafe { service(of) }.map_err(|code| {
             failure!(code = code, "the worker's service is NULL or no service")
         })?;
-        worker.service.replace(Some(Attachment::new(service.shared.clone())));
+        worker.service.replace(Some(service.shared.clone()));
         Ok(())
     }
 
@@ -51,11 +51,23 @@ functions! {
     }
 
     set fn doca_urom_worker_set_plugins[worker = worker: Pointer](mask: u64) {
-        worker.set_plugins(mask)
+        if mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0 {
+            return Err(failure!(INVALID_VALUE, "{mask:#x} are no plugins of a worker: give the ids \
+                                                of the service's list, joined with |"));
+        }
+        worker.plugins.set(mask);
+        Ok(())
     }
 
     set fn doca_urom_worker_set_cpuset[worker = worker: Pointer](cpus: CpuSet) {
-        worker.set_cpus(cpus)
+        if cpus.is_empty() {
+            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
+        }
+        if let Some(running) = worker.service.borrow().as_ref().and_then(|of| of.running()) {
+            check_cpus(&cpus, &running.welcome.cpus)?;
+        }
+        worker.cpus.set(Some(cpus));
+        Ok(())
     }
 
     set fn doca_urom_worker_set_gid[worker = worker: Pointer](gid: u32) {
@@ -64,16 +76,26 @@ functions! {
     }
 
     set fn doca_urom_worker_set_max_inflight_tasks[worker = worker: Pointer](count: u32) {
-        worker.set_max_inflight(count)
+        if count == 0 || count as usize > MAX_SLOTS {
+            return Err(failure!(INVALID_VALUE, "{count} tasks in flight cannot be: from 1 to \
+                                                {MAX_SLOTS} are possible"));
+        }
+        if !count.is_power_of_two() {
+            log!(warn, "{count} tasks in flight are taken here, but DOCA asks for a power of two: \
+                        write {} to be safe elsewhere", count.next_power_of_two());
+        }
+        worker.max_inflight.set(count);
+        Ok(())
     }
 
     set fn doca_urom_worker_set_env[worker = worker: Pointer](
         env: *const *mut c_char,
         count: usize,
     ) {
-        if env.is_null() || count > MAX_VARIABLES {
+        if env.is_null() || count == 0 || count > MAX_VARIABLES {
             return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables cannot \
-                                                be, or is NULL: {MAX_VARIABLES} are the most"));
+                                                be, or is NULL: from 1 to {MAX_VARIABLES} are \
+                                                possible"));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);
@@ -84,12 +106,18 @@ functions! {
             })?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };
-            entry.to_str().map(str::to_owned).map_err(|_| failure!(INVALID_VALUE, "{entry:?} in a \
-                                                                                   worker's \
-                                                                                   environment is \
-                                                                                   not UTF-8"))
+            let Ok(entry) = entry.to_str() else {
+                return Err(failure!(INVALID_VALUE, "{entry:?} in a worker's environment is not \
+                                                    UTF-8"));
+            };
+            if entry.find('=').is_none_or(|at| at == 0) {
+                return Err(failure!(INVALID_VALUE, "`{entry}` in a worker's environment is not of \
+                                                    the form NAME=VALUE"));
+            }
+            Ok(entry.to_owned())
         };
-        worker.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
+        worker.env.replace(Some((0..count).map(entry).collect::<Result<_, Failure>>()?));
+        Ok(())
     }
 
     fn doca_urom_worker_get_id[worker = worker: Pointer](id: *mut u64) => id {
@@ -107,13 +135,13 @@ functions! {
 
     fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }
 
-    fn doca_urom_worker_cmd_task_allocate[worker = live_worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate[worker = worker: Pointer](
         task: *mut *mut host::CmdTask,
     ) => task {
         as_task(worker.run(worker.ctx)?.allocate(None)?)
     }
 
-    fn doca_urom_worker_cmd_task_allocate_init[worker = live_worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: Pointer](
         plugin: u64,
         task: *mut *mut host::CmdTask,
     ) => task {

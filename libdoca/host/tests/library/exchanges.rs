@@ -15,6 +15,9 @@ use crate::support::{Engine, OK, TestService, has, state, until};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
+/// A blob's length, which leaves no room for another.
+const TOO_LONG: [u8; 8] = (1_u64 << 26).to_le_bytes();
+
 #[test]
 fn a_function_that_fails_ends_the_start_and_is_named() {
     with_one(|engine, _, worker| {
@@ -88,13 +91,9 @@ fn what_another_participant_sends_is_not_believed() {
             (0, (|bytes| bytes.fill(0)) as fn(&mut Vec<u8>), io),
             (0, |bytes| bytes[0] ^= 1, io),
             (0, |bytes| bytes[8..].fill(0), io),
-            (0, |bytes| bytes[8..].fill(0xff), DocaError::TOO_BIG),
-            (
-                0,
-                |bytes| bytes[8..16].copy_from_slice(&(1_u64 << 26).to_le_bytes()),
-                DocaError::TOO_BIG,
-            ),
-            (1, |bytes| bytes.fill(0), io),
+            (0, |bytes| bytes[16..24].fill(0xff), DocaError::TOO_BIG),
+            (0, |bytes| bytes[16..24].copy_from_slice(&TOO_LONG), DocaError::TOO_BIG),
+            (1, |bytes| bytes.fill(0), INVALID),
             (1, |bytes| bytes.fill(0xff), io),
             (1, |bytes| bytes[0] = 0x7f, io),
             (2, |bytes| bytes.fill(0), io),
@@ -109,8 +108,8 @@ fn what_another_participant_sends_is_not_believed() {
         for by in [-1_i64, 1] {
             let (failed, text) = run(Box::new(move |round, bytes: &mut Vec<u8>| {
                 if round == 0 {
-                    let len = i64::from_le_bytes(bytes[8..].try_into().unwrap());
-                    bytes[8..].copy_from_slice(&(len + by).to_le_bytes());
+                    let len = i64::from_le_bytes(bytes[16..24].try_into().unwrap());
+                    bytes[16..24].copy_from_slice(&(len + by).to_le_bytes());
                 }
             }))
             .unwrap_err();

@@ -97,6 +97,20 @@ impl Fake {
 
     /// Lets the host in as a worker does, without greeting it over UCX.
     fn attach(&self, max_message: u64) -> Attached {
+        let mut host = self.meet();
+        let address = host.worker.address().unwrap().as_bytes().to_vec();
+        self.let_in(&mut host, address, max_message);
+        host
+    }
+
+    fn let_in(&self, host: &mut Attached, ucx_address: Vec<u8>, max_message: u64) {
+        let plugins = vec![];
+        let word = WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins };
+        self.send(&mut host.stream, &word);
+    }
+
+    /// Hears the host that comes to the worker.
+    fn meet(&self) -> Attached {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
             self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
@@ -105,7 +119,6 @@ impl Fake {
         };
         assert_eq!(attach.ticket, TICKET);
         let worker = context().build().unwrap().worker().unwrap();
-        let ucx_address = worker.address().unwrap().as_bytes().to_vec();
         let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
         let seen = Rc::clone(&slots);
         worker
@@ -116,10 +129,6 @@ impl Fake {
             })
             .unwrap();
         worker.set_am_handler(AM_GREET, |_| {}).unwrap();
-        self.send(
-            &mut stream,
-            &WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins: vec![] },
-        );
         // SAFETY: from the library in this process.
         let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.unwrap();
         let endpoint = worker.endpoint().connect(&address).unwrap();
@@ -264,6 +273,52 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     context.submit(b"command");
     assert_eq!(engine.done().response, Some(b"in".to_vec()));
     drop(worker.join().unwrap());
+}
+
+#[test]
+fn a_worker_may_greet_before_its_word_and_again() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome(4096);
+        fake.start_at(&mut daemon, address);
+        let mut host = fake.meet();
+        host.greet();
+        host.endpoint.flush().wait().0.unwrap();
+        let address = host.worker.address().unwrap().as_bytes().to_vec();
+        fake.let_in(&mut host, address, 4096);
+        host.wait_for(1);
+        host.greet();
+        // Another's channel means nothing.
+        host.attach.channel ^= 1;
+        host.greet();
+        host.attach.channel ^= 1;
+        host.send(host.frame(0, OK, Some(b"in")));
+        (daemon, host.stream)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    context.submit(b"command");
+    assert_eq!(engine.done().response, Some(b"in".to_vec()));
+    drop(worker.join().unwrap());
+}
+
+#[test]
+fn a_worker_whose_word_is_of_no_use_is_given_up() {
+    for (ucx_address, max_message, words) in
+        [(&b"UWA\x02 that is none"[..], 4096, "worker 9"), (&[], 3, "only 3 bytes")]
+    {
+        let (fake, address) = Fake::new();
+        let worker = std::thread::spawn(move || {
+            let mut daemon = fake.welcome(4096);
+            fake.start_at(&mut daemon, address);
+            let mut host = fake.meet();
+            fake.let_in(&mut host, ucx_address.to_vec(), max_message);
+            (daemon, host.stream)
+        });
+        has(&failed_worker(address), &[words]);
+        drop(worker.join().unwrap());
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
             let words = "the domain's worker 3 does not run";
             both_failed(domains.each_ref(), DocaError::BAD_STATE, words);
             // There is nothing to exchange but that.
-            rounds += 2;
+            rounds += 1;
             assert_eq!(two.parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
             two.is_quiet();
         }
@@ -81,7 +81,9 @@ fn a_size_that_is_wrong_for_one_participant_ends_the_start_of_both() {
 
 #[test]
 fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
-    for (byte, words) in [(0xff, "cannot be read"), (0, "says no reason")] {
+    for (byte, words, code) in
+        [(0xff, "cannot be read", IO), (0, "it brings no worker", DocaError::INVALID_VALUE)]
+    {
         let tamper = move |round, bytes: &mut Vec<u8>| {
             if round == 1 {
                 bytes.fill(byte);
@@ -89,11 +91,11 @@ fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
         };
         // The first sees it, and the second does not.
         let check = |[here, there]: [&TestDomain; 2]| {
-            let (code, text) = here.reason();
-            assert_eq!(code, IO);
+            let (failed, text) = here.reason();
+            assert_eq!(failed, code);
             assert!(text.contains(words) && text.contains("participant 1"), "{text}");
-            let (code, text) = there.reason();
-            assert_eq!(code, IO);
+            let (failed, text) = there.reason();
+            assert_eq!(failed, code);
             assert!(text.starts_with("participant 0 of the domain failed: "), "{text}");
             assert!(text.contains(words), "{text}");
         };

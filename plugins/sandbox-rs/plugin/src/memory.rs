@@ -8,7 +8,7 @@ use std::rc::Rc;
 use sandbox_protocol::{MapParams, TagReceived};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use ucx::{
-    Endpoint, Features, Memory, RangeLease, Ranges, Stable, Status, TagInfo, Window, Worker,
+    Endpoint, Features, Memory, RangeLease, Ranges, RemoteMemory, Stable, Status, TagInfo, Worker,
 };
 use urom_pdk::{Payload, prelude::*};
 
@@ -48,7 +48,7 @@ pub(crate) enum Place {
 
 /// Memory of a host.
 pub(crate) struct Theirs {
-    window: Window,
+    window: RemoteMemory,
     /// The host's word for it, the same whenever it maps the same memory.
     described: Box<[u8]>,
     /// What commands have of it, under whichever of its handles.
@@ -89,7 +89,7 @@ impl Memories {
                 // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was
                 // let in is trusted with the memory of the workers that it uses: the guide's page
                 // on security says so, and who is let in.
-                let open = |ucx| unsafe { Window::open(ucx, memh) };
+                let open = |ucx| unsafe { RemoteMemory::open(ucx, memh) };
                 self.windows().and_then(open).map(|window| {
                     let mut known = entries.values().filter(|entry| entry.owner == owner);
                     let taken =
@@ -183,7 +183,7 @@ impl Place {
                 let (came, bytes) = cut(ucx.tag_recv(tag, mask, Stable::new(room(&part)?)).await);
                 theirs.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
                 // The host looks when it has the answer.
-                theirs.window.flush().await.0.and(came)
+                theirs.window.endpoint().flush().await.0.and(came)
             }
         }
     }

@@ -51,9 +51,8 @@ async fn raw(
     limit: Duration,
 ) -> Result<u64, Trouble> {
     let plugin = service.plugin_named(plugin)?;
-    let task = worker.task(plugin)?.deadline(limit);
     let command = words.map(u64::to_le_bytes).concat();
-    let answer = task.submit(&command).map_err(|rejected| rejected.error)?.await;
+    let answer = worker.task(plugin, &command).deadline(limit).submit()?.await;
     if answer.status != DocaError::SUCCESS {
         return Err(Trouble::new(answer.status, &answer.status));
     }

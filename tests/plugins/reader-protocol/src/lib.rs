@@ -9,7 +9,7 @@ pub enum Command {
     /// Asks what the worker knows of a member's buffer.
     #[urom(reply = Found)]
     Look { member: u64, va: u64 },
-    /// Reads a part of a member's buffer with its key, which is a `ucx::Window`.
+    /// Reads a part of a member's buffer with its key, which is a window of `ucx`.
     #[urom(reply = ReadDone)]
     Read {
         member: u64,

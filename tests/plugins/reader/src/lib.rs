@@ -5,23 +5,23 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use reader_protocol::{Found, Handler, Look, Read, ReadDone, checksum};
-use ucx::{Features, Window};
+use ucx::{Features, RemoteMemory};
 use urom_pdk::prelude::*;
 
 struct Reader {
     worker: ucx::Worker,
     /// By their keys.
-    windows: RefCell<HashMap<Vec<u8>, Rc<Window>>>,
+    windows: RefCell<HashMap<Vec<u8>, Rc<RemoteMemory>>>,
 }
 
 impl Reader {
-    fn window(&self, key: &[u8]) -> Result<Rc<Window>> {
+    fn window(&self, key: &[u8]) -> Result<Rc<RemoteMemory>> {
         let mut windows = self.windows.borrow_mut();
         if let Some(window) = windows.get(key) {
             return Ok(Rc::clone(window));
         }
         // SAFETY: the key is what a host gave for its buffer, and this plugin trusts it.
-        let window = unsafe { Window::open(&self.worker, key) };
+        let window = unsafe { RemoteMemory::open(&self.worker, key) };
         let window = Rc::new(window.or_code(DocaError::DRIVER, "opening a window")?);
         windows.insert(key.to_vec(), Rc::clone(&window));
         Ok(window)

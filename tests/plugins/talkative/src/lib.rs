@@ -1,4 +1,4 @@
-//! A plugin that logs through `urom_pdk::log`, `log` and `tracing`, when it is told to.
+//! A plugin that logs through `log` and `tracing`, when it is told to.
 
 use talkative_protocol::{Fail, Handler, Said, SayAll, SayElsewhere};
 use urom_pdk::prelude::*;
@@ -14,10 +14,6 @@ impl Handler for Talkative {
     }
 
     async fn say_all(&self, _cx: &Context, SayAll { number }: SayAll) -> Result<Said> {
-        urom_pdk::log::error(format_args!("error by kit {number}"));
-        urom_pdk::log::warn(format_args!("warn by kit {number}"));
-        urom_pdk::log::info(format_args!("info by kit {number}"));
-        urom_pdk::log::debug(format_args!("debug by kit {number}"));
         log::error!("error by log {number}");
         log::warn!("warn by log {number}");
         log::info!("info by log {number}");

@@ -23,7 +23,7 @@ fn command(words: &[u64], data: &[u8]) -> Vec<u8> {
 }
 
 fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<Answer> {
-    Ok(block_on_for(LIMIT, pair.workers[worker].command(&pair.sandbox, command)?)?)
+    Ok(block_on_for(LIMIT, pair.workers[worker].task(&pair.sandbox, command).submit()?)?)
 }
 
 fn notification(words: [u64; 6]) -> Vec<u8> {
@@ -51,7 +51,7 @@ pub(crate) fn bad_commands_among_good_ones_harm_nobody(pair: Pair) -> Result<()>
     ];
     let tasks: Vec<_> = list
         .iter()
-        .map(|(bytes, _)| pair.workers[0].command(&pair.sandbox, bytes))
+        .map(|(bytes, _)| pair.workers[0].task(&pair.sandbox, bytes).submit())
         .collect::<Result<_, _>>()?;
     for (at, (task, (_, code))) in tasks.into_iter().zip(&list).enumerate() {
         let answer = block_on_for(LIMIT, task)?;

@@ -3,7 +3,7 @@
 use heck::{ToShoutySnakeCase, ToSnakeCase};
 
 use super::names::Scope;
-use super::structs::{Body, Member, Structs, constants, extent};
+use super::structs::{Member, Structs, constants, extent};
 use super::{comments, payloads};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Field, FieldKind, Messages, Variant};
@@ -126,24 +126,19 @@ impl<'a> Direction<'a> {
             room = Extent { size: room.size.max(own.size), align: room.align.max(own.align) };
             union.extend(names.structure.clone());
         }
-        let mut members = vec![Member {
-            docs: vec![format!("Which {} this is.", self.what)],
-            name: self.tag.clone(),
-            offset: 0,
-            body: Body::Type(self.messages.tag),
-        }];
+        let docs = format!("Which {} this is.", self.what);
+        let mut members = vec![structs.member(&docs, self.tag.clone(), 0, &self.messages.tag)];
         for (field, name) in self.messages.header.iter().zip(&self.header) {
             members.push(self.member(field, name, 0, structs));
         }
         if !union.is_empty() {
-            let size = align_up(room.size, room.align);
-            let body = Body::Union(union, Extent { size, align: room.align });
-            let docs = vec![format!("What belongs to that {}.", self.what)];
+            let variants = union.iter().map(|(of, name)| format!("\t\tstruct {of} {name};\n"));
             members.push(Member {
-                docs,
-                name: String::new(),
+                docs: vec![format!("What belongs to that {}.", self.what)],
+                declaration: format!("\tunion {{\n{}\t}};\n", variants.collect::<String>()),
+                names: union.into_iter().map(|(_, name)| name).collect(),
                 offset: self.messages.union_at,
-                body,
+                extent: Extent { size: align_up(room.size, room.align), ..room },
             });
         }
         let own = [(0, &self.messages.tag)].into_iter();
@@ -182,15 +177,9 @@ impl<'a> Direction<'a> {
                 "0 when payload `{of}` is inline, else the registered memory that it lies in."
             )],
         };
-        Member {
-            docs: comments::paragraphs([
-                comments::lines(field.docs),
-                structs.remark(&field.ty),
-                role,
-            ]),
-            name: name.to_owned(),
-            offset: field.offset.saturating_sub(start),
-            body: Body::Type(field.ty),
-        }
+        let offset = field.offset.saturating_sub(start);
+        let mut member = structs.member(field.docs, name.to_owned(), offset, &field.ty);
+        member.docs = comments::paragraphs([member.docs, role]);
+        member
     }
 }

@@ -11,25 +11,11 @@ use crate::describe::{Enum, Struct, Type};
 
 pub(super) struct Member {
     pub(super) docs: Vec<String>,
-    pub(super) name: String,
+    /// One, or those of an anonymous union's members.
+    pub(super) names: Vec<String>,
     pub(super) offset: usize,
-    pub(super) body: Body,
-}
-
-pub(super) enum Body {
-    Type(Type),
-    /// An anonymous union of whole structures, each with its member's name; the extent is that of
-    /// the union.
-    Union(Vec<(String, String)>, Extent),
-}
-
-impl Body {
-    fn extent(&self) -> Extent {
-        match self {
-            Body::Type(ty) => Extent { size: ty.size(), align: ty.align().max(1) },
-            Body::Union(_, extent) => *extent,
-        }
-    }
+    pub(super) extent: Extent,
+    pub(super) declaration: String,
 }
 
 /// The structures written so far, and the names that are taken.
@@ -73,7 +59,7 @@ impl Structs {
 
     /// The type's name in C; that of the innermost element for an array.
     fn type_name(&self, ty: &Type) -> String {
-        match *ty {
+        match *ty.element() {
             Type::Int { bytes, signed } | Type::Enum(&Enum { bytes, signed, .. }) => {
                 format!("{}int{}_t", if signed { "" } else { "u" }, 8 * bytes)
             }
@@ -82,19 +68,37 @@ impl Structs {
             Type::Utf8 => "char".into(),
             Type::Float { bytes: 4 } => "float".into(),
             Type::Float { .. } => "double".into(),
-            Type::Array { of, .. } => self.type_name(of),
-            Type::Struct(_) | Type::Opaque { .. } => {
-                let known = self.known.iter().find(|(known, _)| known == ty);
-                format!("struct {}", known.map_or("", |(_, name)| name))
-            }
+            _ => format!("struct {}", self.name_of(ty)),
+        }
+    }
+
+    /// What a plain type with a structure or an enumeration is called.
+    fn name_of(&self, ty: &Type) -> &str {
+        self.known.iter().find(|(known, _)| known == ty.element()).map_or("", |(_, name)| name)
+    }
+
+    /// A member of this type, whose structures are written before.
+    pub(super) fn member(&self, docs: &str, name: String, offset: usize, ty: &Type) -> Member {
+        // What the C type does not say of the values.
+        let remark = match ty.element() {
+            Type::Enum(_) => vec![format!("A value of `{}`.", self.name_of(ty))],
+            Type::Char => vec!["A Unicode scalar value.".to_owned()],
+            _ => Vec::new(),
+        };
+        Member {
+            docs: comments::paragraphs([comments::lines(docs), remark]),
+            declaration: format!("\t{};\n", self.declaration(ty, &name)),
+            names: vec![name],
+            offset,
+            extent: Extent { size: ty.size(), align: ty.align().max(1) },
         }
     }
 
     /// Writes the structures that `ty` is made of, unless they are written already.
     pub(super) fn plain(&mut self, ty: &Type) {
+        let ty = ty.element();
         let known = self.known.iter().any(|(known, _)| known == ty);
         match *ty {
-            Type::Array { of, .. } => self.plain(of),
             Type::Struct(of) if !known && of.size > 0 => self.plain_struct(ty, of),
             Type::Opaque { name, size, align } if !known && size > 0 => {
                 let c_name = self.known_as(ty, identifier(name).trim_matches('_'));
@@ -108,13 +112,7 @@ impl Structs {
             }
             Type::Enum(of) if !known => self.enumeration(ty, of),
             Type::Bool => self.has_bool = true,
-            Type::Int { .. }
-            | Type::Float { .. }
-            | Type::Char
-            | Type::Utf8
-            | Type::Enum(_)
-            | Type::Struct(_)
-            | Type::Opaque { .. } => {}
+            _ => {}
         }
     }
 
@@ -133,32 +131,17 @@ impl Structs {
         constants(&mut self.out, &docs, &c_name, &values, is_enum, of.signed);
     }
 
-    /// What a member's C type does not say of its values.
-    pub(super) fn remark(&self, ty: &Type) -> Vec<String> {
-        match *ty {
-            Type::Array { of, .. } => self.remark(of),
-            Type::Enum(_) => {
-                let known = self.known.iter().find(|(known, _)| known == ty);
-                vec![format!("A value of `{}`.", known.map_or("", |(_, name)| name))]
-            }
-            Type::Char => vec!["A Unicode scalar value.".to_owned()],
-            _ => Vec::new(),
-        }
-    }
-
     fn plain_struct(&mut self, ty: &Type, of: &Struct) {
         of.fields.iter().for_each(|field| self.plain(&field.ty));
         let c_name = self.known_as(ty, of.name);
-        let mut members = Scope::new(&[&c_name]);
-        let fields = of.fields.iter().map(|field| Member {
-            docs: comments::paragraphs([comments::lines(field.docs), self.remark(&field.ty)]),
-            name: members.name(field.name),
-            offset: field.offset,
-            body: Body::Type(field.ty),
-        });
-        let fields = fields.collect::<Vec<_>>();
+        let mut scope = Scope::new(&[&c_name]);
+        let members = of
+            .fields
+            .iter()
+            .map(|field| self.member(field.docs, scope.name(field.name), field.offset, &field.ty));
+        let members = members.collect::<Vec<_>>();
         let docs = comments::lines(of.docs);
-        self.structure(&docs, &c_name, Extent { size: of.size, align: of.align }, &fields);
+        self.structure(&docs, &c_name, Extent { size: of.size, align: of.align }, &members);
     }
 
     fn known_as(&mut self, ty: &Type, name: &str) -> String {
@@ -179,7 +162,7 @@ impl Structs {
         members: &[Member],
     ) {
         let members: Vec<&Member> =
-            members.iter().filter(|member| member.body.extent().size > 0).collect();
+            members.iter().filter(|member| member.extent.size > 0).collect();
         let natural = is_natural(extent, &members);
         comments::write(&mut self.out, "", docs);
         _ = writeln!(self.out, "struct {name} {{");
@@ -189,19 +172,8 @@ impl Structs {
                 self.gap(end, member.offset);
             }
             comments::write(&mut self.out, "\t", &member.docs);
-            match &member.body {
-                Body::Type(ty) => {
-                    _ = writeln!(self.out, "\t{};", self.declaration(ty, &member.name))
-                }
-                Body::Union(variants, _) => {
-                    self.out.push_str("\tunion {\n");
-                    for (variant, member) in variants {
-                        _ = writeln!(self.out, "\t\tstruct {variant} {member};");
-                    }
-                    self.out.push_str("\t};\n");
-                }
-            }
-            end = member.offset.saturating_add(member.body.extent().size);
+            self.out.push_str(&member.declaration);
+            end = member.offset.saturating_add(member.extent.size);
         }
         if natural {
             self.out.push_str("};\n");
@@ -210,18 +182,9 @@ impl Structs {
             _ = writeln!(self.out, "}} __attribute__((packed, aligned({})));", extent.align);
         }
         self.assert_extent(name, extent.size);
-        for member in members {
-            let names: Vec<&str> = match &member.body {
-                Body::Type(_) => vec![&member.name],
-                Body::Union(variants, _) => {
-                    variants.iter().map(|(_, member)| member.as_str()).collect()
-                }
-            };
-            for member_name in names {
-                self.assert(&format!(
-                    "offsetof(struct {name}, {member_name}) == {}",
-                    member.offset
-                ));
+        for Member { names, offset, .. } in members {
+            for member in names {
+                self.assert(&format!("offsetof(struct {name}, {member}) == {offset}"));
             }
         }
         self.out.push('\n');
@@ -279,7 +242,7 @@ pub(super) fn constants(
 fn is_natural(extent: Extent, members: &[&Member]) -> bool {
     let (mut end, mut align) = (0, 1);
     for member in members {
-        let own = member.body.extent();
+        let own = member.extent;
         if align_up(end, own.align) != member.offset {
             return false;
         }

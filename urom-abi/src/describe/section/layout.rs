@@ -1,16 +1,16 @@
 //! What a description's bytes hold, in order, stated once: the writer's and the reader's methods
 //! for every structure and every choice are made of it.
 
-use super::read::Reader;
+use super::read::{Reader, sound};
 use super::write::Writer;
 use super::{Build, Panic, ReadError};
 use crate::describe::{
-    Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages, Payload,
-    Presence, Protocol, Struct, StructField, Variant,
+    Comparison, Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages,
+    Payload, Presence, Protocol, Sign, Struct, StructField, Term, Type, Variant,
 };
 
-/// Writes one field: `[item]` is a list, `(item?)` an `Option`, and `{item}` does not count for the
-/// fingerprint.
+/// Writes one field: `[item]` is a list, `(item?)` an `Option`, `(&item)` a reference, and `{item}`
+/// does not count for the fingerprint.
 macro_rules! put {
     ($writer:ident, $value:expr, [$item:ident]) => {{
         let list = $value;
@@ -30,6 +30,9 @@ macro_rules! put {
             }
         }
     };
+    ($writer:ident, $value:expr, (&$item:ident)) => {
+        $writer.$item($value)
+    };
     ($writer:ident, $value:expr, {$item:tt}) => {
         if $writer.is_whole() {
             put!($writer, $value, $item);
@@ -48,6 +51,10 @@ macro_rules! get {
     ($reader:ident, ($item:ident?)) => {
         if $reader.truth()? { Some($reader.$item()?) } else { None }
     };
+    ($reader:ident, (&$item:ident)) => {{
+        let item = $reader.$item()?;
+        &$reader.keep(&[item])[0]
+    }};
     ($reader:ident, {$item:tt}) => {
         get!($reader, $item)
     };
@@ -56,9 +63,10 @@ macro_rules! get {
     };
 }
 
-/// A structure is its fields; each is written and read by the method behind it.
+/// A structure is its fields; each is written and read by the method behind it. What is read
+/// passes the check of [`sound`] behind the fields.
 macro_rules! structures {
-    ($($method:ident: $of:ident { $($field:ident: $how:tt),* })*) => {
+    ($($method:ident: $of:ident { $($field:ident: $how:tt),* } $(=> $sound:ident)?)*) => {
         impl Writer<'_> {$(
             pub(super) const fn $method(&mut self, of: &$of) {
                 $(put!(self, of.$field, $how);)*
@@ -67,7 +75,9 @@ macro_rules! structures {
 
         impl Reader<'_> {$(
             pub(super) fn $method(&mut self) -> Result<$of, ReadError> {
-                Ok($of { $($field: get!(self, $how)),* })
+                let of = $of { $($field: get!(self, $how)),* };
+                $(sound::$sound(&of).map_err(|problem| self.malformed(problem))?;)?
+                Ok(of)
             }
         )*}
     };
@@ -76,15 +86,17 @@ macro_rules! structures {
 /// A choice is one byte, and what belongs to it.
 macro_rules! choices {
     ($($method:ident: $of:ident {
-        $($number:literal => $variant:ident $({ $field:tt: $how:tt })?,)*
+        $($number:literal => $variant:ident $(($value:ident: $one:tt))?
+            $({ $($field:ident: $how:tt),* })?,)*
         _ => $problem:literal
-    })*) => {
+    } $(=> $sound:ident)?)*) => {
         impl Writer<'_> {$(
             pub(super) const fn $method(&mut self, of: &$of) {
                 match of {$(
-                    $of::$variant { $($field: value)? } => {
+                    $of::$variant $(($value))? $({ $($field),* })? => {
                         self.choice($number);
-                        $(put!(self, *value, $how);)?
+                        $(put!(self, *$value, $one);)?
+                        $($(put!(self, *$field, $how);)*)?
                     }
                 )*}
             }
@@ -92,10 +104,13 @@ macro_rules! choices {
 
         impl Reader<'_> {$(
             pub(super) fn $method(&mut self) -> Result<$of, ReadError> {
-                Ok(match self.choice()? {
-                    $($number => $of::$variant { $($field: get!(self, $how))? },)*
+                let of = match self.byte()? {
+                    $($number => $of::$variant $((get!(self, $one)))?
+                        $({ $($field: get!(self, $how)),* })?,)*
                     _ => return Err(self.malformed($problem)),
-                })
+                };
+                $(sound::$sound(&of).map_err(|problem| self.malformed(problem))?;)?
+                Ok(of)
             }
         )*}
     };
@@ -107,9 +122,9 @@ structures! {
     protocol: Protocol { name: text, version: number, commands: messages, notifications: messages }
 
     messages: Messages {
-        name: {text}, docs: docs, tag: tag, len: length, union_at: length, header: [field],
+        name: {text}, docs: docs, tag: ty, len: length, union_at: length, header: [field],
         variants: [variant]
-    }
+    } => messages
 
     variant: Variant {
         name: text, docs: docs, tag: number, also: (number?), reply: (text?), fields: [field],
@@ -127,17 +142,23 @@ structures! {
 
     given: Given { text: text, term: {(term?)} }
 
-    condition: Condition { text: text, compares: {compares} }
+    condition: Condition { text: text, compares: {(comparison?)} }
 
-    constant: Constant { name: text, value: known_number }
+    comparison: Comparison { left: term, sign: sign, right: term }
 
-    structure: Struct { name: text, docs: docs, size: length, align: align, fields: [member] }
+    constant: Constant { name: text, value: (value?) }
+
+    structure: Struct {
+        name: text, docs: docs, size: length, align: length, fields: [member]
+    } => structure
 
     member: StructField { name: text, docs: docs, offset: length, ty: ty }
 
-    enumeration: Enum { name: text, docs: docs, bytes: bytes, signed: sign, values: [value] }
+    enumeration: Enum {
+        name: text, docs: docs, bytes: length, signed: truth, values: [enum_value]
+    } => enumeration
 
-    value: EnumValue { name: text, docs: docs, value: enum_number }
+    enum_value: EnumValue { name: text, docs: docs, value: value }
 }
 
 choices! {
@@ -157,9 +178,9 @@ choices! {
     }
 
     elements: Count {
-        0 => Word { 0: text },
-        1 => Fixed { 0: count },
-        2 => Given { 0: given },
+        0 => Word(path: text),
+        1 => Fixed(count: count),
+        2 => Given(given: given),
         _ => "how many elements a payload has is not known"
     }
 
@@ -167,7 +188,39 @@ choices! {
         0 => Always,
         1 => ByAddress,
         2 => Registered,
-        3 => When { 0: condition },
+        3 => When(condition: condition),
         _ => "what says that a payload is there is not known"
     }
+
+    sign: Sign {
+        0 => Equal,
+        1 => NotEqual,
+        2 => Less,
+        3 => AtMost,
+        4 => More,
+        5 => AtLeast,
+        _ => "a sign is of no known kind"
+    }
+
+    term: Term {
+        0 => Number(value: value),
+        1 => Field(path: text),
+        2 => Length(payload: text),
+        3 => Constant(name: text),
+        _ => "a part of an expression is of no known kind"
+    }
+
+    // Called by `ty`, which counts how deep it is.
+    any_type: Type {
+        0 => Int { bytes: length, signed: truth },
+        1 => Float { bytes: length },
+        2 => Array { of: (&ty), len: count },
+        3 => Struct(of: (&structure)),
+        4 => Opaque { name: text, size: length, align: length },
+        5 => Bool,
+        6 => Char,
+        7 => Utf8,
+        8 => Enum(of: (&enumeration)),
+        _ => "a type is of no known kind"
+    } => any_type
 }

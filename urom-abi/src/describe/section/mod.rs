@@ -13,14 +13,12 @@
 //! | ... | perhaps zeros, which do not count: a plugin that is built for the address sanitizer has them |
 //!
 //! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what
-//! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, all other
-//! numbers 8. Any change of the layout takes another format number.
+//! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, tags, versions
+//! and counts 8, values of constants and enums 16. Any change takes another format number.
 
 mod layout;
 mod read;
 mod write;
-
-use std::fmt;
 
 use super::Protocol;
 
@@ -29,19 +27,22 @@ pub use read::read;
 #[doc(hidden)]
 pub use read::check;
 #[doc(hidden)]
-pub use write::{array, len, without_docs, write};
+pub use write::{array, bytes, len};
 
 /// The section's name.
 pub const SECTION: &str = ".urom.description";
 
 /// What the section begins with.
+#[doc(hidden)]
 pub const MAGIC: [u8; 8] = *b"uromdesc";
 
 /// The number of this layout.
-pub const FORMAT: u32 = 4;
+#[doc(hidden)]
+pub const FORMAT: u32 = 5;
 
 /// The most bytes that a section may have: a thousand times what large protocols take, and little
 /// enough to be kept.
+#[doc(hidden)]
 pub const MAX_LEN: usize = 1 << 24;
 
 /// Magic, format and length.
@@ -91,17 +92,26 @@ pub enum Panic {
 }
 
 /// Why bytes are no description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// They do not begin with [`MAGIC`].
+    #[error("the section {SECTION} does not begin as a description does")]
     Magic,
     /// Their layout is another than [`FORMAT`].
+    #[error(
+        "the description has the layout {found} and this program reads {FORMAT}: \
+         use a program of the kit that built the plugin"
+    )]
     Format {
         /// The number of theirs.
         found: u32,
     },
     /// They are fewer than they say, or more, and what is more is not zeros.
+    #[error(
+        "the description should have {stated} bytes behind its header and has {found}: \
+         the file was cut, or holds several"
+    )]
     Length {
         /// How many should follow the header.
         stated: usize,
@@ -109,11 +119,13 @@ pub enum ReadError {
         found: usize,
     },
     /// They are more than [`MAX_LEN`].
+    #[error("the description has {found} bytes, and {MAX_LEN} is the most")]
     TooLong {
         /// How many there are.
         found: u64,
     },
     /// Something in them cannot be.
+    #[error("the description is damaged before its byte {at}: {problem}")]
     Malformed {
         /// Where it ends, from the section's first byte.
         at: usize,
@@ -121,31 +133,3 @@ pub enum ReadError {
         problem: &'static str,
     },
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Magic => {
-                write!(f, "the section {SECTION} does not begin as a description does")
-            }
-            ReadError::Format { found } => write!(
-                f,
-                "the description has the layout {found} and this program reads {FORMAT}: \
-                 use a program of the kit that built the plugin"
-            ),
-            ReadError::Length { stated, found } => write!(
-                f,
-                "the description should have {stated} bytes behind its header and has {found}: \
-                 the file was cut, or holds several"
-            ),
-            ReadError::TooLong { found } => {
-                write!(f, "the description has {found} bytes, and {MAX_LEN} is the most")
-            }
-            ReadError::Malformed { at, problem } => {
-                write!(f, "the description is damaged before its byte {at}: {problem}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}

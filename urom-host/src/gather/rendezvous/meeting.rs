@@ -9,13 +9,16 @@ use std::time::{Duration, Instant};
 use urom_abi::{Count, DocaError};
 
 use super::super::Error;
-use super::peer::{Peer, blocks, is_for_later};
+use super::link::{BLOCKS, GREETING, Link, frame};
 use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
 
-/// How many connections without a greeting are kept beyond the number of participants.
-const PENDING: usize = 64;
+/// The shortest time limit: the system takes none of zero.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// The index of a connection that has not greeted yet.
+const NOBODY: u32 = u32::MAX;
 
 /// Connects to participant 0 and waits until it says that all are there.
 pub(super) fn connect(
@@ -23,23 +26,17 @@ pub(super) fn connect(
     index: u32,
     participants: u32,
     deadline: Instant,
-) -> Result<Peer, Error> {
+) -> Result<Link, Error> {
     let mut why = String::new();
     while !left(deadline).is_zero() {
-        let error = match attempt(&address, index, participants, deadline) {
-            Ok(peer) => return Ok(peer),
-            Err(error) => error,
-        };
-        if !error.is_io() {
-            return Err(match error.code() {
-                DocaError::UNEXPECTED => Error::new(
-                    DocaError::INVALID_VALUE,
-                    "whoever listens at the meeting point is no participant of a rendezvous",
-                ),
-                _ => error,
-            });
+        match attempt(&address, index, participants, deadline) {
+            Err(error) if error.is_io() => why = format!(": {error}"),
+            Err(error) if error.code() == DocaError::UNEXPECTED => {
+                let text = "whoever listens at the meeting point is no participant of a rendezvous";
+                return Err(Error::new(DocaError::INVALID_VALUE, text));
+            }
+            result => return result,
         }
-        why = format!(": {error}");
         // Nothing tells when participant 0 begins to listen.
         std::thread::sleep(RETRY.min(left(deadline)));
     }
@@ -52,31 +49,27 @@ fn attempt(
     index: u32,
     participants: u32,
     deadline: Instant,
-) -> Result<Peer, Error> {
+) -> Result<Link, Error> {
     let no_connection = |error| Error::io("there is no connection", error);
     let stream = open(address, deadline).map_err(no_connection)?;
-    let mut peer = Peer::new(0, stream).map_err(no_connection)?;
-    peer.greet(index, participants).map_err(no_connection)?;
-    while !peer.receive(0, &mut [], index)? {
-        let rest = left(deadline);
-        if rest.is_zero() {
-            let waits = "it waits for other participants, or hangs";
-            return Err(peer.gone(io::Error::new(ErrorKind::TimedOut, waits)));
-        }
-        let mut set = PollSet::take();
-        set.add(peer.as_raw_fd());
-        set.poll(Some(rest));
+    stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
+    let mut link = Link::new(0, stream).map_err(no_connection)?;
+    // The socket's buffer has room for it.
+    link.send(&frame(GREETING, index, &u64::from(participants).to_le_bytes()))?;
+    link.next_exchange();
+    if link.receive(BLOCKS, 0, index)?.is_none() {
+        let waits = "it waits for other participants, or hangs";
+        return Err(link.gone(io::Error::new(ErrorKind::TimedOut, waits)));
     }
-    peer.next_exchange();
-    Ok(peer)
+    link.next_exchange();
+    link.stream.set_nonblocking(true).map_err(no_connection)?;
+    Ok(link)
 }
 
 fn open(address: &impl ToSocketAddrs, deadline: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::InvalidInput, "the meeting point has no address");
     for address in address.to_socket_addrs()? {
-        // The system refuses a limit of zero.
-        let limit = left(deadline).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, limit) {
+        match TcpStream::connect_timeout(&address, left(deadline).max(MOMENT)) {
             // Without a listener, a connection to a port of this machine can be one with itself.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
                 last = ErrorKind::ConnectionRefused.into();
@@ -93,151 +86,141 @@ pub(super) fn accept(
     listener: &TcpListener,
     participants: u32,
     limit: Duration,
-    deadline: Instant,
-) -> Result<Vec<Peer>, Error> {
-    let joined = (1..participants).map(|_| None).collect();
-    let mut meeting =
-        Meeting { participants, joined, pending: Vec::new(), strangers: 0, last_stranger: None };
-    let result = listener
-        .set_nonblocking(true)
-        .map_err(|error| Error::io("participant 0 cannot listen at the meeting point", error))
-        .and_then(|()| meeting.wait(listener, limit, deadline));
-    let mut peers: Vec<Peer> = meeting.joined.into_iter().flatten().collect();
+) -> Result<Vec<Link>, Error> {
+    let mut meeting = Meeting { participants, links: Vec::new(), strangers: Vec::new() };
+    let result = meeting.wait(listener, limit);
+    let mut links: Vec<Link> = meeting.links.into_iter().map(|(link, _)| link).collect();
     if let Err(error) = result {
         // Those that have not greeted include the cause of the error.
-        peers.extend(meeting.pending.into_iter().map(|(peer, _)| peer));
-        peers.iter_mut().for_each(|peer| peer.fail(&error, 0));
+        links.iter_mut().for_each(|link| link.tell(&error));
         return Err(error);
     }
-    for peer in &mut peers {
+    links.retain(|link| link.index != NOBODY);
+    links.sort_unstable_by_key(|link| link.index);
+    for link in &mut links {
         // Nothing was sent before, so the socket's buffer has room for the answer.
-        peer.send(&blocks(0, &[]))?;
-        peer.next_exchange();
+        link.send(&frame(BLOCKS, 0, &[]))?;
+        link.next_exchange();
     }
-    Ok(peers)
+    Ok(links)
 }
 
 struct Meeting {
     participants: u32,
-    joined: Vec<Option<Peer>>,
-    /// Connections that have not greeted yet.
-    pending: Vec<(Peer, SocketAddr)>,
-    strangers: usize,
-    last_stranger: Option<SocketAddr>,
+    /// The connections, in the order in which they came.
+    links: Vec<(Link, SocketAddr)>,
+    strangers: Vec<SocketAddr>,
 }
 
 impl Meeting {
-    fn wait(
-        &mut self,
-        listener: &TcpListener,
-        limit: Duration,
-        deadline: Instant,
-    ) -> Result<(), Error> {
-        while self.joined.iter().any(Option::is_none) {
+    fn wait(&mut self, listener: &TcpListener, limit: Duration) -> Result<(), Error> {
+        let deadline = super::deadline(limit);
+        listener.set_nonblocking(true).map_err(super::cannot_listen)?;
+        while self.missing().next().is_some() {
             if left(deadline).is_zero() {
                 return Err(self.incomplete(limit));
             }
             let mut set = PollSet::take();
             set.add(listener.as_raw_fd());
-            let pending = self.pending.iter().map(|(peer, _)| peer);
-            pending.chain(self.joined.iter().flatten()).for_each(|peer| set.add(peer.as_raw_fd()));
+            self.links.iter().for_each(|(link, _)| set.add(link.as_raw_fd()));
             set.poll(Some(left(deadline)));
-            self.drop_closed();
             self.accept(listener)?;
             self.read_greetings()?;
         }
         Ok(())
     }
 
-    /// A participant that ended before the group was complete may come again.
-    fn drop_closed(&mut self) {
-        for joined in &mut self.joined {
-            joined.take_if(|peer| peer.check().is_err());
-        }
+    fn missing(&self) -> impl Iterator<Item = u32> {
+        let is_here = |index: &u32| self.links.iter().any(|(link, _)| link.index == *index);
+        (1..self.participants).filter(move |index| !is_here(index))
     }
 
     fn accept(&mut self, listener: &TcpListener) -> Result<(), Error> {
         loop {
-            let (stream, address) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // A connection that was gone before it was accepted.
-                Err(error)
-                    if is_for_later(&error) || error.kind() == ErrorKind::ConnectionAborted =>
-                {
-                    continue;
+            match listener.accept() {
+                Ok((stream, address)) => {
+                    let link =
+                        stream.set_nonblocking(true).and_then(|()| Link::new(NOBODY, stream));
+                    self.links.extend(link.map(|link| (link, address)));
                 }
-                Err(error) => {
-                    return Err(Error::io("participant 0 cannot accept connections", error));
-                }
-            };
-            self.pending.extend(Peer::new(u32::MAX, stream).map(|peer| (peer, address)).ok());
-            if self.pending.len() > self.participants as usize + PENDING {
-                let (_, silent) = self.pending.remove(0);
-                self.reject(silent);
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return Ok(()),
+                    // A connection that was gone before it was accepted.
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ => return Err(Error::io("participant 0 cannot accept connections", error)),
+                },
             }
         }
     }
 
     fn read_greetings(&mut self) -> Result<(), Error> {
-        let mut at = 0;
-        while let Some((peer, _)) = self.pending.get_mut(at) {
-            match peer.greeting() {
-                Ok(None) => at += 1,
-                Ok(Some((index, participants))) => {
-                    // It may have left and come again at once.
-                    self.drop_closed();
-                    self.check(index, participants)?;
-                    let (mut peer, _) = self.pending.swap_remove(at);
-                    peer.index = index;
-                    self.joined[index as usize - 1] = Some(peer);
-                }
-                Err(_) => {
-                    let (_, address) = self.pending.swap_remove(at);
-                    self.reject(address);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check(&self, index: u32, participants: u64) -> Result<(), Error> {
         let own = self.participants;
-        let text = if participants != u64::from(own) {
-            format!(
-                "participant {index} was told of {participants} participants, participant 0 of \
-                 {own}"
-            )
-        } else if index >= own {
-            format!("someone calls itself participant {index}, of {own}")
-        } else if index == 0 || self.joined[index as usize - 1].is_some() {
-            format!("two processes call themselves participant {index}")
-        } else {
-            return Ok(());
-        };
-        Err(Error::new(DocaError::INVALID_VALUE, text))
-    }
-
-    fn reject(&mut self, stranger: SocketAddr) {
-        tracing::warn!("{stranger} came to the rendezvous and is no participant");
-        self.strangers += 1;
-        self.last_stranger = Some(stranger);
+        let mut result = Ok(());
+        self.links.retain_mut(|(link, address)| {
+            if link.index == NOBODY {
+                match link.receive(GREETING, 8, 0) {
+                    Ok(None) => return true,
+                    Ok(Some(index)) => match check(index, link.body(), own) {
+                        Ok(()) => link.index = index,
+                        Err(error) => result = Err(error),
+                    },
+                    Err(_) => {
+                        reject(&mut self.strangers, *address);
+                        return false;
+                    }
+                }
+                link.next_exchange();
+            }
+            // A participant that ended before the group was complete may come again.
+            link.check().is_ok()
+        });
+        let mut indices: Vec<u32> = self.links.iter().map(|(link, _)| link.index).collect();
+        indices.retain(|index| *index != NOBODY);
+        indices.sort_unstable();
+        match indices.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => result.and(Err(twins(pair[0]))),
+            None => result,
+        }
     }
 
     fn incomplete(&self, limit: Duration) -> Error {
-        let missing = self.joined.iter().zip(1..).filter(|(joined, _)| joined.is_none());
-        let missing: Vec<_> = missing.map(|(_, index): (_, u32)| index.to_string()).collect();
-        let mut text = format!(
-            "not all {} participants came within {limit:?}: missing {}",
-            self.participants,
-            missing.join(", ")
-        );
-        if let Some(last) = self.last_stranger {
-            let strangers = Count(self.strangers, "connection");
+        let missing: Vec<_> = self.missing().map(|index| index.to_string()).collect();
+        let (participants, missing) = (self.participants, missing.join(", "));
+        let mut text =
+            format!("not all {participants} participants came within {limit:?}: missing {missing}");
+        if let Some(last) = self.strangers.last() {
+            let strangers = Count(self.strangers.len(), "connection");
             text += &format!("; {strangers} from no participant came, too, the last from {last}");
         }
         Error::new(DocaError::TIME_OUT, text)
     }
+}
+
+/// Checks what a participant says in its greeting: its index and the number of participants.
+fn check(index: u32, participants: &[u8], own: u32) -> Result<(), Error> {
+    let participants = participants.try_into().map_or(0, u64::from_le_bytes);
+    let text = if participants != u64::from(own) {
+        format!(
+            "participant {index} was told of {participants} participants, participant 0 of {own}"
+        )
+    } else if index >= own {
+        format!("someone calls itself participant {index}, of {own}")
+    } else if index == 0 {
+        return Err(twins(0));
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(DocaError::INVALID_VALUE, text))
+}
+
+fn twins(index: u32) -> Error {
+    let text = format!("two processes call themselves participant {index}");
+    Error::new(DocaError::INVALID_VALUE, text)
+}
+
+fn reject(strangers: &mut Vec<SocketAddr>, stranger: SocketAddr) {
+    tracing::warn!("{stranger} came to the rendezvous and is no participant");
+    strangers.push(stranger);
 }
 
 fn left(deadline: Instant) -> Duration {

@@ -2,8 +2,8 @@
 //!
 //! Every participant sends its block to participant 0, which sends all blocks to everyone.
 
+mod link;
 mod meeting;
-mod peer;
 
 use std::net::{TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 
 use super::{AllGather, BoxError, Error, busy};
-use peer::{Peer, blocks as frame};
+use link::{BLOCKS, Link, frame};
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
@@ -37,7 +37,7 @@ pub struct Rendezvous {
     participants: u32,
     limit: Duration,
     /// All others at participant 0, in the order of their indices; participant 0 at the others.
-    peers: Vec<Peer>,
+    links: Vec<Link>,
     number: u32,
     exchange: Option<Exchange>,
     failed: Option<String>,
@@ -74,13 +74,11 @@ impl Rendezvous {
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         if index == 0 {
-            let listener = TcpListener::bind(address).map_err(|error| {
-                Error::io("participant 0 cannot listen at the meeting point", error)
-            })?;
+            let listener = TcpListener::bind(address).map_err(cannot_listen)?;
             return Rendezvous::host(listener, participants, limit);
         }
-        let peer = meeting::connect(address, index, participants, deadline(limit))?;
-        Ok(Rendezvous::new(index, participants, limit, vec![peer]))
+        let link = meeting::connect(address, index, participants, deadline(limit))?;
+        Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 
     /// As [`join`](Self::join), for participant 0, on a listener of the program's: for instance on
@@ -94,25 +92,25 @@ impl Rendezvous {
         limit: Duration,
     ) -> Result<Rendezvous, Error> {
         if participants == 0 {
-            return Err(Error::new(
-                DocaError::INVALID_VALUE,
-                "a group has at least one participant",
-            ));
+            let text = "a group has at least one participant";
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        let peers = meeting::accept(&listener, participants, limit, deadline(limit))?;
-        Ok(Rendezvous::new(0, participants, limit, peers))
+        let links = meeting::accept(&listener, participants, limit)?;
+        Ok(Rendezvous::new(0, participants, limit, links))
     }
 
-    fn new(index: u32, participants: u32, limit: Duration, peers: Vec<Peer>) -> Rendezvous {
-        Rendezvous { index, participants, limit, peers, number: 1, exchange: None, failed: None }
+    fn new(index: u32, participants: u32, limit: Duration, links: Vec<Link>) -> Rendezvous {
+        Rendezvous { index, participants, limit, links, number: 1, exchange: None, failed: None }
     }
 
     /// Remembers a failure, and ends the connections so that nobody waits for this participant.
-    fn fail(&mut self, error: &Error, length: usize) {
+    fn fail(&mut self, error: &Error) {
         self.failed = Some(error.to_string());
-        let peers = std::mem::take(&mut self.peers);
-        if self.index == 0 {
-            peers.into_iter().for_each(|mut peer| peer.fail(error, length));
+        let frame = self.exchange.take().map_or(0, |exchange| exchange.frame.len());
+        for mut link in std::mem::take(&mut self.links) {
+            if self.index == 0 && (link.sent == 0 || link.sent == frame) {
+                link.tell(error);
+            }
         }
     }
 
@@ -124,7 +122,7 @@ impl Rendezvous {
 
     /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let Some(Exchange { deadline, block, frame: sent }) = &mut self.exchange else {
+        let Some(Exchange { deadline, block, frame: own }) = &mut self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way"));
         };
         let length = block.len();
@@ -133,36 +131,34 @@ impl Rendezvous {
             let text = format!("room for {found} bytes is not what {participants} blocks take");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
+        let wanted = if self.index == 0 { length } else { blocks.len() };
         let mut over = true;
-        if self.index == 0 {
-            blocks[..length].copy_from_slice(block);
-            for peer in &mut self.peers {
-                let room = &mut blocks[peer.index as usize * length..][..length];
-                over &= peer.receive(self.number, room, 0)?;
+        for link in &mut self.links {
+            let sent = link.send(own);
+            // When participant 0 closed the connection, it may have said why before.
+            let number = link.receive(BLOCKS, wanted, self.index)?;
+            if number.is_some_and(|number| number != self.number) {
+                return Err(link.nonsense());
             }
-            if over && sent.is_empty() {
-                *sent = frame(self.number, blocks);
-            }
-            if over {
-                for peer in &mut self.peers {
-                    over &= peer.send(sent)?;
-                }
-            }
-        } else {
-            for peer in &mut self.peers {
-                let sent = peer.send(sent);
-                // When participant 0 closed the connection, it may have said why before.
-                over = peer.receive(self.number, blocks, self.index)? & sent?;
-            }
+            link.is_late = number.is_none() | !sent?;
+            over &= !link.is_late;
         }
         if !over && Instant::now() >= *deadline {
-            let (sent, received) =
-                if self.index == 0 { (blocks.len(), length) } else { (length, blocks.len()) };
-            let late = self.peers.iter().filter(|peer| peer.is_late(sent, received));
-            let late: Vec<_> = late.map(|peer| format!("participant {}", peer.index)).collect();
+            let late = self.links.iter().filter(|link| link.is_late);
+            let late: Vec<_> = late.map(|link| format!("participant {}", link.index)).collect();
             let (limit, late) = (self.limit, late.join(", "));
             let text = format!("the exchange took longer than {limit:?}: nothing came from {late}");
             return Err(Error::new(DocaError::TIME_OUT, text));
+        }
+        if over && self.index > 0 {
+            self.links.iter().for_each(|link| blocks.copy_from_slice(link.body()));
+        } else if over && own.is_empty() {
+            blocks[..length].copy_from_slice(block);
+            for link in &self.links {
+                blocks[link.index as usize * length..][..length].copy_from_slice(link.body());
+            }
+            *own = frame(BLOCKS, self.number, blocks);
+            return self.step(blocks);
         }
         Ok(over)
     }
@@ -182,7 +178,7 @@ impl AllGather for Rendezvous {
         if self.exchange.is_some() {
             return Err(busy());
         }
-        let frame = if self.index == 0 { Vec::new() } else { frame(self.number, block) };
+        let frame = if self.index == 0 { Vec::new() } else { frame(BLOCKS, self.number, block) };
         let (deadline, block) = (deadline(self.limit), block.to_vec());
         self.exchange = Some(Exchange { deadline, block, frame });
         Ok(())
@@ -190,11 +186,11 @@ impl AllGather for Rendezvous {
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
         self.usable()?;
-        let over = self.step(blocks).inspect_err(|error| self.fail(error, blocks.len()))?;
+        let over = self.step(blocks).inspect_err(|error| self.fail(error))?;
         if over {
             self.exchange = None;
             self.number = self.number.wrapping_add(1);
-            self.peers.iter_mut().for_each(Peer::next_exchange);
+            self.links.iter_mut().for_each(Link::next_exchange);
         }
         Ok(over)
     }
@@ -208,4 +204,8 @@ debug_fields!(Rendezvous, |it| {
 
 fn deadline(limit: Duration) -> Instant {
     Instant::now() + limit.min(Duration::from_secs(365 * 24 * 3600))
+}
+
+fn cannot_listen(error: std::io::Error) -> Error {
+    Error::io("participant 0 cannot listen at the meeting point", error)
 }

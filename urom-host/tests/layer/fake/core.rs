@@ -80,7 +80,8 @@ fn step(ctx: *mut Context) -> bool {
         return domain::step(ctx);
     }
     let stopping = this.state == CtxState::STOPPING;
-    if stopping && this.in_flight.is_empty() && this.allocated == 0 {
+    let is_empty = this.in_flight.is_empty() && this.queries.is_empty();
+    if stopping && is_empty && this.allocated == 0 {
         change(ctx, CtxState::IDLE);
         return true;
     }
@@ -189,7 +190,7 @@ pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
 pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
     // SAFETY: a live context.
     let this = unsafe { ctx.get() };
-    if this.is_service {
+    if this.is_service && this.queries.is_empty() {
         change(ctx.cast(), CtxState::IDLE);
         return OK;
     }

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Ident, Lit, Member, UnOp};
+use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Lit, UnOp};
 
 use super::is_constant;
 use crate::model::Variant;
@@ -43,24 +43,27 @@ fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
 }
 
 fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
+    if let Some(number) = number(expr) {
+        let number = Literal::i128_unsuffixed(number);
+        return Some(quote!(Number(#number)));
+    }
     match bare(expr) {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
-            let number = Literal::i128_unsuffixed(number.base10_parse().ok()?);
-            Some(quote!(Number(#number)))
-        }
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match bare(&unary.expr) {
-            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
-                let number = Literal::i128_unsuffixed(number.base10_parse::<i128>().ok()?);
-                Some(quote!(Number(-#number)))
-            }
-            _ => None,
-        },
         Expr::MethodCall(call) => length(variant, call),
-        Expr::Path(path) => match path.path.get_ident() {
-            Some(name) => named(variant, name),
-            None => constant(variant, &path.path),
-        },
+        Expr::Path(path) if is_constant(variant, &path.path) => {
+            let name = tokens::spelled(quote!(#path));
+            Some(quote!(Constant(#name)))
+        }
         expr => field(variant, expr),
+    }
+}
+
+fn number(expr: &Expr) -> Option<i128> {
+    match bare(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+            number(&unary.expr)?.checked_neg()
+        }
+        _ => None,
     }
 }
 
@@ -72,33 +75,10 @@ fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
     is_len.then(|| quote!(Length(#name)))
 }
 
-fn named(variant: &Variant, name: &Ident) -> Option<TokenStream> {
-    match variant.field(name) {
-        Some(field) => {
-            let name = field.name();
-            (!field.is_payload()).then(|| quote!(Field(#name)))
-        }
-        None => constant(variant, &name.clone().into()),
-    }
-}
-
-fn constant(variant: &Variant, path: &syn::Path) -> Option<TokenStream> {
-    let name = tokens::spelled(quote!(#path));
-    is_constant(variant, path).then(|| quote!(Constant(#name)))
-}
-
 fn field(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
-    let (mut members, mut root) = (Vec::new(), expr);
-    while let Expr::Field(access) = root {
-        let Member::Named(name) = &access.member else { return None };
-        members.push(names::text(name));
-        root = bare(&access.base);
-    }
-    let Expr::Path(path) = root else { return None };
-    let field = variant.field(path.path.get_ident()?).filter(|field| !field.is_payload())?;
-    members.push(field.name());
-    members.reverse();
-    let path = members.join(".");
+    let path = crate::parse::keys::path(expr)?;
+    variant.field(path.first()?).filter(|field| !field.is_payload())?;
+    let path = path.iter().map(names::text).collect::<Vec<_>>().join(".");
     Some(quote!(Field(#path)))
 }
 

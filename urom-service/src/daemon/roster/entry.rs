@@ -6,40 +6,18 @@ use std::net::SocketAddr;
 
 use urom_wire::control::{DaemonToWorker, Failure, StartWorker};
 
-use super::host::Place;
 use super::{Action, HostKey, Serial, failed};
 
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) serial: Serial,
+    pub(super) id: u64,
     pub(super) gid: u32,
     pub(super) plugins: u64,
     pub(super) state: State,
     /// It was silent for too long and is about to be killed.
     pub(super) given_up: bool,
-    /// Hosts that are there, on the way, or about to be.
-    pub(super) tickets: HashMap<u128, Visitor>,
-}
-
-#[derive(Debug)]
-pub(super) struct Visitor {
-    pub(super) host: HostKey,
-    pub(super) there: bool,
-    /// The worker was told to expect it no more, and may just have let it in.
-    pub(super) late: bool,
-    /// Counts for its host, unless it is late and not there.
-    pub(super) place: Option<Place>,
-    /// It has not been told: the worker has not confirmed the ticket.
-    pub(super) pending: Option<Pending>,
-}
-
-/// A request whose host waits for the worker's confirmation. Without it a host could be sent to a
-/// worker that has just died, before the daemon hears of that.
-#[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) request: u64,
-    /// A request to join a worker that ran already. If that is gone, another one will do.
-    pub(super) again: Option<StartWorker>,
+    /// By ticket.
+    pub(super) visitors: HashMap<u128, Visitor>,
 }
 
 #[derive(Debug)]
@@ -53,35 +31,57 @@ pub(super) enum State {
 pub(super) struct Waiting {
     pub(super) host: HostKey,
     pub(super) request: u64,
-    pub(super) place: Option<Place>,
+}
+
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) host: HostKey,
+    pub(super) stage: Stage,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The worker has not confirmed the ticket, and the host was not told. Without that it could be
+    /// sent to a worker that has just died, before the daemon hears of that.
+    Pending {
+        request: u64,
+        /// A request to join a worker that ran already. If that is gone, another one will do.
+        again: Option<StartWorker>,
+    },
+    /// The host was sent there.
+    Expected,
+    /// The worker was told to expect it no more, and may just have let it in.
+    Late,
+    There,
 }
 
 impl Entry {
-    /// Gives a host a ticket, or has it told why there is none. The worker hears of it first, and
-    /// the host once the worker has confirmed it.
+    /// Notes a host that may come with a ticket, or has it told why there is none. The worker hears
+    /// of it first, and the host once the worker has confirmed it.
     pub(super) fn promise(
         &mut self,
-        Waiting { host, request, place }: Waiting,
+        serial: Serial,
+        Waiting { host, request }: Waiting,
         again: Option<StartWorker>,
-        mut new_ticket: impl FnMut() -> Result<u128, Failure>,
+        ticket: Result<u128, Failure>,
     ) -> Vec<Action> {
-        let ticket = match new_ticket() {
+        let ticket = match ticket {
             Ok(ticket) => ticket,
             Err(failure) => return vec![failed(host, request, &failure)],
         };
-        self.tickets.insert(
-            ticket,
-            Visitor {
-                host,
-                there: false,
-                late: false,
-                place,
-                pending: Some(Pending { request, again }),
-            },
-        );
-        vec![
-            Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),
-            Action::Expire(self.serial, ticket),
-        ]
+        self.visitors.insert(ticket, Visitor { host, stage: Stage::Pending { request, again } });
+        let expect = Action::ToWorker(serial, DaemonToWorker::Expect { ticket });
+        vec![expect, Action::Expire(serial, ticket)]
+    }
+
+    /// How many of a host's places it takes.
+    pub(super) fn places_of(&self, host: HostKey) -> usize {
+        let counts =
+            |visitor: &&Visitor| visitor.host == host && !matches!(visitor.stage, Stage::Late);
+        let waiting = match &self.state {
+            State::Starting(waiting) => waiting.iter().filter(|one| one.host == host).count(),
+            State::Ready(_) => 0,
+        };
+        waiting + self.visitors.values().filter(counts).count()
     }
 }

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::host_names::HostName;
     use crate::worker::connection::{Connection, Peer};
-    use crate::worker::control::ControlHandle;
+    use crate::worker::control_thread::ControlHandle;
     use crate::worker::messages::ToControl;
     use urom_wire::frame::{MAX_SLOTS, MESSAGE_LEN};
     use urom_wire::pass::Pass;

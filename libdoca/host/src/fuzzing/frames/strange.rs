@@ -11,7 +11,7 @@ use urom_wire::queue_probe::Nonce;
 use super::Rig;
 use crate::fuzzing::until;
 use crate::handle;
-use crate::pe::transport::Transport;
+use crate::pe::ucx::Transport;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -93,7 +93,7 @@ impl Rig {
 
     fn transport(&self) -> &Transport {
         // SAFETY: the engine is this rig's, lives as long, and is used by this thread alone.
-        let pe = unsafe { handle::pe(self.pe) }.expect("a live engine");
+        let pe = unsafe { handle::borrow::<crate::pe::Pe, _>(self.pe) }.expect("a live engine");
         pe.transport().unwrap_or_else(|failure| panic!("UCX is there: {failure}"))
     }
 }

@@ -1,29 +1,31 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start has four steps, all of them in calls of progress: the out-of-band exchange, the table to
-//! each of this process's workers, their answers that plugins find it, and the exchange of
-//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up
-//! what is under way, and waits for a short time until no plugin finds anything of the domain.
+//! A start is a future that each call of progress polls: the out-of-band exchange, the table to each
+//! of this process's workers, their answers that plugins find it, and the exchange of verdicts,
+//! after which all processes run the domain or none. A stop is synchronous: it gives up what is
+//! under way, and waits for a short time until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::rc::{Rc, Weak};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
+use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::task::yield_now;
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
-use crate::event::{Event, Mailbox};
-use crate::exchange::{self, Exchange, Oob, Outcome};
+use crate::exchange::{Oob, exchange};
 use crate::failure::failure;
-use crate::order::{Order, Reply};
 use crate::pe::Pe;
-use crate::pe::ctx::{Context, next_run};
+use crate::pe::ctx::Context;
 use crate::pe::run::Run;
+use crate::worker_link::Order;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
@@ -35,8 +37,10 @@ pub(crate) struct Domain {
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
-    run: RefCell<Option<Box<DomainRun>>>,
+    run: RefCell<Option<DomainRun>>,
 }
+
+type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
 
 /// A buffer of the host, with the handle and the key that others need to reach it.
 pub(crate) struct Buffer {
@@ -52,42 +56,47 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 }
 
 /// From a start to the next idle.
-#[derive(Default)]
 struct DomainRun {
-    number: u64,
-    /// With their ids at the service, in the domain's order. Empty when one of them does not run.
-    workers: Vec<(u64, Weak<Run>)>,
-    /// The exchange until it is done, except during a step.
-    exchange: Option<Exchange>,
-    /// How many workers have not confirmed the table; `None` before it is sent.
-    awaited: Option<usize>,
-    /// Whether all workers of this process have answered, and the verdicts are exchanged.
-    settled: bool,
+    /// The start until it is over, except during a step.
+    start: Option<Start>,
+    members: Rc<Members>,
     failed: bool,
-    cancelled: Arc<AtomicBool>,
+}
+
+/// The workers of this process in a run of a domain.
+struct Members {
+    /// The number of the run, by which workers know the domain.
+    domain: u64,
+    /// In the domain's order. Empty when one of them does not run.
+    workers: Vec<Worker>,
+    /// Whether they were given the table.
+    have_table: Cell<bool>,
+}
+
+struct Worker {
+    /// At the service.
+    id: WorkerId,
+    ctx: Weak<Context>,
+    run: Weak<Run>,
 }
 
 impl Domain {
     /// Each id and each context once.
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
-        let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
-        ids.sort_unstable();
-        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "two workers of the domain have the id {}: give each its own",
-                twice[0]
-            ));
-        }
-        let mut contexts: Vec<_> =
-            workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
-        contexts.sort_unstable();
-        if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let (one, other) = (twice[0].1, twice[1].1);
-            return Err(failure!(
-                INVALID_VALUE,
-                "one worker has two ids in the domain, {one} and {other}: give it one"
-            ));
+        let (mut ids, mut contexts) = (HashSet::new(), HashMap::new());
+        for (id, ctx) in &workers {
+            if !ids.insert(*id) {
+                return Err(failure!(
+                    INVALID_VALUE,
+                    "two workers of the domain have the id {id}: give each its own"
+                ));
+            }
+            if let Some(other) = contexts.insert(Weak::as_ptr(ctx), *id) {
+                return Err(failure!(
+                    INVALID_VALUE,
+                    "one worker has two ids in the domain, {other} and {id}: give it one"
+                ));
+            }
         }
         *self.workers.borrow_mut() = workers;
         Ok(())
@@ -151,22 +160,24 @@ impl Domain {
             ));
         }
         self.check_workers(pe)?;
-        pe.have_timer()?;
-        let number = next_run();
         // The other participants wait for this process: they must hear of a worker that was lost.
-        let workers = self.running();
-        let exchange = exchange::of_blobs(
-            oob,
-            workers.as_ref().map(|workers| self.describe(workers)).map_err(Failure::clone),
-        );
-        let workers = workers.unwrap_or_default();
-        *self.run.borrow_mut() = Some(Box::new(DomainRun {
-            number,
-            workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
-            exchange: Some(exchange),
-            ..DomainRun::default()
-        }));
-        pe.begin(number, Rc::clone(ctx));
+        let runs = self.running();
+        let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
+        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| Worker {
+            id: WorkerId(run.id()),
+            ctx: Weak::clone(ctx),
+            run: Rc::downgrade(&run),
+        };
+        let runs = runs.unwrap_or_default().into_iter();
+        let members = Rc::new(Members {
+            domain: ctx.begin(),
+            workers: runs.zip(&*self.workers.borrow()).map(worker).collect(),
+            have_table: Cell::new(false),
+        });
+        let theirs = Rc::clone(&members);
+        let start = exchange(oob, blob, async move |table| theirs.deliver(table).await);
+        *self.run.borrow_mut() =
+            Some(DomainRun { start: Some(Box::pin(start)), members, failed: false });
         pe.exchange(Rc::clone(ctx));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
@@ -194,32 +205,25 @@ impl Domain {
         Ok(())
     }
 
-    fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
-        let run = |(id, worker): &(u64, Weak<Context>)| {
+    /// The runs of all workers, or why one does not run.
+    fn running(&self) -> Result<Vec<Rc<Run>>, Failure> {
+        let run = |(id, ctx): &(u64, Weak<Context>)| {
             let run =
-                |worker: Rc<Context>| worker.worker()?.run(&worker).map(|run| Rc::clone(&run));
-            let run = worker.upgrade().and_then(|worker| run(worker).ok());
-            let run = run.filter(|run| !run.is_leaving());
-            run.map(|run| (*id, run)).ok_or_else(|| match failure_of(worker) {
-                Some(Failure { code, text }) => Failure {
-                    code,
-                    text: format!("the domain's worker {} does not run: {text}", WorkerId(*id)),
-                },
-                None => {
-                    failure!(
-                        BAD_STATE,
-                        "the domain's worker {} does not run: start it first",
-                        WorkerId(*id)
-                    )
-                }
+                ctx.upgrade().and_then(|ctx| ctx.worker().ok()?.run(&ctx).ok().as_deref().cloned());
+            run.filter(|run| !run.is_leaving()).ok_or_else(|| {
+                let Failure { code, text } =
+                    failure_of(ctx).unwrap_or_else(|| failure!(BAD_STATE, "start it first"));
+                let id = WorkerId(*id);
+                failure!(code = DocaError(code), "the domain's worker {id} does not run: {text}")
             })
         };
         self.workers.borrow().iter().map(run).collect()
     }
 
     /// The blob: this process's part of the domain.
-    fn describe(&self, workers: &[(u64, Rc<Run>)]) -> Vec<u8> {
-        let members = workers.iter().map(|(id, run)| Member {
+    fn describe(&self, runs: &[Rc<Run>]) -> Vec<u8> {
+        let workers = self.workers.borrow();
+        let members = workers.iter().zip(runs).map(|((id, _), run)| Member {
             id: *id,
             addresses: run
                 .plugin_addresses()
@@ -237,105 +241,50 @@ impl Domain {
         Participant { members: members.collect(), segments: segments.collect() }.encode()
     }
 
-    /// One step of the exchange. Whether there is another.
-    pub(crate) fn exchange(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
-        let take =
-            |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
+    /// One step of the start. Whether there is another.
+    pub(crate) fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
+        let take = |run: &mut DomainRun| Some((run.start.take()?, Rc::clone(&run.members)));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
-        let Some((number, mut exchange)) = taken else { return false };
+        let Some((mut start, members)) = taken else { return false };
         // The host's functions may stop this domain. Then the step's result is dropped.
-        let step = exchange.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
+        let step = start.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
         let mut own = self.run.borrow_mut();
-        let Some(run) = own.as_mut().filter(|run| run.number == number) else {
+        let is_same = |run: &&mut DomainRun| Rc::ptr_eq(&run.members, &members);
+        let Some(run) = own.as_mut().filter(is_same) else {
             drop(own);
-            drop(exchange);
             return false;
         };
         match step {
-            Poll::Pending => {
-                run.exchange = Some(exchange);
-                true
-            }
-            Poll::Ready(Ok(Outcome::Table(table))) => {
-                run.distribute(table, pe.mailbox());
-                false
-            }
-            Poll::Ready(Ok(Outcome::Agreed)) => {
-                drop(own);
-                pe.announce(Rc::clone(ctx), CtxState::RUNNING);
-                false
-            }
+            Poll::Pending => run.start = Some(start),
+            Poll::Ready(Ok(())) => pe.announce(ctx, CtxState::RUNNING),
             Poll::Ready(Err(failure)) => {
+                run.failed = true;
                 drop(own);
-                self.fail(ctx, pe, &failure);
-                false
+                members.end();
+                ctx.fail(&failure);
+                pe.announce(ctx, CtxState::IDLE);
+                return false;
             }
         }
-    }
-
-    pub(crate) fn on_event(&self, ctx: &Rc<Context>, pe: &Pe, event: Event) {
-        let Event::DomainStarted { worker, result } = event else { return };
-        let mut own = self.run.borrow_mut();
-        let Some(run) = own.as_mut().filter(|run| !run.failed && !run.settled) else { return };
-        run.awaited = run.awaited.map(|awaited| awaited.saturating_sub(1));
-        let result = result.unwrap_or_else(|| Err(self.not_heard(worker)));
-        let result = result.map_err(|Failure { code, text }| {
-            let id = run.workers.get(worker).map_or(u64::MAX, |(id, _)| *id);
-            Failure {
-                code,
-                text: format!("the domain could not start at worker {}: {text}", WorkerId(id)),
-            }
-        });
-        match &result {
-            Err(_) => drop(run.end()),
-            Ok(()) if run.awaited == Some(0) => {}
-            Ok(()) => return,
-        }
-        let Some(oob) = self.oob.get() else { return };
-        run.exchange = Some(exchange::of_verdicts(oob, result));
-        run.settled = true;
-        pe.exchange(Rc::clone(ctx));
-    }
-
-    /// Why the worker at this place never answered.
-    fn not_heard(&self, place: usize) -> Failure {
-        let workers = self.workers.borrow();
-        let why = workers.get(place).and_then(|(_, worker)| failure_of(worker));
-        why.unwrap_or_else(|| {
-            failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
-        })
-    }
-
-    fn fail(&self, ctx: &Rc<Context>, pe: &Pe, failure: &Failure) {
-        let mut own = self.run.borrow_mut();
-        let Some(run) = own.as_mut().filter(|run| !run.failed) else { return };
-        run.failed = true;
-        drop(run.end());
-        drop(own);
-        ctx.fail(failure);
-        pe.announce(Rc::clone(ctx), CtxState::IDLE);
+        run.start.is_some()
     }
 
     pub(crate) fn begins(&self) -> bool {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }
 
-    pub(crate) fn ended(&self, pe: &Pe) {
-        if let Some(run) = self.run.take() {
-            pe.end(run.number);
-        }
+    pub(crate) fn ended(&self) {
+        self.run.take();
     }
 
     /// Stops at once, whatever is under way.
-    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
-        if let Some(mut run) = self.run.take() {
-            pe.end(run.number);
-            pe.forget(ctx);
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+        if let Some(run) = self.run.take() {
             // Gives the host's request back.
-            drop(run.exchange.take());
+            drop(run.start);
             if !run.failed {
                 // The channel closes when every worker has answered or is lost.
-                let _ = run.end().recv_timeout(STOP_DEADLINE);
+                let _ = run.members.end().recv_timeout(STOP_DEADLINE);
             }
         }
         ctx.set_state(CtxState::IDLE);
@@ -343,31 +292,61 @@ impl Domain {
     }
 }
 
-impl DomainRun {
-    fn distribute(&mut self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
-        self.awaited = Some(self.workers.len());
-        let table = Arc::new(table);
-        for (place, (_, worker)) in self.workers.iter().enumerate() {
-            let mailbox = Arc::clone(mailbox);
-            let reply = Reply { mailbox, domain: self.number, worker: place, sent: false };
-            let (table, cancelled) = (Arc::clone(&table), Arc::clone(&self.cancelled));
-            // Without a worker, dropping the reply says so.
-            if let Some(worker) = worker.upgrade() {
-                worker.order(Order::Start { table, cancelled, reply });
+impl Members {
+    /// Gives each worker the table, and waits until all have it. At the first failure it ends the
+    /// domain at all of them.
+    async fn deliver(&self, table: Vec<u8>) -> Result<(), Failure> {
+        self.have_table.set(true);
+        let (domain, table) = (self.domain, Arc::new(table));
+        let give = |worker: &Worker| {
+            let (answer, answered) = oneshot::channel();
+            // Without a run, dropping the answer says so.
+            if let Some(run) = worker.run.upgrade() {
+                run.order(Order::Start { domain, table: Arc::clone(&table), answer });
             }
+            answered
+        };
+        let mut answers: Vec<_> =
+            self.workers.iter().map(|worker| (worker, give(worker))).collect();
+        let mut result = Ok(());
+        while result.is_ok() && !answers.is_empty() {
+            yield_now().await;
+            answers.retain_mut(|(worker, answer)| match answer.try_recv() {
+                Err(TryRecvError::Empty) => true,
+                Ok(Ok(())) => false,
+                answered => {
+                    result = Err(worker.refusal(answered.ok().and_then(Result::err)));
+                    false
+                }
+            });
         }
+        if result.is_err() {
+            drop(answers);
+            self.end();
+        }
+        result
     }
 
     /// Ends the domain at every worker that has its table, or is receiving it. The channel closes
     /// once they are done.
-    fn end(&mut self) -> mpsc::Receiver<()> {
+    fn end(&self) -> mpsc::Receiver<()> {
         let (done, all_done) = mpsc::channel();
-        self.cancelled.store(true, Ordering::Release);
-        if self.awaited.is_some() {
-            for worker in self.workers.iter().filter_map(|(_, worker)| worker.upgrade()) {
-                worker.order(Order::End { domain: self.number, done: done.clone() });
+        if self.have_table.take() {
+            for run in self.workers.iter().filter_map(|worker| worker.run.upgrade()) {
+                run.order(Order::End { domain: self.domain, done: done.clone() });
             }
         }
         all_done
+    }
+}
+
+impl Worker {
+    /// Why the domain did not start at it; `said` is its answer, if there was one.
+    fn refusal(&self, said: Option<Failure>) -> Failure {
+        let Failure { code, text } = said.or_else(|| failure_of(&self.ctx)).unwrap_or_else(|| {
+            failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
+        });
+        let id = self.id;
+        failure!(code = DocaError(code), "the domain could not start at worker {id}: {text}")
     }
 }

@@ -3,22 +3,18 @@
 pub(crate) mod gid;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
-use urom_abi::host::{CtxState, GidTaskCallback};
+use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
-use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use urom_service::embedded::Embedded;
 use urom_wire::awake;
-use urom_wire::control::CONNECT_DEADLINE;
-use urom_wire::control::Failure;
+use urom_wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon};
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
@@ -29,16 +25,14 @@ use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::ctx::{Context, next_run};
-use crate::pe::ready::Ready;
-use crate::pe::run::task::Stage;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::gid::Queries;
 use crate::running::{RunningService, Shared};
 
 #[derive(Default)]
 pub(crate) struct Service {
-    max_message: Cell<usize>,
-    max_workers: Cell<Option<u32>>,
+    pub(crate) max_message: Cell<usize>,
+    pub(crate) max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
     /// What calls asked for, which goes before the environment.
@@ -46,49 +40,13 @@ pub(crate) struct Service {
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
-    plugins: RefCell<Vec<PluginInfo>>,
-    run: RefCell<Option<Rc<ServiceRun>>>,
-}
-
-/// One run of a service context, from its start to the next idle.
-#[derive(Default)]
-pub(crate) struct ServiceRun {
-    number: u64,
-    ctx: Weak<Context>,
-    queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
-    next_query: Cell<u64>,
-    in_flight: Cell<usize>,
-    /// Queries that are not released.
-    out: Cell<usize>,
-    leaving: Cell<bool>,
-    idle_queued: Cell<bool>,
+    pub(crate) plugins: RefCell<Vec<PluginInfo>>,
+    pub(crate) queries: Queries,
 }
 
 impl Service {
     pub(crate) fn new() -> Service {
         Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
-    }
-
-    pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
-        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
-            ));
-        }
-        self.max_message.set(size);
-        Ok(())
-    }
-
-    pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
-        if !count.is_power_of_two() {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{count} workers cannot be the most: it must be a power of two"
-            ));
-        }
-        self.max_workers.set(Some(count));
-        Ok(())
     }
 
     /// The key for the daemon: that of a call, else that of the environment.
@@ -110,27 +68,10 @@ impl Service {
         })
     }
 
-    pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
-        ctx.require_running()?;
-        let plugins = self.plugins.borrow();
-        if plugins.is_empty() {
-            Err(DocaError::NOT_FOUND)
-        } else {
-            Ok((plugins.as_ptr(), plugins.len()))
-        }
-    }
-
     /// What the service is while it runs, or `BAD_STATE`.
     pub(crate) fn running(&self, ctx: &Context) -> Result<Arc<RunningService>, DocaError> {
         ctx.require_running()?;
         self.shared.running().ok_or(DocaError::BAD_STATE)
-    }
-
-    /// The fingerprint of a plugin's description; `None` for a plugin without one.
-    pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
-        let running = self.running(ctx)?;
-        let found = running.welcome.plugins.iter().find(|entry| entry.id == plugin);
-        Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
@@ -138,27 +79,27 @@ impl Service {
         let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
         let running = self.running(ctx).map_err(gone)?;
         let (answer, answered) = sync_channel(1);
-        let request = Request::Describe { plugin, answer };
+        let ask = move |request| HostToDaemon::Describe { request, plugin };
+        // The caller may have stopped waiting for it.
+        let hear = move |said| drop(answer.try_send(said));
+        let request = Request::new(ask, hear);
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
-        awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
-            RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
-            RecvTimeoutError::Timeout => Err(failure!(
+        match awake::receive(&answered, ANSWER_DEADLINE) {
+            Ok(Ok(DaemonToHost::Description { description, .. })) => Ok(description),
+            Ok(Err(failure)) => Err(failure),
+            Err(RecvTimeoutError::Timeout) => Err(failure!(
                 TIME_OUT,
                 "the daemon did not answer within {} ms",
                 ANSWER_DEADLINE.as_millis()
             )),
-        })
-    }
-
-    pub(crate) fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.in_flight.get())
+            _ => Err(gone(DocaError::CONNECTION_RESET)),
+        }
     }
 
     /// Connects to the service; blocks until that has succeeded or failed.
-    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Pe) -> Result<DocaError, Failure> {
+    pub(crate) fn start(&self, ctx: &Context, pe: &Pe) -> Result<DocaError, Failure> {
         self.check_device()?;
-        let number = next_run();
-        let running = self.connect(number, pe.mailbox())?;
+        let running = self.connect(ctx.begin(), pe.mailbox())?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
             log!(
@@ -169,9 +110,6 @@ impl Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        *self.run.borrow_mut() =
-            Some(Rc::new(ServiceRun { number, ctx: ctx.weak(), ..ServiceRun::default() }));
-        pe.begin(number, Rc::clone(ctx));
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
     }
@@ -188,7 +126,7 @@ impl Service {
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {
         // Before a daemon reports that the versions differ, or an embedded one calls UCX.
-        crate::pe::transport::require_ucx()?;
+        crate::pe::ucx::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let target = self.target.borrow().clone();
@@ -239,16 +177,11 @@ impl Service {
 
     /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
     pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
-        if self.shared.is_active() {
+        if self.shared.active() != 0 {
             return DocaError::IN_USE;
         }
-        let Some(run) = self.run.borrow().clone() else { return DocaError::UNEXPECTED };
-        run.give_up(pe, DocaError::SHUTDOWN);
-        self.shared.set_running(None);
-        if run.out.get() == 0 {
-            self.ended(pe);
-            // Events of a lost daemon must not reach the next run.
-            pe.forget(ctx);
+        self.leave(pe, DocaError::SHUTDOWN);
+        if self.queries.are_released() {
             ctx.set_state(CtxState::IDLE);
             return DocaError::SUCCESS;
         }
@@ -256,99 +189,28 @@ impl Service {
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, ctx: &Rc<Context>, pe: &Pe, event: Event) {
-        let Some(run) = self.run.borrow().clone() else { return };
+    pub(crate) fn on_event(&self, ctx: &Context, pe: &Pe, event: Event) {
         match event {
-            Event::Group { query, result } => run.on_answer(pe, query, result),
-            Event::Ended(Some(reason)) if !run.leaving.get() => {
+            Event::Group { query, result } => self.queries.on_answer(pe, query, result),
+            Event::Ended(Some(reason)) if self.shared.running().is_some() => {
                 let code = ctx.fail(&reason);
-                pe.announce(Rc::clone(ctx), CtxState::STOPPING);
-                run.give_up(pe, code);
-                self.shared.set_running(None);
-                run.check_over(pe);
+                pe.announce(ctx, CtxState::STOPPING);
+                self.leave(pe, code);
+                self.check_over(ctx, pe);
             }
             _ => {}
         }
     }
 
-    pub(crate) fn ended(&self, pe: &Pe) {
-        if let Some(run) = self.run.take() {
-            pe.end(run.number);
-        }
+    /// Answers all queries with a code, and lets go of the daemon.
+    fn leave(&self, pe: &Pe, code: DocaError) {
+        self.queries.give_up(pe, code);
+        self.shared.set_running(None);
     }
 
-    pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
-        ctx.require_running()?;
-        self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
-    }
-}
-
-impl ServiceRun {
-    pub(crate) fn context(&self) -> Option<Rc<Context>> {
-        self.ctx.upgrade()
-    }
-
-    pub(crate) fn released(&self) {
-        self.out.set(self.out.get() - 1);
-        if let Some(Ok(pe)) = self.context().map(|ctx| ctx.pe()) {
-            self.check_over(&pe);
-        }
-    }
-
-    pub(crate) fn allocate(
-        self: &Rc<Self>,
-        gid: u32,
-        callback: Option<GidTaskCallback>,
-    ) -> Rc<GidTask> {
-        self.out.set(self.out.get() + 1);
-        GidTask::new(Rc::clone(self), gid, callback)
-    }
-
-    /// Sends a query. After an error it is still the caller's.
-    #[cold]
-    pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
-        task.head.is_callers()?;
-        let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
-        let ctx = self.context().ok_or(DocaError::BAD_STATE)?;
-        let running = ctx.service()?.running(&ctx)?;
-        let query = self.next_query.replace(self.next_query.get() + 1);
-        let request = Request::Group { query, gid: task.gid.get() };
-        running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
-        task.head.stage.set(Stage::InFlight);
-        task.head.status.set(DocaError::IN_PROGRESS);
-        self.queries.borrow_mut().insert(query, task);
-        self.in_flight.set(self.in_flight.get() + 1);
-        Ok(())
-    }
-
-    fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
-        let task = self.queries.borrow_mut().remove(&query);
-        if let Some(task) = task {
-            task.answer(result.map_err(|failure| DocaError(failure.code)));
-            pe.push(Ready::Group(task));
-        }
-    }
-
-    fn give_up(&self, pe: &Pe, code: DocaError) {
-        self.leaving.set(true);
-        for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {
-            task.answer(Err(code));
-            pe.push(Ready::Group(task));
-        }
-    }
-
-    /// Counts a query that is about to be handed to the host.
-    pub(crate) fn completed(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
-    }
-
-    /// Goes idle once nothing holds it back.
-    pub(crate) fn check_over(&self, pe: &Pe) {
-        if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
-            return;
-        }
-        if let Some(ctx) = self.context() {
-            self.idle_queued.set(true);
+    /// Goes idle once it has left its daemon, and nothing holds it back.
+    pub(crate) fn check_over(&self, ctx: &Context, pe: &Pe) {
+        if self.shared.running().is_none() && self.queries.are_released() {
             pe.announce(ctx, CtxState::IDLE);
         }
     }

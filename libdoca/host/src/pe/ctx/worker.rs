@@ -8,23 +8,19 @@ use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WORKER_ID_ANY};
-use urom_wire::control::{Failure, StartWorker};
-use urom_wire::frame::MAX_SLOTS;
+use urom_wire::control::{Attach, Failure, StartWorker};
 
 use crate::event::Event;
 use crate::failure::failure;
-use crate::order::Order;
 use crate::pe::Pe;
-use crate::pe::ctx::{Context, next_run};
-use crate::pe::run::{Config, Run};
-use crate::running::{Attachment, Place};
-use crate::worker_link::{self, Visit};
+use crate::pe::ctx::Context;
+use crate::pe::run::Run;
+use crate::running::{Place, Shared};
+use crate::worker_link::{self, Order, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
-const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
-
-fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
+pub(crate) fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
     }
@@ -36,13 +32,13 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    pub(crate) service: RefCell<Option<Attachment>>,
+    pub(crate) service: RefCell<Option<Arc<Shared>>>,
     pub(crate) id: Cell<u64>,
-    plugins: Cell<u64>,
-    cpus: Cell<Option<CpuSet>>,
+    pub(crate) plugins: Cell<u64>,
+    pub(crate) cpus: Cell<Option<CpuSet>>,
     pub(crate) gid: Cell<u32>,
-    max_inflight: Cell<u32>,
-    env: RefCell<Option<Vec<String>>>,
+    pub(crate) max_inflight: Cell<u32>,
+    pub(crate) env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
 }
 
@@ -53,61 +49,6 @@ impl Worker {
             max_inflight: Cell::new(DEFAULT_MAX_INFLIGHT),
             ..Worker::default()
         }
-    }
-
-    pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
-        if mask == 0 || mask & !PLUGIN_BITS != 0 {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
-            ));
-        }
-        self.plugins.set(mask);
-        Ok(())
-    }
-
-    pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
-        if cpus.is_empty() {
-            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
-        }
-        if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
-            check_cpus(&cpus, &running.welcome.cpus)?;
-        }
-        self.cpus.set(Some(cpus));
-        Ok(())
-    }
-
-    pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
-        if count == 0 || count as usize > MAX_SLOTS {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
-            ));
-        }
-        if !count.is_power_of_two() {
-            log!(
-                warn,
-                "{count} tasks in flight are taken here, but DOCA asks for a power of two: write {} to be safe elsewhere",
-                count.next_power_of_two()
-            );
-        }
-        self.max_inflight.set(count);
-        Ok(())
-    }
-
-    /// Sets the environment. Each string needs a name before its first `=`.
-    pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
-        if env.is_empty() {
-            return Err(failure!(INVALID_VALUE, "a worker's environment of no strings cannot be"));
-        }
-        if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "`{entry}` in a worker's environment is not of the form NAME=VALUE"
-            ));
-        }
-        *self.env.borrow_mut() = Some(env);
-        Ok(())
     }
 
     /// The id that was set, or the one that the service chose.
@@ -148,7 +89,7 @@ impl Worker {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
         let ucx_address =
-            pe.transport()?.ucx().address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
+            pe.transport()?.ucx.address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure!(
                 FULL,
@@ -166,23 +107,22 @@ impl Worker {
                 env: self.env.borrow().clone(),
                 cpus: self.cpus.get().map(|cpus| cpus.to_string()),
             },
-            ucx_address: ucx_address.as_bytes().to_vec(),
-            channel: run.channel,
+            attach: Attach {
+                ticket: 0,
+                ucx_address: ucx_address.as_bytes().to_vec(),
+                channel: run.channel,
+                max_inflight: self.max_inflight.get(),
+                max_message: running.max_message as u64,
+                program: worker_link::program(),
+            },
             health: Arc::clone(&run.health),
-            max_inflight: self.max_inflight.get(),
-            max_message: running.max_message,
             key: running.key.clone(),
             patience: running.patience,
+            daemon: running.welcome.daemon,
             plugins: running.welcome.plugins.clone(),
         };
-        let mailbox = Arc::clone(pe.mailbox());
-        running.control.spawn(worker_link::serve(
-            visit,
-            running.requests.clone(),
-            run.number,
-            mailbox,
-            given,
-        ));
+        let (requests, mailbox) = (running.requests.clone(), Arc::clone(pe.mailbox()));
+        running.control.spawn(worker_link::serve(visit, requests, ctx.run(), mailbox, given));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
     }
@@ -195,13 +135,11 @@ impl Worker {
         place: Place,
         orders: mpsc::UnboundedSender<Order>,
     ) -> Result<Rc<Run>, Failure> {
-        let number = next_run();
-        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
-        let config = Config { number, plugins, max_inflight, place, orders };
+        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
         let run = pe
-            .open_channel(|channel| Run::new(config, Rc::clone(ctx), Rc::clone(pe), channel))
+            .open_channel(|channel| Run::new(self, theirs, engine, channel, place, orders))
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
-        pe.begin(number, Rc::clone(ctx));
+        ctx.begin();
         *self.run.borrow_mut() = Some(Rc::clone(&run));
         Ok(run)
     }
@@ -215,13 +153,13 @@ impl Worker {
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, _: &Rc<Context>, pe: &Pe, event: Event) {
+    pub(crate) fn on_event(&self, pe: &Pe, event: Event) {
         let Some(run) = self.run.borrow().clone() else { return };
         match event {
             Event::Attached(attached) => run.on_attached(pe, attached),
             Event::Overdue => run.on_overdue(pe),
             Event::Ended(reason) => run.on_ended(pe, reason),
-            Event::Group { .. } | Event::DomainStarted { .. } => {}
+            Event::Group { .. } => {}
         }
     }
 
@@ -238,7 +176,6 @@ impl Worker {
 
     pub(crate) fn ended(&self, pe: &Pe) {
         if let Some(run) = self.run.take() {
-            pe.end(run.number);
             pe.close_channel(run.channel);
             run.finish();
         }

@@ -201,7 +201,7 @@ impl Sender {
                 false => CloseMode::Force,
             };
             // It goes on by itself; nobody waits for it.
-            drop(endpoint.close(mode));
+            endpoint.close(mode);
         }
     }
 }

@@ -1,13 +1,21 @@
 //! The query for the workers of a group.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ptr;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
+use urom_wire::control::{DaemonToHost, Failure, HostToDaemon};
 
-use crate::pe::ctx::service::ServiceRun;
+use crate::daemon_link::Request;
+use crate::event::Event;
+use crate::failure::failure;
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ready::Ready;
 use crate::pe::run::task::{Head, Stage};
 
 /// A query. It is allocated and freed each time, because queries are rare.
@@ -15,24 +23,37 @@ pub(crate) struct GidTask {
     pub(crate) head: Head,
     me: Weak<GidTask>,
     pub(crate) pointer: Cell<*mut CGidTask>,
-    /// It goes idle only once this task is released.
-    pub(crate) run: Rc<ServiceRun>,
+    /// The service, which goes idle only once this task is released.
+    pub(crate) ctx: Rc<Context>,
     pub(crate) gid: Cell<u32>,
     pub(crate) callback: Cell<Option<GidTaskCallback>>,
     pub(crate) ids: RefCell<Vec<u64>>,
 }
 
-impl GidTask {
-    pub(crate) fn new(
-        run: Rc<ServiceRun>,
+/// The queries of a service.
+#[derive(Default)]
+pub(crate) struct Queries {
+    /// Those without an answer, by the number that comes back with it.
+    waiting: RefCell<BTreeMap<u64, Rc<GidTask>>>,
+    last: Cell<u64>,
+    pub(crate) in_flight: Cell<usize>,
+    /// How many are not released.
+    out: Cell<usize>,
+}
+
+impl Queries {
+    pub(crate) fn allocate(
+        &self,
+        ctx: Rc<Context>,
         gid: u32,
         callback: Option<GidTaskCallback>,
     ) -> Rc<GidTask> {
+        self.out.set(self.out.get() + 1);
         let task = Rc::new_cyclic(|me| GidTask {
             head: Head::new(),
             me: Weak::clone(me),
             pointer: Cell::new(ptr::null_mut()),
-            run,
+            ctx,
             gid: Cell::new(gid),
             callback: Cell::new(callback),
             ids: RefCell::default(),
@@ -41,14 +62,75 @@ impl GidTask {
         task
     }
 
-    pub(crate) fn handle(&self) -> Option<Rc<GidTask>> {
-        self.me.upgrade()
+    pub(crate) fn released(&self) {
+        self.out.set(self.out.get() - 1);
     }
 
-    pub(crate) fn answer(&self, result: Result<Vec<u64>, DocaError>) {
-        self.head.status.set(DocaError::of(result.as_ref().map(|_| ()).map_err(|code| *code)));
+    pub(crate) fn are_released(&self) -> bool {
+        self.out.get() == 0
+    }
+
+    pub(crate) fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
+        if let Some(task) = self.waiting.borrow_mut().remove(&query) {
+            task.answer(pe, result.map_err(|failure| DocaError(failure.code)));
+        }
+    }
+
+    pub(crate) fn give_up(&self, pe: &Pe, code: DocaError) {
+        for task in self.waiting.take().into_values() {
+            task.answer(pe, Err(code));
+        }
+    }
+}
+
+impl GidTask {
+    /// Sends the query. After an error it is still the caller's.
+    #[cold]
+    pub(crate) fn submit(&self) -> Result<(), DocaError> {
+        self.head.is_callers()?;
+        let task = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
+        let service = self.ctx.service()?;
+        let (running, queries) = (service.running(&self.ctx)?, &service.queries);
+        let query = queries.last.get() + 1;
+        let (mailbox, run) = (Arc::clone(self.ctx.pe()?.mailbox()), self.ctx.run());
+        let gid = self.gid.get();
+        let ask = move |request| HostToDaemon::Group { request, gid };
+        let hear = move |said| {
+            let result = match said {
+                Ok(DaemonToHost::Group { ids, .. }) => Ok(ids),
+                Ok(_) => Err(failure!(IO_FAILED, "the daemon's answer is of another kind")),
+                Err(failure) => Err(failure),
+            };
+            mailbox.post((run, Event::Group { query, result }));
+        };
+        let request = Request::new(ask, hear);
+        running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
+        self.head.stage.set(Stage::InFlight);
+        queries.last.set(query);
+        queries.waiting.borrow_mut().insert(query, task);
+        queries.in_flight.set(queries.in_flight.get() + 1);
+        Ok(())
+    }
+
+    fn answer(self: Rc<Self>, pe: &Pe, result: Result<Vec<u64>, DocaError>) {
+        self.head.status.set(DocaError::of(result.as_ref().map(drop).map_err(|code| *code)));
         *self.ids.borrow_mut() = result.unwrap_or_default();
         self.head.stage.set(Stage::Answered);
+        pe.push(Ready::Group(self));
+    }
+
+    /// Hands the query back to the host.
+    pub(crate) fn complete(&self, pe: &Pe) {
+        let Ok(service) = self.ctx.service() else { return };
+        service.queries.in_flight.set(service.queries.in_flight.get() - 1);
+        self.head.stage.set(Stage::Done);
+        if let Some(callback) = self.callback.get() {
+            let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
+            unsafe { callback(self.pointer.get(), user_data, ctx_data) };
+        }
+        service.check_over(&self.ctx, pe);
     }
 
     /// Whether it has completed, so that its ids can be read.

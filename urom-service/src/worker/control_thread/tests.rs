@@ -11,9 +11,9 @@ use urom_wire::stream::{greet, receive, send};
 use super::fuzzing::Worker;
 use super::health::WAITS;
 use super::*;
-use crate::lobby::Lobby;
+use crate::unproven::UnprovenSet;
 use crate::worker::intake::work;
-use crate::worker::streams::host_stream;
+use crate::worker::streams::{host_stream, pass_on};
 use crate::worker::watch::Calls;
 
 fn attach(ticket: u128) -> HostToWorker {
@@ -27,75 +27,80 @@ fn attach(ticket: u128) -> HostToWorker {
     })
 }
 
-/// A host that came through `lobby`, its end of the stream, and what the stream of link 1 relays.
-async fn greeted(lobby: &Lobby) -> (TcpStream, mpsc::Receiver<Event>) {
+/// A host that came from `set`, its end of the stream, and what the stream of link 1 relays.
+async fn greeted(set: &UnprovenSet) -> (TcpStream, mpsc::Receiver<Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
-    let seat = lobby.enter(peer.ip());
-    tokio::spawn(host_stream(1, stream, (peer, seat), None, events, Patience::default()));
+    let unproven = set.enter(peer.ip());
+    tokio::spawn(host_stream(1, stream, (peer, unproven), None, events, Patience::default()));
     greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default())
         .await
         .unwrap();
     (host, happened)
 }
 
-async fn has_room(lobby: &Lobby) -> bool {
-    tokio::time::timeout(Duration::ZERO, lobby.room()).await.is_ok()
+async fn has_room(set: &UnprovenSet) -> bool {
+    tokio::time::timeout(Duration::ZERO, set.room()).await.is_ok()
 }
 
 #[tokio::test]
 async fn a_host_gives_its_place_back_when_it_has_shown_its_ticket() {
     let mut worker = Worker::new();
-    let lobby = Lobby::new(1);
-    let (mut host, mut happened) = greeted(&lobby).await;
+    let set = UnprovenSet::new(1);
+    let (mut host, mut happened) = greeted(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(!has_room(&lobby).await, "it has shown nothing yet");
+    assert!(!has_room(&set).await, "it has shown nothing yet");
     worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     send(&mut host, &attach(8)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(has_room(&lobby).await);
+    assert!(has_room(&set).await);
 }
 
 #[tokio::test]
 async fn a_host_with_a_wrong_ticket_keeps_its_place_until_it_has_read_why() {
     let mut worker = Worker::new();
-    let lobby = Lobby::new(1);
-    let (mut host, mut happened) = greeted(&lobby).await;
+    let set = UnprovenSet::new(1);
+    let (mut host, mut happened) = greeted(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
     send(&mut host, &attach(7)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(worker.control.links.is_empty() && !has_room(&lobby).await);
+    assert!(worker.control.links.is_empty() && !has_room(&set).await);
     assert!(matches!(receive(&mut host, Patience::default()).await, Ok(WorkerToHost::Refused(_))));
     drop(host);
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(has_room(&lobby).await);
+    assert!(has_room(&set).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_shows_no_ticket_is_thrown_out_after_a_while() {
     let mut worker = Worker::new();
-    let lobby = Lobby::new(1);
+    let set = UnprovenSet::new(1);
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-    worker.control.handle(Event::HostCame { link: 1, peer, outbox, seat: lobby.enter(peer.ip()) });
+    worker.control.handle(Event::HostCame {
+        link: 1,
+        peer,
+        outbox,
+        unproven: set.enter(peer.ip()),
+    });
     worker.control.handle(Event::Late { link: 1 });
     assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))));
     worker.control.handle(Event::HostGone { link: 1, end: None });
-    assert!(has_room(&lobby).await);
+    assert!(has_room(&set).await);
 }
 
 #[tokio::test]
 async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wait() {
     let mut worker = Worker::new();
     let (says, heard) = mpsc::channel(1);
-    let passing = tokio::spawn(turns::pass_on(heard, worker.control.events.clone()));
+    let passing = tokio::spawn(pass_on(heard, worker.control.events.clone()));
     worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-    let seat = Lobby::new(1).enter(peer.ip());
-    worker.control.handle(Event::HostCame { link: 1, peer, outbox, seat });
+    let unproven = UnprovenSet::new(1).enter(peer.ip());
+    worker.control.handle(Event::HostCame { link: 1, peer, outbox, unproven });
     let table = Participant {
         members: vec![Member { id: 7, addresses: Vec::new() }],
         segments: Vec::new(),
@@ -117,8 +122,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
         tokio::task::yield_now().await;
     }
     assert!(worker.events.is_empty() && told.is_empty(), "its next word waits for its turn");
-    let job = worker.jobs.recv().await.unwrap();
-    work(&worker.domains, job).await;
+    work(&worker.domains, worker.jobs.recv().unwrap());
     assert!(matches!(
         told.try_recv(),
         Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })
@@ -158,10 +162,10 @@ impl Kept {
     fn comes(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
         let (outbox, told) = mpsc::channel(BACKLOG);
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-        let (seat, ticket) = (Lobby::new(1).enter(peer.ip()), u128::from(link));
+        let (unproven, ticket) = (UnprovenSet::new(1).enter(peer.ip()), u128::from(link));
         let control = &mut self.worker.control;
         control.handle(Event::Daemon(DaemonToWorker::Expect { ticket }));
-        control.handle(Event::HostCame { link, peer, outbox, seat });
+        control.handle(Event::HostCame { link, peer, outbox, unproven });
         control.handle(Event::Host { link, message: attach(ticket), turn: None });
         told
     }

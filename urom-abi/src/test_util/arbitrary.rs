@@ -19,22 +19,22 @@
 //! #     }
 //! # }
 //! # use protocol::Store;
-//! use urom_abi::arbitrary::{Arbitrary, Unstructured};
+//! use urom_abi::test_util::arbitrary::{Arbitrary, Unstructured};
 //!
 //! let mut input = Unstructured::new(&[3; 100]); // what a fuzzer made up
 //! let Store { rows, table } = Store::arbitrary(&mut input)?;
 //! assert_eq!(table.len() as u64, rows * 2);
-//! # Ok::<(), urom_abi::arbitrary::Error>(())
+//! # Ok::<(), urom_abi::test_util::arbitrary::Error>(())
 //! ```
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
 use std::num::NonZeroU64;
 
-use crate::describe::Type;
+use crate::describe::{Type, visit};
 use crate::payload::{Data, Payload, Received, Registered};
 use crate::protocol::{Reply, Request};
-use crate::wire::{Count, EncodeError, Field, Outgoing, Owned, Readable};
+use crate::wire::{Borrowed, Count, EncodeError, Field, Outgoing, Owned};
 
 /// How often fields are made up before all that is left is zeros.
 const ATTEMPTS: usize = 8;
@@ -90,11 +90,21 @@ pub fn command<'a, C: Request>(
 
 /// A notification that can be written, and the fields that it repeats.
 #[doc(hidden)]
-pub fn notification<'a, R: Reply + Clone>(
+pub fn notification<'a, R: Reply>(
     input: &mut Unstructured<'a>,
     make: impl Fn(&mut Unstructured<'a>) -> Made<(R, R::Echo)>,
 ) -> Result<(R, R::Echo)> {
-    attempt(input, make, |(made, echo)| made.clone().into_descriptor(echo).is_ok())
+    // Writing takes the notification, so a twin of the same bytes is written.
+    let make_one_that_fits = |input: &mut Unstructured<'a>| {
+        let mut ahead = Unstructured::new(input.peek_bytes(input.len()).ok_or(Unfit)?);
+        let (twin, echo) = make(&mut ahead)?;
+        if twin.into_descriptor(&echo).is_ok() {
+            return make(input);
+        }
+        *input = ahead;
+        Err(Unfit)
+    };
+    attempt(input, make_one_that_fits, |_| true)
 }
 
 /// What comes of one of `count` variants.
@@ -147,27 +157,24 @@ pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
 
 /// Puts a value in the place of bytes that are none, as far as the type is described.
 fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> Made<()> {
-    match *of {
-        Type::Bool => bytes.fill(input.arbitrary::<bool>()?.into()),
-        Type::Char => bytes.copy_from_slice(&u32::from(input.arbitrary::<char>()?).to_le_bytes()),
-        Type::Enum(of) if !of.values.is_empty() => {
-            let value = input.choose(of.values)?.value.to_le_bytes();
-            bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
-        }
-        Type::Array { of, .. } => {
-            for element in bytes.chunks_exact_mut(of.size().max(1)) {
-                make_fit(input, of, element)?;
+    let mut make = |leaf: &Type, bytes: &mut [u8]| -> Result<()> {
+        match *leaf {
+            Type::Bool => bytes.fill(input.arbitrary::<bool>()?.into()),
+            Type::Char => {
+                bytes.copy_from_slice(&u32::from(input.arbitrary::<char>()?).to_le_bytes())
             }
-        }
-        Type::Struct(of) => {
-            for field in of.fields {
-                let end = field.offset.saturating_add(field.ty.size());
-                make_fit(input, &field.ty, bytes.get_mut(field.offset..end).unwrap_or_default())?;
+            Type::Enum(of) if !of.values.is_empty() => {
+                let value = input.choose(of.values)?.value.to_le_bytes();
+                bytes.copy_from_slice(&value[..bytes.len()]);
             }
+            _ => {}
         }
-        _ => {}
-    }
-    Ok(())
+        Ok(())
+    };
+    let failure = visit(of, usize::MAX, &mut |at, leaf, _| {
+        make(leaf, bytes.get_mut(at..at + leaf.size())?).err()
+    });
+    failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
 #[doc(hidden)]
@@ -225,13 +232,13 @@ fn zeros(len: usize) -> Made<&'static [u8]> {
 
 /// The payload of a command; input decides whether it is `there` where nothing else does.
 #[doc(hidden)]
-pub fn borrowed<'a, P: Readable<'a>>(
+pub fn borrowed<'a, P: Borrowed<'a>>(
     input: &mut Unstructured<'a>,
     there: Option<bool>,
     length: Length<impl Count>,
 ) -> Made<P> {
     if !there.map_or_else(|| flip(input), Ok)? {
-        return P::absent(0u64).ok().flatten().ok_or(Unfit);
+        return P::absent().ok_or(Unfit);
     }
     let bytes = length.bytes::<P>(input)?;
     if let Some(payload) = P::present(bytes) {

@@ -20,15 +20,15 @@ use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::relay::{self, BACKLOG};
 
-use super::turns::pass_on;
 use super::{Control, Event};
+use crate::aside::on_thread;
 use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
-use crate::worker::streams::{daemon_stream, host_stream};
+use crate::worker::streams::{daemon_stream, host_stream, pass_on};
 use crate::worker::watch::{LOOK, Watch};
 use crate::worker::{Place, WorkerConfig};
 
@@ -75,8 +75,6 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
                 // process, and asks for nothing.
                 unsafe { libc::_exit(1) };
             }
-            // Who still reads a table is not waited for.
-            runtime.shutdown_background();
         });
     })?;
     // One that has ended already has told the data thread to stop.
@@ -102,9 +100,13 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (events, mut happened) = relay::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let (inbox, jobs) = TableInbox::new();
+    if let Err(why) = on_thread("urom-domains", move || read_tables(&domains, &jobs)) {
+        error!("worker {id} cannot read the tables of domains, and ends: {why}");
+        mailbox.post(ToData::Stop);
+        return End::Orderly;
+    }
     let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
     control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
-    control.timers.spawn(read_tables(domains, jobs));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let (mut round, mut look) = (interval(ROUND), interval(LOOK));
@@ -137,11 +139,11 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             }
             _ = round.tick() => control.throw_out_late(),
             _ = look.tick() => if !control.look() { break End::Stuck },
-            (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
+            (stream, peer, unproven) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
                 let secret = door.flatten();
                 let (says, heard) = mpsc::channel(1);
-                control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
+                control.streams.spawn(host_stream(last_link, stream, (peer, unproven), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
@@ -233,7 +235,7 @@ mod tests {
     use tokio::time::{Instant, advance, sleep, timeout as within};
 
     use super::*;
-    use crate::worker::control::ControlHandle;
+    use crate::worker::control_thread::ControlHandle;
 
     /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
     async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {

@@ -1,6 +1,7 @@
 //! A worker's side of its control streams: what the daemon and hosts say, and what becomes of it.
 
 use std::collections::HashSet;
+use std::sync::mpsc::Receiver;
 
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
@@ -8,7 +9,7 @@ use urom_wire::fuzzing::program::Program;
 use urom_wire::relay::BACKLOG;
 
 use super::*;
-use crate::lobby::Lobby;
+use crate::unproven::UnprovenSet;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 
@@ -31,7 +32,7 @@ pub fn worker_control(input: &[u8]) {
                 worker.step(step, &mut program).await;
             }
             for link in 1..=LINKS {
-                worker.handle(Event::HostGone { link, end: None }).await;
+                worker.handle(Event::HostGone { link, end: None });
             }
             assert_eq!(worker.domains.count(None), 0, "domains are left behind");
         });
@@ -44,7 +45,7 @@ pub(super) struct Worker {
     #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
     pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
-    pub(super) jobs: mpsc::UnboundedReceiver<Job>,
+    pub(super) jobs: Receiver<Job>,
     /// What hosts are told, by their streams.
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
@@ -69,17 +70,17 @@ impl Worker {
     }
 
     /// Something happens, and what has to be done with tables for that is done.
-    async fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         self.control.handle(event);
         while let Ok(job) = self.jobs.try_recv() {
-            work(&self.domains, job).await;
+            work(&self.domains, job);
         }
     }
 
     async fn step(&mut self, step: u8, program: &mut Program<'_>) {
         let link = LinkKey::from(step / 8) % LINKS + 1;
         match step % 8 {
-            0..=3 => self.host_says(link, program.bytes()).await,
+            0..=3 => self.host_says(link, program.bytes()),
             4 => {
                 if let Ok(message) = postcard::from_bytes(program.bytes()) {
                     match &message {
@@ -90,20 +91,20 @@ impl Worker {
                         | DaemonToWorker::Leave
                         | DaemonToWorker::Stop => {}
                     }
-                    self.handle(Event::Daemon(message)).await;
+                    self.handle(Event::Daemon(message));
                 }
             }
             5 => {
-                self.leave(link).await;
+                self.leave(link);
                 let (outbox, told) = mpsc::channel(BACKLOG);
                 self.hosts.insert(link, told);
                 let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
-                let seat = Lobby::new(1).enter(peer.ip());
-                self.handle(Event::HostCame { link, peer, outbox, seat }).await;
+                let unproven = UnprovenSet::new(1).enter(peer.ip());
+                self.handle(Event::HostCame { link, peer, outbox, unproven });
             }
-            6 => self.leave(link).await,
+            6 => self.leave(link),
             _ => {
-                self.handle(Event::Late { link }).await;
+                self.handle(Event::Late { link });
                 if !self.inside.contains(&link) {
                     self.is_out(link);
                 }
@@ -115,13 +116,13 @@ impl Worker {
         assert!(self.events.is_empty(), "nothing happens by itself");
     }
 
-    async fn leave(&mut self, link: LinkKey) {
+    fn leave(&mut self, link: LinkKey) {
         self.hosts.remove(&link);
         self.inside.remove(&link);
-        self.handle(Event::HostGone { link, end: None }).await;
+        self.handle(Event::HostGone { link, end: None });
     }
 
-    async fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
+    fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         let is_there = self.control.links.contains_key(&link);
         let ticket = match &message {
@@ -134,7 +135,7 @@ impl Worker {
             }
             _ => None,
         };
-        self.handle(Event::Host { link, message, turn: None }).await;
+        self.handle(Event::Host { link, message, turn: None });
         if !is_there {
             return assert!(!self.control.links.contains_key(&link), "nobody is there");
         }

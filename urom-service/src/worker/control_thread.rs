@@ -4,10 +4,9 @@
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod health;
+mod run;
 #[cfg(test)]
 mod tests;
-mod thread;
-mod turns;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -21,12 +20,12 @@ use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError};
 
 use self::health::takes_no_host;
-pub(crate) use self::thread::{Setup, start};
+pub(crate) use self::run::{Setup, start};
 use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, Observer, Watch};
-use crate::lobby::Seat;
+use crate::unproven::Unproven;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
@@ -66,7 +65,7 @@ pub(super) enum Event {
         link: LinkKey,
         peer: SocketAddr,
         outbox: mpsc::Sender<WorkerToHost>,
-        seat: Seat,
+        unproven: Unproven,
     },
     /// The host's next message waits until `turn`, if there is one, is dropped.
     Host {
@@ -88,7 +87,7 @@ struct Link {
     /// What log lines call it: the address, and what it says of its program once it was let in.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
-    seat: Option<Seat>,
+    unproven: Option<Unproven>,
     intake: Option<Intake>,
     ticket: Option<u128>,
     /// For how many looks at the data thread that has not let it in, if it has not.
@@ -113,7 +112,7 @@ struct Control {
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
     /// The places of those who were thrown out without having been let in, and still read why.
-    lingering: HashMap<LinkKey, Seat>,
+    lingering: HashMap<LinkKey, Unproven>,
     strangers: LineBudget,
     events: mpsc::Sender<Event>,
     streams: JoinSet<()>,
@@ -164,14 +163,14 @@ impl Control {
                 }
                 self.stop();
             }
-            Event::HostCame { link, peer, outbox, seat } => {
+            Event::HostCame { link, peer, outbox, unproven } => {
                 self.links.insert(
                     link,
                     Link {
                         peer,
                         name: peer.to_string(),
                         outbox,
-                        seat: Some(seat),
+                        unproven: Some(unproven),
                         intake: None,
                         ticket: None,
                         waits: None,
@@ -291,7 +290,7 @@ impl Control {
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, self.inbox.clone()));
         link.ticket = Some(attach.ticket);
-        link.seat = None;
+        link.unproven = None;
         link.waits = Some(0);
         self.expected.remove(&attach.ticket);
         if !attach.program.is_empty() {
@@ -344,8 +343,8 @@ impl Control {
         // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
-        if let Some(seat) = link.seat {
-            self.lingering.insert(key, seat);
+        if let Some(unproven) = link.unproven {
+            self.lingering.insert(key, unproven);
         }
     }
 

@@ -1,0 +1,154 @@
+//! A connection between two participants: one frame each way in every exchange.
+//!
+//! A frame is a head of 16 bytes (kind, number, length of the body; little-endian) and the body.
+//! The first frame of a participant is its greeting, the answer to it is exchange 0, which is
+//! empty.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+
+use urom_abi::DocaError;
+
+use super::super::Error;
+
+const HEAD: usize = 16;
+
+/// The longest reason that is sent or believed.
+const MAX_REASON: usize = 1024;
+
+/// A greeting: the number is the sender's index, the body the number of participants, a `u64`.
+pub(super) const GREETING: [u8; 4] = *b"meet";
+/// Blocks: the number is that of the exchange.
+pub(super) const BLOCKS: [u8; 4] = *b"data";
+/// There are no more exchanges: the number is a DOCA code, the body says why.
+const FAILED: [u8; 4] = *b"fail";
+
+pub(super) fn frame(kind: [u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
+    [&kind, &number.to_le_bytes()[..], &(body.len() as u64).to_le_bytes(), body].concat()
+}
+
+/// A connection to participant `index`, and how far the exchange with it is.
+pub(super) struct Link {
+    pub(super) index: u32,
+    pub(super) stream: TcpStream,
+    /// How many bytes of this end's frame are sent.
+    pub(super) sent: usize,
+    /// The frame of the other end, as far as it is there.
+    received: Vec<u8>,
+    /// The exchange waits for it.
+    pub(super) is_late: bool,
+}
+
+impl Link {
+    pub(super) fn new(index: u32, stream: TcpStream) -> io::Result<Link> {
+        stream.set_nodelay(true)?;
+        Ok(Link { index, stream, sent: 0, received: Vec::new(), is_late: false })
+    }
+
+    /// Goes on sending a frame; whether all is sent.
+    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, Error> {
+        while self.sent < frame.len() {
+            match self.stream.write(&frame[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(self.gone(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes on receiving a frame of this kind, whose body has `length` bytes; its number once all
+    /// of it is there. `own` is the index of this participant.
+    pub(super) fn receive(
+        &mut self,
+        kind: [u8; 4],
+        length: usize,
+        own: u32,
+    ) -> Result<Option<u32>, Error> {
+        let before = self.received.len();
+        self.fill(HEAD)?;
+        let Some(head) = self.received.first_chunk::<HEAD>() else { return Ok(None) };
+        let head = u128::from_le_bytes(*head);
+        let (number, found, index) = ((head >> 32) as u32, (head >> 64) as u64, self.index);
+        if self.received.starts_with(&FAILED) && found <= MAX_REASON as u64 {
+            if !self.fill(HEAD + found as usize)? {
+                return Ok(None);
+            }
+            let text =
+                format!("participant {index} says: {}", String::from_utf8_lossy(self.body()));
+            return Err(Error::new(DocaError(number), text));
+        }
+        if !self.received.starts_with(&kind) {
+            return Err(self.nonsense());
+        }
+        if found != length as u64 {
+            let text =
+                format!("participant {index} gives {found} bytes, participant {own} {length}");
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        // One that was sent everything may leave.
+        if before == HEAD + length && self.sent == 0 {
+            self.check()?;
+        }
+        Ok(self.fill(HEAD + length)?.then_some(number))
+    }
+
+    /// The body of the frame that was received.
+    pub(super) fn body(&self) -> &[u8] {
+        self.received.get(HEAD..).unwrap_or_default()
+    }
+
+    /// Says why there are no more exchanges. Not for the middle of another frame.
+    pub(super) fn tell(&mut self, error: &Error) {
+        let reason = error.to_string();
+        let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
+        self.sent = 0;
+        let _ = self.send(&frame(FAILED, error.code().0, reason));
+    }
+
+    pub(super) fn next_exchange(&mut self) {
+        self.sent = 0;
+        self.received.clear();
+    }
+
+    /// An error when the other end is gone.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.stream.peek(&mut [0]) {
+            Ok(0) => Err(self.closed()),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(self.gone(error)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn gone(&self, error: io::Error) -> Error {
+        Error::io(format!("participant {} is gone", self.index), error)
+    }
+
+    fn closed(&self) -> Error {
+        self.gone(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection"))
+    }
+
+    pub(super) fn nonsense(&self) -> Error {
+        let text = format!("participant {} sent what is no part of this exchange", self.index);
+        Error::new(DocaError::UNEXPECTED, text)
+    }
+
+    /// Goes on reading the frame up to `length` bytes; whether they are there.
+    fn fill(&mut self, length: usize) -> Result<bool, Error> {
+        let missing = length.saturating_sub(self.received.len());
+        match (&self.stream).take(missing as u64).read_to_end(&mut self.received) {
+            Ok(_) if self.received.len() < length => Err(self.closed()),
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.gone(error)),
+        }
+    }
+}
+
+impl AsRawFd for Link {
+    fn as_raw_fd(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+}

@@ -1,0 +1,50 @@
+//! The start or the stop of a worker or a domain, as a future.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::error::Result;
+use crate::wait;
+
+/// A start or a stop that has begun: a future of the running worker or domain, or of the moment
+/// when a worker is idle.
+///
+/// Several can be awaited together. Dropping that of a start stops the worker or domain again. The
+/// other processes of a domain then fail, at once or when the time of their all-gather is over.
+/// Dropping that of a stop leaves the rest to the engine, as dropping a [`Worker`](crate::Worker)
+/// does.
+///
+/// # Panics
+/// When it is polled after it has resolved.
+#[must_use = "dropping it takes a start back, and tells nobody how a stop went"]
+pub struct Pending<T>(Pin<Box<dyn Future<Output = Result<T>>>>);
+
+impl<T> Pending<T> {
+    pub(crate) fn new(change: impl Future<Output = Result<T>> + 'static) -> Pending<T> {
+        Pending(Box::pin(change))
+    }
+
+    /// Waits until it is over, progressing all engines of this thread.
+    ///
+    /// # Errors
+    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start),
+    /// [`DomainBuilder::start`](crate::DomainBuilder::start) or
+    /// [`Worker::stop`](crate::Worker::stop); `BAD_STATE` inside a completion callback.
+    ///
+    /// # Panics
+    /// With the panic of a callback that ran meanwhile, or of the domain's all-gather.
+    pub fn wait(self) -> Result<T> {
+        wait::run(self)
+    }
+}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+debug_fields!(<T> Pending, |_| {});

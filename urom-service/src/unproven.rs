@@ -1,0 +1,336 @@
+//! The connections that have proven nothing yet: a limited number at a time.
+//!
+//! Further ones wait in the kernel's backlog. A connection that had time to greet and did not may
+//! lose its place: the oldest silent one of the address that has the most. An IPv6 network counts
+//! as one address. Refused hosts and strangers have their own limits on log lines.
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+
+use urom_wire::awake::sleep;
+use urom_wire::hello::HelloError;
+use urom_wire::stream::StreamError;
+
+/// How many connections to one listener may be unproven at a time.
+pub(crate) const UNPROVEN: usize = 256;
+
+/// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
+const TIME_TO_GREET: Duration = Duration::from_millis(500);
+
+/// All unproven connections of a listener.
+#[derive(Debug, Clone)]
+pub(crate) struct UnprovenSet(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    last: u64,
+    /// The oldest first.
+    entries: VecDeque<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    owner: IpAddr,
+    is_silent: bool,
+    _evicts: oneshot::Sender<Infallible>,
+}
+
+/// An unproven connection's place, which is free when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Unproven {
+    set: UnprovenSet,
+    number: u64,
+    evicted: oneshot::Receiver<Infallible>,
+}
+
+impl UnprovenSet {
+    pub(crate) fn new(most: usize) -> UnprovenSet {
+        UnprovenSet(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
+    }
+
+    /// Waits until one more connection can have a place. Only one may wait at a time.
+    pub(crate) async fn room(&self) {
+        let has_room = || {
+            let entries = &self.lock().entries;
+            entries.len() < self.0.most || entries.iter().any(|entry| entry.is_silent)
+        };
+        while !has_room() {
+            self.0.changed.notified().await;
+        }
+    }
+
+    /// Gives a connection a place, at the cost of a silent one's if there is none.
+    pub(crate) fn enter(&self, from: IpAddr) -> Unproven {
+        let mut state = self.lock();
+        if state.entries.len() >= self.0.most {
+            evict(&mut state.entries);
+        }
+        state.last += 1;
+        let (number, (evicts, evicted)) = (state.last, oneshot::channel());
+        let entry = Entry { number, owner: owner(from), is_silent: false, _evicts: evicts };
+        state.entries.push_back(entry);
+        Unproven { set: self.clone(), number, evicted }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes room for one more: the oldest silent connection of the address that has the most goes.
+fn evict(entries: &mut VecDeque<Entry>) {
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_silent) {
+        *counts.entry(entry.owner).or_default() += 1;
+    }
+    let most = counts.values().max();
+    let goes = |entry: &Entry| entry.is_silent && counts.get(&entry.owner) == most;
+    if let Some(at) = entries.iter().position(goes) {
+        entries.remove(at);
+    }
+}
+
+/// The owner of an address: a 64-bit network of IPv6 is one owner, and IPv4 written as IPv6 is
+/// IPv4.
+fn owner(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
+/// Whether a host sent a greeting, and is told what is wrong with it.
+fn is_of_host(error: &StreamError) -> bool {
+    match error {
+        StreamError::Hello(error) => !matches!(error, HelloError::NotUrom),
+        error => matches!(error, StreamError::Key(_)),
+    }
+}
+
+impl Unproven {
+    /// Whether the greeting of a connection ends well, and before its place is needed.
+    pub(crate) async fn admit(
+        &mut self,
+        peer: SocketAddr,
+        greeting: impl Future<Output = Result<(), StreamError>>,
+    ) -> bool {
+        let end = self.hold(greeting).await;
+        let why = match end {
+            Some(Ok(())) => return true,
+            None => "it did not greet, and others wait".to_owned(),
+            Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
+                "it sent no greeting of a host".to_owned()
+            }
+            // For these there is something to do, so no others may use up their lines.
+            Some(Err(error)) if is_of_host(&error) => {
+                limited!(warn, "refused host {peer}: {error}");
+                return false;
+            }
+            Some(Err(error)) => format!("its greeting of a host was not complete: {error}"),
+        };
+        limited!(info, "closed the connection from {peer}: {why}");
+        false
+    }
+
+    /// The result of `proving`; `None` when the place was needed before.
+    async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
+        let Unproven { set, number, evicted } = self;
+        let silence = async {
+            sleep(TIME_TO_GREET).await;
+            for entry in &mut set.lock().entries {
+                entry.is_silent |= entry.number == *number;
+            }
+            set.0.changed.notify_one();
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            // A greeting in time counts, however late this task runs.
+            biased;
+            proven = proving => Some(proven),
+            _ = evicted => None,
+            never = silence => match never {},
+        }
+    }
+}
+
+impl Drop for Unproven {
+    fn drop(&mut self) {
+        self.set.lock().entries.retain(|entry| entry.number != self.number);
+        self.set.0.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::task::JoinHandle;
+    use tokio::time::timeout;
+
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+    use urom_wire::hello::{HELLO_LEN, Hello, Role};
+    use urom_wire::key::Key;
+    use urom_wire::patience::Patience;
+    use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
+    use urom_wire::stream::greet;
+    use zerocopy::IntoBytes;
+
+    fn from(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    /// A connection that says nothing; whether its place was needed for another.
+    fn silent(mut place: Unproven) -> JoinHandle<bool> {
+        tokio::spawn(async move { place.hold(pending::<()>()).await.is_none() })
+    }
+
+    /// Whether somebody can have a place now.
+    async fn has_room(set: &UnprovenSet) -> bool {
+        timeout(Duration::ZERO, set.room()).await.is_ok()
+    }
+
+    async fn time_to_greet() {
+        tokio::time::sleep(2 * TIME_TO_GREET).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_could_not_greet_yet_keeps_its_place_and_others_wait() {
+        let set = UnprovenSet::new(2);
+        let places = [1, 2].map(|last| silent(set.enter(from(last))));
+        assert!(!has_room(&set).await);
+        let begin = tokio::time::Instant::now();
+        set.room().await;
+        assert_eq!(begin.elapsed(), TIME_TO_GREET);
+        assert!(
+            places.iter().all(|place| !place.is_finished()),
+            "nobody goes before somebody comes"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_place() {
+        let set = UnprovenSet::new(4);
+        let honest = silent(set.enter(from(1)));
+        let mut strangers: VecDeque<_> = (0..3).map(|_| silent(set.enter(from(2)))).collect();
+        for _ in 0..100 {
+            time_to_greet().await;
+            set.room().await;
+            strangers.push_back(silent(set.enter(from(2))));
+            assert!(strangers.pop_front().unwrap().await.unwrap());
+        }
+        assert!(!honest.is_finished());
+        honest.abort();
+        strangers.iter().for_each(JoinHandle::abort);
+        set.room().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_is_given_back_is_another_ones() {
+        let set = UnprovenSet::new(1);
+        let place = set.enter(from(1));
+        let waits = tokio::spawn({
+            let set = set.clone();
+            async move { set.room().await }
+        });
+        assert!(!has_room(&set).await);
+        drop(place);
+        waits.await.unwrap();
+        assert!(has_room(&set).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_said_while_this_process_did_not_run_is_heard_before_anybody_loses_a_place() {
+        let set = UnprovenSet::new(1);
+        let mut place = set.enter(from(1));
+        let (say, said) = oneshot::channel();
+        let greets = tokio::spawn(async move { place.hold(said).await });
+        tokio::task::yield_now().await;
+        say.send(5).unwrap();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(greets.await.unwrap(), Some(Ok(5)));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address_and_ipv4_in_ipv6_is_ipv4() {
+        for (a, b, are_one) in [
+            ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", true),
+            ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
+            ("::ffff:10.0.0.1", "10.0.0.1", true),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false),
+        ] {
+            let [a, b] = [a, b].map(|text| owner(text.parse().unwrap()));
+            assert_eq!(a == b, are_one, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn only_a_host_that_can_do_something_about_it_is_turned_away() {
+        for (error, is_host) in [
+            (HelloError::NotUrom.into(), false),
+            (StreamError::Closed, false),
+            (StreamError::Silent(Patience::default()), false),
+            (StreamError::Garbage("an opening that says 7".to_owned()), false),
+            (std::io::Error::from(std::io::ErrorKind::ConnectionReset).into(), false),
+            (HelloError::Role { expected: Role::Host, found: Role::Worker }.into(), true),
+            (KeyError::HostHasNone.into(), true),
+        ] {
+            assert_eq!(is_of_host(&error), is_host, "{error}");
+        }
+    }
+
+    /// A host shows its key to a daemon that hangs up with the proof unread, because another
+    /// connection came.
+    #[tokio::test]
+    async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (set, secret) = (UnprovenSet::new(1), Key::random().unwrap().daemon_secret());
+        let host = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            greet(
+                &mut stream,
+                Hello::new(Role::Host),
+                Role::Daemon,
+                Some(&secret),
+                Patience::default(),
+            )
+            .await
+        };
+        let daemon = async {
+            let (mut stream, peer) = listener.accept().await.unwrap();
+            let mut place = set.enter(peer.ip());
+            let hello = Hello::new(Role::Daemon);
+            let opening = Opening { keyed: 1, challenge: [7; 32] };
+            stream.write_all(&[hello.as_bytes(), opening.as_bytes()].concat()).await.unwrap();
+            let mut proof = [0; HELLO_LEN + OPENING_LEN + PROOF_LEN];
+            while stream.peek(&mut proof).await.unwrap() < proof.len() {
+                tokio::task::yield_now().await;
+            }
+            let another = async {
+                set.room().await;
+                set.enter(peer.ip())
+            };
+            let (admitted, _another) =
+                tokio::join!(place.admit(peer, std::future::pending()), another);
+            assert!(!admitted);
+            drop(stream);
+        };
+        let (end, ()) = tokio::join!(host, daemon);
+        assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
+    }
+}
