@@ -21,8 +21,8 @@ const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const CARGO: &str =
     r#"cargo() { if [ "$1" = urom ]; then "$TOOL" "$@"; else command cargo "$@"; fi; }"#;
 
-/// A shell's directory, which is empty, and its variables. `KIT` is this project's workspace, and `TOOL`
-/// the program `cargo-urom`.
+/// A shell's directory, which is empty, and its variables. `KIT` is this project's workspace, and
+/// `TOOL` the program `cargo-urom`.
 #[derive(Debug)]
 pub struct Transcript {
     directory: tempfile::TempDir,
