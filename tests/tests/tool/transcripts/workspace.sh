@@ -83,7 +83,7 @@ END
 # A new workspace whose names are the caller's own: those of files that are built come from them.
 calc() {
     cargo urom new --kit "path=$KIT" "$1" >/dev/null 2>&1 && mv "$1" ws && cp "$KIT/Cargo.lock" ws
-    rm -f "$TARGET/debug/libworker_$1".{so,d}
+    rm -f "$TARGET"/debug/libworker_*
     cd ws
 }
 
