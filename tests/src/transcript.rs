@@ -13,9 +13,16 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result};
 use snapbox::{Assert, Data, Redactions};
 
+use crate::built::built;
 use crate::command::without_service;
 
-/// A shell's directory, which is empty, and its variables.
+const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+const CARGO: &str =
+    r#"cargo() { if [ "$1" = urom ]; then "$TOOL" "$@"; else command cargo "$@"; fi; }"#;
+
+/// A shell's directory, which is empty, and its variables. `KIT` is this project's workspace, and
+/// `TOOL` the program `cargo-urom`.
 #[derive(Debug)]
 pub struct Transcript {
     directory: tempfile::TempDir,
@@ -24,7 +31,11 @@ pub struct Transcript {
 
 impl Transcript {
     pub fn new() -> Result<Transcript> {
-        Ok(Transcript { directory: tempfile::tempdir()?, variables: BTreeMap::new() })
+        let mut variables = BTreeMap::from([("KIT", fs::canonicalize(KIT)?.into_os_string())]);
+        if let Ok(program) = built("cargo-urom") {
+            variables.insert("TOOL", program.into_os_string());
+        }
+        Ok(Transcript { directory: tempfile::tempdir()?, variables })
     }
 
     pub fn path(&self) -> &Path {
@@ -36,10 +47,10 @@ impl Transcript {
         self.variables.insert(name, value.as_ref().to_owned());
     }
 
-    /// Runs a script, in which `cargo` is the program of the variable `TOOL`.
+    /// Runs a script, in which `cargo urom` is the program of the variable `TOOL`.
     pub fn run(&self, script: &str) -> Result<Output> {
         let mut shell = Command::new("bash");
-        shell.args(["-c", &format!("cargo() {{ \"$TOOL\" \"$@\"; }}\n{script}")]);
+        shell.args(["-c", &format!("{CARGO}\n{script}")]);
         shell.current_dir(self.path()).stdin(Stdio::null()).env_remove("CARGO_MANIFEST_DIR");
         without_service(&mut shell).envs(&self.variables).output().context("cannot start bash")
     }

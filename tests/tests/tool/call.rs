@@ -5,7 +5,7 @@ use urom_abi::WorkerId;
 use urom_host::Service;
 use urom_tests::{PluginDirectory, Uromd};
 
-use crate::common::{rust, tool_says};
+use crate::common::{rust, says};
 
 #[test]
 fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Result<()> {
@@ -18,7 +18,7 @@ fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Resul
     let file = rust("worker_faulty")?;
     let pid_of = |worker: &[&str]| {
         let words = ["call", &file, "pid", "--service", daemon.address()];
-        tool_says([&words, worker].concat())?.good()
+        says([&words, worker].concat())
     };
     let pid = faulty.task_pid(&worker).submit()?.wait()?.pid;
     let pid = format!("Process\n  pid = {pid}\n");

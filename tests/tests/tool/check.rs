@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::common::{copy_of, run, tool_with};
+use crate::common::{copy_of, tool};
 
 fn check(file: &Path, more: &[&str]) -> Result<Value> {
     let arguments = [OsStr::new("check"), OsStr::new("--json"), file.as_os_str()];
-    // Plugins in C are linked with DOCA's library.
-    let library = urom_tests::c::prefix()?.library_path();
-    let output = run(tool_with(arguments)?.args(more).env("LD_LIBRARY_PATH", library))?;
-    let report: Value = serde_json::from_str(&output.out).with_context(|| format!("{output:?}"))?;
-    assert_eq!(output.err, "");
+    let output = tool(arguments)?.args(more).output()?;
+    let report = serde_json::from_slice(&output.stdout);
+    let report: Value = report.with_context(|| format!("{output:?}"))?;
+    assert_eq!(output.stderr, b"");
     let errors = report["errors"].as_u64().context("a number")?;
-    assert_eq!(output.code, Some(i32::from(errors > 0)), "{report:#}");
+    assert_eq!(output.status.code(), Some(i32::from(errors > 0)), "{report:#}");
     for finding in findings(&report) {
         // Whatever is found, people are told what to do.
         assert!(finding["remedy"].as_str().is_some_and(|remedy| remedy.len() > 10), "{finding:#}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use urom_abi::describe::{Messages, Protocol, c_header};
 use urom_abi::protocol::Protocol as _;
 
-use crate::common::{rust, tool_says};
+use crate::common::{rust, says};
 
 const PLUGINS: [(&str, &Protocol); 2] = [
     ("worker_graph", graph_protocol::Protocol::DESCRIPTION),
@@ -37,7 +37,8 @@ fn agrees(shown: &Value, of: &Messages) -> Result<()> {
 fn json_says_what_the_definition_says() -> Result<()> {
     for (name, protocol) in PLUGINS {
         for words in [&["--format", "json"][..], &["--json"]] {
-            let shown = tool_says([&["inspect", &rust(name)?], words].concat())?.json()?;
+            let shown = says([&["inspect", &rust(name)?], words].concat())?;
+            let shown: Value = serde_json::from_str(&shown)?;
             assert_eq!((&shown["plugin"], &shown["described"]), (&json!(name), &json!(true)));
             let shown = &shown["protocol"];
             assert_eq!(
@@ -55,7 +56,7 @@ fn json_says_what_the_definition_says() -> Result<()> {
 #[test]
 fn the_c_header_is_that_of_the_definition() -> Result<()> {
     for (name, protocol) in PLUGINS {
-        let header = tool_says(["inspect", &rust(name)?, "--format", "c-header"])?.good()?;
+        let header = says(["inspect", &rust(name)?, "--format", "c-header"])?;
         assert_eq!(header, c_header(protocol));
     }
     Ok(())

@@ -12,7 +12,7 @@ use urom_host::Service;
 use urom_tests::PluginDirectory;
 use urom_tests::c::Source;
 
-use crate::common::{copy_of, tool_with};
+use crate::common::{copy_of, tool};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -79,7 +79,7 @@ fn its_last_lines_are_written_before_it_ends() -> Result<()> {
     // end every time.
     for _ in 0..6 {
         let log = tempfile::NamedTempFile::new()?;
-        let mut tool = tool_with(["run", "--listen", "127.0.0.1:0"])?;
+        let mut tool = tool(["run", "--listen", "127.0.0.1:0"])?;
         tool.arg(plugins.path()).stdout(Stdio::piped()).stderr(log.reopen()?);
         let mut child = tool.spawn()?;
         let lines = lines_of(child.stdout.take().context("it has an output")?);
@@ -96,7 +96,7 @@ fn its_last_lines_are_written_before_it_ends() -> Result<()> {
 fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph", "worker_sandbox"])?;
     for signal in [Signal::INT, Signal::TERM] {
-        let mut running = Running::start(tool_with(["run"])?.arg(plugins.path()))?;
+        let mut running = Running::start(tool(["run"])?.arg(plugins.path()))?;
         assert_eq!(running.line()?, "serving worker_graph, version 1");
         assert_eq!(running.line()?, "serving worker_sandbox, version 1");
         assert_eq!(running.line()?, "Ctrl-C ends it");
@@ -114,7 +114,7 @@ fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
 #[test]
 fn its_workers_are_shown_as_parts_of_the_tool() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_faulty"])?;
-    let running = Running::start(tool_with(["run"])?.arg(plugins.path()))?;
+    let running = Running::start(tool(["run"])?.arg(plugins.path()))?;
     let service = Service::builder().address(&*running.address).connect()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
@@ -129,7 +129,7 @@ fn one_file_is_served_alone() -> Result<()> {
     let directory = tempfile::tempdir()?;
     copy_of("worker_sandbox", directory.path(), "worker_sandbox.so")?;
     let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
-    let mut running = Running::start(tool_with(["run"])?.arg(&file))?;
+    let mut running = Running::start(tool(["run"])?.arg(&file))?;
     assert_eq!(running.line()?, "serving worker_graph, version 1");
     assert_eq!(running.line()?, "Ctrl-C ends it");
     assert_eq!(running.end(Signal::INT)?.0, Some(0));
@@ -140,8 +140,7 @@ fn one_file_is_served_alone() -> Result<()> {
 fn a_plugin_in_c_finds_its_log_in_the_tool() -> Result<()> {
     let library = urom_tests::c::prefix()?.library_path();
     let file = Source::new("graph_plugin.c").plugin("worker_graph")?;
-    let mut running =
-        Running::start(tool_with(["run"])?.arg(&file).env("LD_LIBRARY_PATH", library))?;
+    let mut running = Running::start(tool(["run"])?.arg(&file).env("LD_LIBRARY_PATH", library))?;
     assert_eq!(running.line()?, "serving worker_graph, version 1");
     assert_eq!(running.end(Signal::TERM)?.0, Some(0));
     Ok(())
@@ -150,7 +149,7 @@ fn a_plugin_in_c_finds_its_log_in_the_tool() -> Result<()> {
 #[test]
 fn a_directory_without_plugins_is_served_with_a_warning() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let mut command = tool_with(["run"])?;
+    let mut command = tool(["run"])?;
     command.arg(directory.path()).stderr(Stdio::piped());
     let mut running = Running::start(&mut command)?;
     let said = lines_of(running.child.stderr.take().context("it has an error output")?);

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Transcript, Uromd, built, profile_directory};
 
-use crate::common::{KIT, tool_says};
+use crate::common::says;
 
 const IN_RUST: [&str; 4] = ["worker_faulty", "worker_graph", "worker_sandbox", "worker_unruly"];
 
@@ -45,8 +46,6 @@ impl Place {
         let flags = prefix()?.pkg_config(&["--cflags", "--libs"], &["doca-common"])?.join(" ");
         transcript.set("PLUGIN", format!("-DDOCA_ALLOW_EXPERIMENTAL_API= -shared -fPIC {flags}"));
         transcript.set("LD_LIBRARY_PATH", libraries);
-        transcript.set("TOOL", built("cargo-urom")?);
-        transcript.set("KIT", fs::canonicalize(KIT)?);
         Ok(Place { transcript, _services: services, _plugins: [in_rust, in_c] })
     }
 }
@@ -62,6 +61,25 @@ macro_rules! transcripts {
 
 transcripts! { answers check inspect lines mistakes new plugins run }
 
+/// A transcript of workspaces, which build into a directory of their own that stays.
+fn of_workspaces(name: &str) -> Result<()> {
+    let mut transcript = Transcript::new()?;
+    transcript.set("TARGET", profile_directory()?.join("tool").join(name));
+    let functions = "tests/tool/transcripts/workspace.sh";
+    transcript.set("BASH_ENV", Path::new(env!("CARGO_MANIFEST_DIR")).join(functions));
+    transcript.check(format!("tool/transcripts/{name}.md"))
+}
+
+#[test]
+fn build() -> Result<()> {
+    of_workspaces("build")
+}
+
+#[test]
+fn fresh() -> Result<()> {
+    of_workspaces("fresh")
+}
+
 /// What follows a `|` or a `>` is left out.
 #[test]
 fn the_examples_of_the_help_work() -> Result<()> {
@@ -71,7 +89,7 @@ fn the_examples_of_the_help_work() -> Result<()> {
     symlink(profile_directory()?, target.join("debug"))?;
     fs::copy(built("libworker_graph.so")?, target.join("release/urom/worker_graph.so"))?;
     for (verb, count) in [("call", 8), ("check", 3), ("inspect", 3)] {
-        let help = tool_says([verb, "--help"])?.good()?;
+        let help = says([verb, "--help"])?;
         let (_, examples) = help.split_once("Examples:\n").context("no examples")?;
         let examples: Vec<_> = examples.lines().map_while(|line| line.strip_prefix("  ")).collect();
         ensure!(examples.len() == count, "{examples:?}");

@@ -152,8 +152,10 @@ impl Body {
                 Err(error) => format!("it cannot be waited for{which}: {error}"),
             },
             Body::Thread(done) => {
-                // Nothing is ever sent: the other end is dropped.
-                let _ = done.await;
+                // Nothing is ever sent: the other end is dropped, of which a receiver tells once.
+                if !done.is_terminated() {
+                    let _ = done.await;
+                }
                 "its thread ended".to_owned()
             }
         }
@@ -164,5 +166,19 @@ impl Body {
         if let Body::Process(process) = self {
             process.kill();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_thread_is_told_again() {
+        let (done, is_done) = oneshot::channel();
+        let mut body = Body::Thread(is_done);
+        drop(done);
+        assert_eq!(body.ended().await, "its thread ended");
+        assert_eq!(body.ended().await, "its thread ended");
     }
 }
