@@ -153,4 +153,4 @@ pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use urom_abi::{Data, Elements, Payload, Received, Registered};
 pub use wait::{block_on, block_on_for};
-pub use worker::{Answer, Health, Worker, WorkerBuilder};
+pub use worker::{Health, RawReply, Worker, WorkerBuilder};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use urom_abi::WorkerId;
 use urom_host::gather::InProcess;
-use urom_host::{Answer, Domain, Plugin, RawCompletion, Service, Worker, block_on_for};
+use urom_host::{Domain, Plugin, RawCompletion, RawReply, Service, Worker, block_on_for};
 
 use super::request::Request;
 
@@ -27,7 +27,7 @@ const WINDOW: u32 = 64;
 
 #[derive(Debug)]
 pub(super) enum Outcome {
-    Answered(Answer, Duration),
+    Answered(RawReply, Duration),
     Refused(anyhow::Error),
     Late,
     /// It was not sent: so many commands before it were not answered in time.
@@ -121,7 +121,7 @@ impl Crew {
     }
 
     /// Takes the answers that are there, once there are any. Answers to late commands are dropped.
-    fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, Answer, Duration)>> {
+    fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, RawReply, Duration)>> {
         let (before, mut answers) = (self.flights.len(), Vec::new());
         self.flights.retain_mut(|flight| {
             let Poll::Ready(answer) = Pin::new(&mut flight.completion).poll(cx) else {

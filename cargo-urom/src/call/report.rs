@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 use urom_abi::Count;
-use urom_host::{Answer, DocaError};
+use urom_host::{DocaError, RawReply};
 
 use super::Call;
 use super::crew::Outcome;
@@ -17,7 +17,7 @@ use crate::output::{self, plain};
 
 /// Prints a notification for people, in the notation of arguments. A failed command's notification
 /// has only a status, so it is not printed.
-pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Result<()> {
+pub(super) fn answer(answer: &RawReply, reading: &Reading, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());
     }
@@ -40,7 +40,7 @@ impl Call<'_> {
     pub(super) fn json(
         self,
         request: &Request,
-        answer: &Answer,
+        answer: &RawReply,
         reading: &Reading,
         took: Duration,
     ) -> Value {
@@ -69,7 +69,7 @@ impl Call<'_> {
     pub(super) fn problems(
         self,
         request: &Request,
-        answer: &Answer,
+        answer: &RawReply,
         reading: Reading,
         failure: Option<String>,
     ) -> Vec<String> {

@@ -4,7 +4,7 @@ use urom_abi::Count;
 use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_abi::wire::EncodeError;
-use urom_host::{Answer, Plugin, RawCompletion, Worker};
+use urom_host::{Plugin, RawCompletion, RawReply, Worker};
 
 use crate::message::{self, Assignment, Decoded, Encoded};
 
@@ -64,7 +64,7 @@ impl Request {
         })
     }
 
-    pub(super) fn read(&self, answer: &Answer) -> Reading {
+    pub(super) fn read(&self, answer: &RawReply) -> Reading {
         let mut reading = Reading { decoded: None, problems: Vec::new() };
         let (Some(bytes), Some(protocol)) = (answer.bytes.as_deref(), self.protocol) else {
             if answer.bytes.is_none() && answer.status.check().is_ok() {

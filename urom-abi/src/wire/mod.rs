@@ -5,8 +5,6 @@
 //! compute the offsets; this module is what they call. Nothing here panics on the bytes it is
 //! given, and nothing trusts a length that stands in them.
 
-#[doc(hidden)]
-mod answer;
 mod error;
 #[doc(hidden)]
 mod fixed;
@@ -17,6 +15,8 @@ mod kinds;
 mod known;
 #[doc(hidden)]
 mod read;
+#[doc(hidden)]
+mod reply;
 #[doc(hidden)]
 mod sentence;
 #[doc(hidden)]
@@ -36,11 +36,11 @@ pub use value::Plain;
 pub(crate) use sentence::Sentence;
 #[doc(hidden)]
 pub use {
-    answer::{Answer, Notifications, refusal},
     fixed::{Field, Tag, any_field, exact, field, notification, own_tag, room, tag, unknown},
     inline::{Borrowed, Optional, Outgoing, Owned},
     known::assert_element,
     read::{Behind, Part, Tail, by_address, decoded, start},
+    reply::{Notifications, ReplyOf, refusal},
     serve::{FILE as SERVE_FILE, serve},
     std::vec::Vec,
     value::{AnyBytes, NotAnyBytes, Value, Zero},

@@ -27,7 +27,7 @@ use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Answer, Context, Doca, Slot, State};
+use crate::worker::{Context, Doca, RawReply, Slot, State};
 
 /// A command task that is not in flight. Dropping this gives its slot back, with the task.
 pub(crate) struct Task<'a> {
@@ -220,12 +220,12 @@ impl<'a> Task<'a> {
     }
 
     /// What it ended with, copied; only after completion.
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> RawReply {
         let (status, bytes) = self.end();
         // SAFETY: the response is the task's own memory until it is released, and nobody writes to
         // it meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
-        Answer { status, bytes }
+        RawReply { status, bytes }
     }
 }
 

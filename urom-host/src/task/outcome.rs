@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::wait;
-use crate::worker::{Answer, Context, End, Slot};
+use crate::worker::{Context, End, RawReply, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
 pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
@@ -175,11 +175,11 @@ fn finish_otherwise<R: Reply>(
     match context.take(slot) {
         Response::Arrived(DocaError::SUCCESS, arrived) => read(context, sent, echo, &arrived),
         Response::Arrived(code, arrived) => refused(code, (&arrived).bytes()),
-        Response::Answer(Answer { status, bytes: Some(bytes) }) => match status {
+        Response::Held(RawReply { status, bytes: Some(bytes) }) => match status {
             DocaError::SUCCESS => read(context, sent, echo, &bytes[..]),
             code => refused(code, &bytes),
         },
-        Response::Answer(Answer { status, bytes: None }) => {
+        Response::Held(RawReply { status, bytes: None }) => {
             Err(unanswered(context, sent.on(context), status))
         }
         Response::GivenUp(end) => Err(ended(sent.on(context), end)),

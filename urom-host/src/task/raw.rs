@@ -12,7 +12,7 @@ use crate::plugin::Plugin;
 use crate::task::future::Ticket;
 use crate::task::{Response, Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Answer, End, Worker};
+use crate::worker::{End, RawReply, Worker};
 
 const COMMAND: &str = "a raw command";
 
@@ -34,7 +34,7 @@ pub struct RawTask<'a> {
 }
 
 impl RawTask<'_> {
-    /// Gives the command up `limit` after its submission: its [`Answer`] then is `TIME_OUT` without
+    /// Gives the command up `limit` after its submission: its [`RawReply`] then is `TIME_OUT` without
     /// bytes. It replaces [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is
     /// none. [`Completion`](crate::Completion) says more about deadlines.
     pub fn deadline(mut self, limit: Duration) -> Self {
@@ -68,7 +68,7 @@ impl RawTask<'_> {
     }
 }
 
-/// A raw command in flight: a future of its [`Answer`], whatever its status.
+/// A raw command in flight: a future of its [`RawReply`], whatever its status.
 #[must_use = "dropping a completion throws the answer away"]
 pub struct RawCompletion {
     ticket: Ticket,
@@ -79,7 +79,7 @@ impl RawCompletion {
     ///
     /// # Errors
     /// `BAD_STATE` inside a completion callback, where nothing can move.
-    pub fn wait(self) -> Result<Answer> {
+    pub fn wait(self) -> Result<RawReply> {
         wait::allowed()?;
         self.ticket.spin();
         Ok(wait::block_on(self))
@@ -98,9 +98,9 @@ impl RawCompletion {
 }
 
 impl Future for RawCompletion {
-    type Output = Answer;
+    type Output = RawReply;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<RawReply> {
         self.ticket.poll(cx, |context, slot| {
             let response = context.take(slot);
             if let Response::GivenUp(End::Undriven) = response {

@@ -8,14 +8,14 @@ use urom_abi::protocol::Incoming;
 use urom_abi::{DocaError, Payload};
 
 use crate::task::Task;
-use crate::worker::{Answer, Context, End, Owner, Slot, State};
+use crate::worker::{Context, End, Owner, RawReply, Slot, State};
 
 /// The end of a task.
 pub(crate) enum Response<'a> {
     /// A notification with this status.
     Arrived(DocaError, Arrived<'a>),
     /// One that was copied, because its task had to be released before anybody took it, or none.
-    Answer(Answer),
+    Held(RawReply),
     /// The program gave the task up.
     GivenUp(End),
 }
@@ -35,17 +35,17 @@ impl<'a> Response<'a> {
         // not used again.
         context.release(slot);
         context.give_back(slot);
-        Response::Answer(Answer { status, bytes: None })
+        Response::Held(RawReply { status, bytes: None })
     }
 
     /// The status, and bytes of their own.
-    pub(crate) fn into_answer(self) -> Answer {
+    pub(crate) fn into_answer(self) -> RawReply {
         match self {
             Response::Arrived(status, arrived) => {
-                Answer { status, bytes: Some((&arrived).bytes().to_vec()) }
+                RawReply { status, bytes: Some((&arrived).bytes().to_vec()) }
             }
-            Response::Answer(answer) => answer,
-            Response::GivenUp(end) => Answer { status: end.code(), bytes: None },
+            Response::Held(answer) => answer,
+            Response::GivenUp(end) => RawReply { status: end.code(), bytes: None },
         }
     }
 }

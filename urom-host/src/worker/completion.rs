@@ -5,7 +5,7 @@ use std::task::Context as TaskContext;
 use urom_abi::DocaError;
 
 use crate::task::{Response, Task};
-use crate::worker::Answer;
+use crate::worker::RawReply;
 use crate::worker::context::{Context, Slot};
 use crate::worker::slots::State;
 
@@ -111,8 +111,8 @@ impl Context {
             State::Copied => {
                 let answer = slot.answer.take();
                 self.slots.put_empty(slot);
-                let none = Answer { status: DocaError::UNEXPECTED, bytes: None };
-                Response::Answer(answer.unwrap_or(none))
+                let none = RawReply { status: DocaError::UNEXPECTED, bytes: None };
+                Response::Held(answer.unwrap_or(none))
             }
             State::Ended => {
                 slot.state.set(State::Late);

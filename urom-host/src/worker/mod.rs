@@ -1,20 +1,20 @@
 //! Workers: processes beside the service that run plugins.
 
-mod answer;
 mod builder;
 mod completion;
 mod context;
 mod health;
 mod late;
 mod lifecycle;
+mod raw_reply;
 mod slots;
 
 use std::rc::Rc;
 
-pub use answer::Answer;
 pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, Owner, Slot};
 pub use health::Health;
+pub use raw_reply::RawReply;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
 use crate::context::State as CtxState;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 
-use super::answer::Answer;
+use super::raw_reply::RawReply;
 
 /// Who has a slot's task, and who waits for it. The states that a wait polls for come first, so
 /// that one comparison finds them.
@@ -91,7 +91,7 @@ pub(crate) struct Slot<C> {
     /// In the state `Watched`.
     pub(crate) waker: Cell<Option<Waker>>,
     /// In the state `Copied`.
-    pub(crate) answer: Cell<Option<Answer>>,
+    pub(crate) answer: Cell<Option<RawReply>>,
     /// In the states `Calling` and `CallCancelled`.
     pub(crate) deliver: Cell<Option<Deliver<C>>>,
     callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,

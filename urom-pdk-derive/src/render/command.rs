@@ -117,7 +117,7 @@ impl Render<'_> {
     /// is underlined itself, and once.
     pub(super) fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let name = Ident::new(name, reply.span());
-        quote_spanned!(reply.span()=> <#reply as __p::Answer<__Notifications>>::#name)
+        quote_spanned!(reply.span()=> <#reply as __p::ReplyOf<__Notifications>>::#name)
     }
 
     /// The fields that the answer repeats. What the command or its answer lacks, rustc names.

@@ -111,7 +111,7 @@ impl Render<'_> {
                 }
             }
 
-            impl __p::Answer<#this> for #name {
+            impl __p::ReplyOf<#this> for #name {
                 type This = Self;
                 type Echo = #echo_name;
             }

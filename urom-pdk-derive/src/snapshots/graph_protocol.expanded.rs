@@ -140,7 +140,7 @@ const _: () = {
             __p::encoded_len(self.encode(&mut []))
         }
     }
-    type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
+    type __Echo_Loopback = <LoopbackDone as __p::ReplyOf<__Notifications>>::Echo;
     impl __p::From<Loopback> for Command {
         #[inline]
         fn from(message: Loopback) -> Command {
@@ -161,7 +161,7 @@ const _: () = {
     }
     impl __p::Request for Loopback {
         type Protocol = Protocol;
-        type Reply = <LoopbackDone as __p::Answer<__Notifications>>::This;
+        type Reply = <LoopbackDone as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -423,7 +423,7 @@ const _: () = {
             )
         }
     }
-    impl __p::Answer<Notification> for LoopbackDone {
+    impl __p::ReplyOf<Notification> for LoopbackDone {
         type This = Self;
         type Echo = LoopbackDoneEcho;
     }

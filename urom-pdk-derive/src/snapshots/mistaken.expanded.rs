@@ -144,7 +144,7 @@ const _: () = {
             __p::encoded_len(self.encode(&mut []))
         }
     }
-    type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
+    type __Echo_Wait = <Done as __p::ReplyOf<__Notifications>>::Echo;
     impl __p::From<Wait> for Command {
         #[inline]
         fn from(message: Wait) -> Command {
@@ -166,7 +166,7 @@ const _: () = {
     }
     impl __p::Request for Wait {
         type Protocol = Protocol;
-        type Reply = <Done as __p::Answer<__Notifications>>::This;
+        type Reply = <Done as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])

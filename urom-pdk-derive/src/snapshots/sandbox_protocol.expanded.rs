@@ -449,7 +449,7 @@ const _: () = {
             __p::encoded_len(self.encode(&mut []))
         }
     }
-    type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
+    type __Echo_MemMap = <MemMapped as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<MemMap<'a>> for Command<'a> {
         #[inline]
         fn from(message: MemMap<'a>) -> Command<'a> {
@@ -488,7 +488,7 @@ const _: () = {
     }
     impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
-        type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
+        type Reply = <MemMapped as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
@@ -525,7 +525,7 @@ const _: () = {
             }
         }
     }
-    type __Echo_TagSend = <TagSent as __p::Answer<__Notifications>>::Echo;
+    type __Echo_TagSend = <TagSent as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<TagSend<'a>> for Command<'a> {
         #[inline]
         fn from(message: TagSend<'a>) -> Command<'a> {
@@ -564,7 +564,7 @@ const _: () = {
     }
     impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
-        type Reply = <TagSent as __p::Answer<__Notifications>>::This;
+        type Reply = <TagSent as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.data).len()])
@@ -596,7 +596,7 @@ const _: () = {
             }
         }
     }
-    type __Echo_TagRecv = <TagReceived as __p::Answer<__Notifications>>::Echo;
+    type __Echo_TagRecv = <TagReceived as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<TagRecv> for Command<'a> {
         #[inline]
         fn from(message: TagRecv) -> Command<'a> {
@@ -634,7 +634,7 @@ const _: () = {
     }
     impl __p::Request for TagRecv {
         type Protocol = Protocol;
-        type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
+        type Reply = <TagReceived as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -1163,7 +1163,7 @@ const _: () = {
             )
         }
     }
-    impl __p::Answer<Notification> for MemMapped {
+    impl __p::ReplyOf<Notification> for MemMapped {
         type This = Self;
         type Echo = MemMappedEcho;
     }
@@ -1204,7 +1204,7 @@ const _: () = {
             )
         }
     }
-    impl __p::Answer<Notification> for TagSent {
+    impl __p::ReplyOf<Notification> for TagSent {
         type This = Self;
         type Echo = TagSentEcho;
     }
@@ -1288,7 +1288,7 @@ const _: () = {
             )
         }
     }
-    impl __p::Answer<Notification> for TagReceived {
+    impl __p::ReplyOf<Notification> for TagReceived {
         type This = Self;
         type Echo = TagReceivedEcho;
     }

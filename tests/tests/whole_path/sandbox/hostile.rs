@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use sandbox_protocol::MapParams;
-use urom_host::{Answer, DocaError, block_on_for};
+use urom_host::{DocaError, RawReply, block_on_for};
 
 use super::{LIMIT, Pair, inline};
 
@@ -22,7 +22,7 @@ fn command(words: &[u64], data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<Answer> {
+fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<RawReply> {
     Ok(block_on_for(LIMIT, pair.workers[worker].task(&pair.sandbox, command).submit()?)?)
 }
 

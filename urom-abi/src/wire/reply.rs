@@ -27,7 +27,7 @@ pub trait Notifications {
     message = "`{Self}` is no notification of this protocol, so it cannot answer a command",
     label = "no variant of `{Of}`"
 )]
-pub trait Answer<Of> {
+pub trait ReplyOf<Of> {
     /// The type itself.
     type This: Reply<Echo = Self::Echo>;
     /// Its echoed fields, as a structure with those names.

@@ -4,7 +4,7 @@ use urom_abi::DocaError;
 
 /// What a task ended with, in memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct RawReply {
     /// The notification's status, or why there was none.
     pub status: DocaError,
     /// The notification's bytes; `None` when the task ended without one.
