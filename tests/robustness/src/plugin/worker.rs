@@ -25,10 +25,8 @@ pub(super) struct Worker {
 pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.
-    assert_eq!(
-        unsafe { urom_pdk::__private::get_iface::<T, P>(|| unreachable!(), &mut iface) },
-        DocaError::SUCCESS
-    );
+    let code = unsafe { urom_pdk::__private::get_iface::<T, P>(|| unreachable!(), &mut iface) };
+    assert_eq!(code, DocaError::SUCCESS);
     iface
 }
 
