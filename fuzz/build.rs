@@ -1,4 +1,4 @@
-//! The targets of the service load UCX.
+//! Lets the fuzz targets find UCX when they run.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -36,9 +36,10 @@ macro_rules! assert_layout {
     };
 }
 
-// Between the kit's own crates: the frame around a plugin's address.
+// For generated code.
 #[doc(hidden)]
 pub mod __private;
+// Between the kit's own crates: the frame around a plugin's address.
 #[doc(hidden)]
 pub mod address;
 mod c_text;

@@ -1,4 +1,5 @@
-//! Who is told when other levels are logged than before: `tracing` remembers what nobody wants.
+//! Tells `tracing` and the other libraries of the process that the levels changed: `tracing` caches
+//! for each place whether its events are wanted.
 
 use std::sync::OnceLock;
 

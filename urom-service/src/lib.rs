@@ -1,20 +1,21 @@
 //! A DOCA UROM service: the daemon and its workers.
 //!
-//! Two kinds of process:
+//! Three kinds of process, all of them the program `uromd`:
 //!
-//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one
-//!   worker for each worker id, and tells hosts where the workers are. It sees no command;
-//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told
-//!   to, takes commands from hosts over UCX, gives them to the plugins, and sends back what those
-//!   answer. One worker can serve several hosts, and ends when the last one has left.
+//! - the **daemon** ([`daemon`]) finds plugins and numbers them, starts one worker for each worker
+//!   id, and tells hosts where the workers are. It sees no command;
+//! - a **worker** ([`worker`]) loads the plugins it was told to, takes commands from hosts over UCX,
+//!   gives them to the plugins, and sends back what those answer. One worker can serve several
+//!   hosts, and ends when the last one has left;
+//! - an **examiner** ([`examine`]) loads one file for the daemon and tells what it is.
 //!
 //! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through
 //! DOCA's C interface.
 //!
 //! What comes from outside a process is checked and never believed: bytes, lengths, slots, a
 //! plugin's echo of a command. A plugin's *code* is believed by its worker alone, which it takes
-//! along when it crashes. To list a file, the daemon has a process of its own load it
-//! ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events wake
+//! along when it crashes. A file that crashes its examiner costs a line of the log. A plugin's own
+//! events wake
 //! nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and
 //! twenty times otherwise.
 //!

@@ -1,7 +1,7 @@
 //! A plugin's `.so`: opened, and its two symbols called.
 //!
-//! The daemon does this to list plugins, a worker to run them. What is opened stays open: foreign
-//! code may have left pointers to itself anywhere.
+//! `uromd examine` does this to list a plugin, a worker to run it. What is opened stays open:
+//! foreign code may have left pointers to itself anywhere.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

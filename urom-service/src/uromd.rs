@@ -1,5 +1,5 @@
-//! `uromd` as a function: the UROM service daemon, and `uromd worker`, started by itself, one of
-//! its workers.
+//! `uromd` as a function. One program has three roles: the daemon; `uromd worker` and `uromd
+//! examine`, which the daemon starts.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::worker::{self, Place, WorkerConfig};
 #[command(name = "uromd", version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    worker: Option<Role>,
+    role: Option<Role>,
     #[command(flatten)]
     daemon: DaemonArgs,
 }
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
 /// ask for help. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let cli = Cli::parse_from(arguments);
-    let result = match cli.worker {
+    let result = match cli.role {
         Some(Role::Worker(config)) => run_worker(*config),
         Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),

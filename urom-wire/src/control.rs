@@ -3,6 +3,9 @@
 //! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
 //! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends one when it
 //! was silent for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
+//!
+//! A change of any of these types raises [`PROTOCOL`](super::hello::PROTOCOL) and changes the seeds
+//! of the fuzz targets (CONTRIBUTING.md).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,7 +20,7 @@ pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
 
-/// How long a side may be silent.
+/// After this much silence a side sends a `Ping`.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// How long a peer may be silent before it is given up. A peer that is stopped or cut off is

@@ -30,7 +30,10 @@ pub(super) fn is_value(field: &Field) -> bool {
 
 /// Whether a payload may be left out, by its address word or by a condition.
 pub(super) fn may_lack(payload: &Payload) -> bool {
-    matches!(payload.presence, Presence::ByAddress | Presence::When(_))
+    match payload.presence {
+        Presence::ByAddress | Presence::When(_) => true,
+        Presence::Always | Presence::Registered => false,
+    }
 }
 
 /// Whether a row of this type is bytes and not numbers.

@@ -1,4 +1,5 @@
-//! Passes the messages of hosts and workers to the roster: for the server, and for its fuzz target.
+//! What each message of a host or worker makes the roster do: for the server, and for its fuzz
+//! target.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

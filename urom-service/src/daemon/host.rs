@@ -1,4 +1,4 @@
-//! One host's stream, as the daemon sees it.
+//! Lets one host in and carries its stream; what its messages mean is in `dispatch`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

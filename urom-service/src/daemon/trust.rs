@@ -22,7 +22,7 @@ const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 /// The kernel's name for a list of users and groups with rights of their own.
 const ACCESS_LIST: &str = "system.posix_acl_access";
-/// By which only owners take away what lies in a directory.
+/// In a directory with this bit only a file's owner may remove or rename it.
 const STICKY: u32 = 0o1000;
 
 #[derive(Debug, thiserror::Error)]

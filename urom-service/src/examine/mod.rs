@@ -1,7 +1,7 @@
 //! Examines a plugin's file: a process of its own loads it and calls its two functions.
 //!
 //! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process
-//! suffers that tries it. The process is this same program, as `uromd examine FILE`.
+//! that loads it suffers. It is this same program, as `uromd examine FILE`.
 
 mod child;
 

@@ -1,3 +1,5 @@
+//! The connections of a worker's data loop, by channel number.
+
 use super::connection::Connection;
 use super::messages::LinkKey;
 
