@@ -1,4 +1,5 @@
-//! The form of a log line, the same whoever writes it:
+//! The form of a log line of hosts, daemon and workers; `urom-pdk/src/log/out.rs` has the same for
+//! plugins that run without any of these:
 //! `[HH:MM:SS:uuuuuu][process or thread][name][INF][file:line][function] text`.
 //!
 //! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are
