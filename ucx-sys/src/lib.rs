@@ -4,7 +4,7 @@
 //! bindings run with every UCX from 1.16 on. They are made so that no value C hands over can be
 //! undefined behaviour in Rust: every enumeration is an integer, and [`ucs_status_t`], one byte in
 //! C, is a transparent one-byte integer. What the C headers have as macros and inline functions is
-//! in this file's second half. The safe layer above is the crate `ucx`.
+//! in `src/macros.rs`. The safe layer above is the crate `ucx`.
 //!
 //! # Finding the library at run time
 //!

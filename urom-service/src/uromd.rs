@@ -81,7 +81,7 @@ impl DaemonArgs {
         self.key_file.clone().or_else(key_file_of_environment)
     }
 
-    /// Runs a daemon on this thread until SIGTERM or SIGINT, and ends its workers.
+    /// Runs a daemon on this thread until SIGTERM, SIGINT or SIGHUP, and ends its workers.
     ///
     /// The directories and files of `plugin_path` take the place of those of `UROM_PLUGIN_PATH`,
     /// and `words` are as [`main_of`] has them. `ready` is called with the address once hosts can
@@ -101,7 +101,7 @@ impl DaemonArgs {
         let least = self.min_max_unread();
         if self.max_unread.is_some_and(|most| most < least) {
             bail!(
-                "--max-unread has to be at least {least}, four messages of --max-msg-size and of 8000 bytes"
+                "--max-unread has to be at least {least}: four messages, each 8000 bytes longer than --max-msg-size"
             );
         }
         let of_environment = || Patience::of_environment().context(PATIENCE_VARIABLE);

@@ -44,7 +44,7 @@ use workspace::{Profile, Workspace};
 #[command(
     name = "cargo xtask",
     bin_name = "cargo xtask",
-    about = "Set-up, tests and the demo",
+    about = "The tasks of this project's contributors",
     version
 )]
 struct Cli {

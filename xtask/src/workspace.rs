@@ -176,9 +176,9 @@ pub(crate) mod tests {
             package("urom-abi", "urom-abi", "urom_abi", "lib"),
             package("graph-plugin", "plugins/graph-rs/plugin", "worker_graph", "cdylib"),
             package("graph-protocol", "plugins/graph-rs/protocol", "graph_protocol", "lib"),
-            package("panicking-plugin", "tests/plugins/panicking", "panicking", "cdylib"),
+            package("faulty-plugin", "tests/plugins/faulty", "worker_faulty", "cdylib"),
             package("bench-peer", "benches/peer", "worker_benchpeer", "cdylib"),
-            package("urom-service", "urom-service", "doca_urom", "cdylib"),
+            package("libdoca-urom", "libdoca/urom", "doca_urom", "cdylib"),
             package("urom-tests", "tests", "urom_tests", "lib"),
         ];
         let metadata = format!(
@@ -194,7 +194,7 @@ pub(crate) mod tests {
         let plugin = |package, name, purpose| Plugin { package, name, purpose };
         let expected = [
             plugin("graph-plugin", "worker_graph", Purpose::Use),
-            plugin("panicking-plugin", "panicking", Purpose::Tests),
+            plugin("faulty-plugin", "worker_faulty", Purpose::Tests),
             plugin("bench-peer", "worker_benchpeer", Purpose::Benches),
         ];
         assert_eq!(workspace.plugins(), expected);

@@ -59,8 +59,8 @@ pub struct DaemonArgs {
     #[arg(short, long = "max-msg-size", value_name = "BYTES", default_value_t = urom_abi::DEFAULT_MAX_MESSAGE, value_parser = max_message)]
     pub(crate) max_message: usize,
     /// How many bytes of answers one host may leave unread at one worker, and all hosts of a worker
-    /// four times as many. A host that leaves more is given up. At least four messages of
-    /// --max-msg-size and of 8000 bytes; 64 MiB if not given, or 128 such messages if these are
+    /// four times as many. A host that leaves more is given up. At least four messages, each 8000
+    /// bytes longer than --max-msg-size; 64 MiB if not given, or 128 such messages if these are
     /// more.
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_unread: Option<usize>,
@@ -187,7 +187,7 @@ impl DaemonArgs {
     }
 
     /// How much one host may leave unread: unless it is set, 64 MiB, or 128 messages where these
-    /// are more. A host with 64 tasks in flight, the library's default, never has more unread,
+    /// are more. A host with 64 tasks in flight, `urom-host`'s default, never has more unread,
     /// however slowly it reads: the worker may have two answers for each, because a host may have
     /// an answer, and use its slot again, before UCX tells the worker.
     pub(crate) fn max_unread(&self) -> usize {

@@ -23,7 +23,7 @@ use super::search::Search;
 use crate::unproven::Unproven;
 
 /// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
-/// for [`PATIENCE`].
+/// for [`PATIENCE`](urom_wire::control::PATIENCE).
 const SEARCH: Duration = Duration::from_secs(3);
 
 /// The failure for a host that would wait too long for the list of plugins.
