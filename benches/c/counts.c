@@ -1,7 +1,7 @@
 /*
- * Counts the active messages that a process gives to UCX, and the allocations of the threads that do
- * so: preloaded, it comes before UCX and before glibc. Other threads carry no commands; they send
- * heartbeats, whose number depends on time.
+ * Counts the active messages that a process gives to UCX, and the allocations of the threads that
+ * do so: preloaded, it comes before UCX and before glibc. Other threads carry no commands; they
+ * send heartbeats, whose number depends on time.
  *
  * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
  * COUNT_IN, so that other processes can read them meanwhile.
@@ -71,8 +71,8 @@ __attribute__((constructor)) static void begin(void)
 
 /* Active messages */
 
-typedef void *send_function(void *endpoint, unsigned id, const void *header, size_t header_length, const void *buffer,
-			    size_t length, const void *parameters);
+typedef void *send_function(void *endpoint, unsigned id, const void *header, size_t header_length,
+			    const void *buffer, size_t length, const void *parameters);
 
 send_function ucp_am_send_nbx;
 
@@ -95,8 +95,8 @@ static send_function *next_send(void)
 	return found;
 }
 
-void *ucp_am_send_nbx(void *endpoint, unsigned id, const void *header, size_t header_length, const void *buffer,
-		      size_t length, const void *parameters)
+void *ucp_am_send_nbx(void *endpoint, unsigned id, const void *header, size_t header_length,
+		      const void *buffer, size_t length, const void *parameters)
 {
 	count_message();
 	return next_send()(endpoint, id, header, header_length, buffer, length, parameters);

@@ -17,13 +17,17 @@
 
 int c_nothing(void *message, unsigned char *bytes, size_t *length);
 int c_pack_loopback(const struct graph_command *message, unsigned char *bytes, size_t *length);
-int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes, const size_t *length);
+int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes,
+		      const size_t *length);
 int c_pack_mem_map(const struct sandbox_command *message, unsigned char *bytes, size_t *length);
-int c_unpack_mem_map(struct sandbox_command *message, const unsigned char *bytes, const size_t *length);
+int c_unpack_mem_map(struct sandbox_command *message, const unsigned char *bytes,
+		     const size_t *length);
 int c_pack_tag_send(const struct sandbox_command *message, unsigned char *bytes, size_t *length);
-int c_unpack_tag_send(struct sandbox_command *message, const unsigned char *bytes, const size_t *length);
+int c_unpack_tag_send(struct sandbox_command *message, const unsigned char *bytes,
+		      const size_t *length);
 int c_pack_tag_recv(const struct sandbox_command *message, unsigned char *bytes, size_t *length);
-int c_unpack_tag_recv(struct sandbox_command *message, const unsigned char *bytes, const size_t *length);
+int c_unpack_tag_recv(struct sandbox_command *message, const unsigned char *bytes,
+		      const size_t *length);
 
 /* What the loop itself costs. */
 int c_nothing(void *message, unsigned char *bytes, size_t *length)
@@ -43,7 +47,8 @@ int c_pack_loopback(const struct graph_command *message, unsigned char *bytes, s
 	return 0;
 }
 
-int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes, const size_t *length)
+int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes,
+		      const size_t *length)
 {
 	if (*length != sizeof(*message))
 		return -1;
@@ -52,8 +57,8 @@ int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes,
 }
 
 /* A structure and a payload. */
-static int pack(const struct sandbox_command *message, uint64_t payload, uint64_t payload_length, unsigned char *bytes,
-		size_t *length)
+static int pack(const struct sandbox_command *message, uint64_t payload, uint64_t payload_length,
+		unsigned char *bytes, size_t *length)
 {
 	if (*length < sizeof(*message) || *length - sizeof(*message) < payload_length)
 		return -1;
@@ -64,7 +69,8 @@ static int pack(const struct sandbox_command *message, uint64_t payload, uint64_
 }
 
 /* The structure of a message of one type. */
-static int unpack(struct sandbox_command *message, uint64_t type, const unsigned char *bytes, size_t length)
+static int unpack(struct sandbox_command *message, uint64_t type, const unsigned char *bytes,
+		  size_t length)
 {
 	if (length < sizeof(*message))
 		return -1;
@@ -74,11 +80,12 @@ static int unpack(struct sandbox_command *message, uint64_t type, const unsigned
 
 int c_pack_mem_map(const struct sandbox_command *message, unsigned char *bytes, size_t *length)
 {
-	return pack(message, message->mem_map.params.exported_memh_buffer, message->mem_map.exported_memh_buffer_len,
-		    bytes, length);
+	return pack(message, message->mem_map.params.exported_memh_buffer,
+		    message->mem_map.exported_memh_buffer_len, bytes, length);
 }
 
-int c_unpack_mem_map(struct sandbox_command *message, const unsigned char *bytes, const size_t *length)
+int c_unpack_mem_map(struct sandbox_command *message, const unsigned char *bytes,
+		     const size_t *length)
 {
 	if (unpack(message, SANDBOX_MEM_MAP, bytes, *length) != 0)
 		return -1;
@@ -95,7 +102,8 @@ int c_pack_tag_send(const struct sandbox_command *message, unsigned char *bytes,
 	return pack(message, send->buffer, send->memh_id == 0 ? send->count : 0, bytes, length);
 }
 
-int c_unpack_tag_send(struct sandbox_command *message, const unsigned char *bytes, const size_t *length)
+int c_unpack_tag_send(struct sandbox_command *message, const unsigned char *bytes,
+		      const size_t *length)
 {
 	struct sandbox_tag_send *send = &message->tag_send;
 
@@ -117,7 +125,8 @@ int c_pack_tag_recv(const struct sandbox_command *message, unsigned char *bytes,
 	return 0;
 }
 
-int c_unpack_tag_recv(struct sandbox_command *message, const unsigned char *bytes, const size_t *length)
+int c_unpack_tag_recv(struct sandbox_command *message, const unsigned char *bytes,
+		      const size_t *length)
 {
 	if (*length != sizeof(*message))
 		return -1;

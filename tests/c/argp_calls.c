@@ -1,5 +1,6 @@
 /*
- * The calls of doca_argp, in order and out of order. What it prints on standard error is the library's.
+ * The calls of doca_argp, in order and out of order. What it prints on standard error is the
+ * library's.
  */
 #include <string.h>
 
@@ -18,8 +19,9 @@ static doca_error_t count(void *param, void *config)
 }
 
 /* A parameter with everything but what is left out. */
-static struct doca_argp_param *make(const char *short_name, const char *long_name, const char *description,
-				    doca_argp_param_cb_t callback, int type)
+static struct doca_argp_param *make(const char *short_name, const char *long_name,
+				    const char *description, doca_argp_param_cb_t callback,
+				    int type)
 {
 	struct doca_argp_param *param = NULL;
 
@@ -42,15 +44,23 @@ static void registering(void)
 	MUST(doca_argp_init("calls", NULL));
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_init("calls", NULL));
 
-	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make(NULL, NULL, "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", NULL, count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", NULL, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_UNKNOWN)));
-	EXPECT(DOCA_ERROR_NOT_SUPPORTED, doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_JSON_OBJ)));
+	EXPECT(DOCA_ERROR_INITIALIZATION,
+	       doca_argp_register_param(make(NULL, NULL, "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION,
+	       doca_argp_register_param(make("a", "b", NULL, count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION,
+	       doca_argp_register_param(make("a", "b", "x", NULL, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION,
+	       doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_UNKNOWN)));
+	EXPECT(DOCA_ERROR_NOT_SUPPORTED,
+	       doca_argp_register_param(make("a", "b", "x", count, DOCA_ARGP_TYPE_JSON_OBJ)));
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b", "x", count, 77)));
-	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("-a", "b", "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "b c", "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(make("a", "", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE,
+	       doca_argp_register_param(make("-a", "b", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE,
+	       doca_argp_register_param(make("a", "b c", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE,
+	       doca_argp_register_param(make("a", "", "x", count, DOCA_ARGP_TYPE_INT)));
 
 	/* What was refused is gone, and so is what was taken. */
 	param = make("a", NULL, NULL, count, DOCA_ARGP_TYPE_INT);
@@ -64,10 +74,14 @@ static void registering(void)
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
 
 	/* The texts were copied, so the name is still the first one. */
-	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "name", "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("a", "other", "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("l", "other", "x", count, DOCA_ARGP_TYPE_INT)));
-	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_param(make("q", "json", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_register_param(make("q", "name", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_register_param(make("a", "other", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_register_param(make("l", "other", "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_register_param(make("q", "json", "x", count, DOCA_ARGP_TYPE_INT)));
 	MUST(doca_argp_register_param(make("q", "zzzz", "x", count, DOCA_ARGP_TYPE_INT)));
 
 	/* One that nobody registers is freed as well. */

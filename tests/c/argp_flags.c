@@ -1,7 +1,7 @@
 /*
- * A program with flags of every kind: prints what its callbacks get, then how the parse ended. LEVELS=1 prints the
- * levels of the log before that.
- * MANDATORY=1 makes two of them mandatory; NAMELESS=1 leaves the program's name to the command line.
+ * A program with flags of every kind: prints what its callbacks get, then how the parse ended.
+ * LEVELS=1 prints the levels of the log before that. MANDATORY=1 makes two of them mandatory;
+ * NAMELESS=1 leaves the program's name to the command line.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -47,8 +47,9 @@ static doca_error_t on_gid(void *param, void *its_config)
 	return DOCA_SUCCESS;
 }
 
-static void add(const char *short_name, const char *long_name, const char *arguments, const char *description,
-		enum doca_argp_type type, doca_argp_param_cb_t callback, bool mandatory)
+static void add(const char *short_name, const char *long_name, const char *arguments,
+		const char *description, enum doca_argp_type type, doca_argp_param_cb_t callback,
+		bool mandatory)
 {
 	struct doca_argp_param *param;
 
@@ -80,7 +81,8 @@ int main(int argc, char **argv)
 	printf("before ");
 	result = doca_argp_start(argc, argv);
 	if (getenv("LEVELS") != NULL)
-		printf("%u %u\n", doca_log_level_get_global_lower_limit(), doca_log_level_get_global_sdk_limit());
+		printf("%u %u\n", doca_log_level_get_global_lower_limit(),
+		       doca_log_level_get_global_sdk_limit());
 	printf("%s\n", doca_error_get_name(result));
 	MUST(doca_argp_destroy());
 	return result == DOCA_SUCCESS ? 0 : 1;

@@ -8,23 +8,23 @@
 #include <doca_error.h>
 
 /* Ends the program unless the condition holds. */
-#define INSIST(condition)                                                                                              \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
-			exit(1);                                                                                       \
-		}                                                                                                      \
+#define INSIST(condition)                                                                       \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1);                                                                \
+		}                                                                               \
 	} while (0)
 
 /* Ends the program unless a call gave this code. */
-#define EXPECT(code, call)                                                                                             \
-	do {                                                                                                           \
-		doca_error_t expect_code = (call);                                                                     \
-		if (expect_code != (code)) {                                                                           \
-			fprintf(stderr, "%s:%d: %s gave %s\n", __FILE__, __LINE__, #call,                              \
-				doca_error_get_name(expect_code));                                                     \
-			exit(1);                                                                                       \
-		}                                                                                                      \
+#define EXPECT(code, call)                                                                \
+	do {                                                                              \
+		doca_error_t expect_code = (call);                                        \
+		if (expect_code != (code)) {                                              \
+			fprintf(stderr, "%s:%d: %s gave %s\n", __FILE__, __LINE__, #call, \
+				doca_error_get_name(expect_code));                        \
+			exit(1);                                                          \
+		}                                                                         \
 	} while (0)
 
 #define MUST(call) EXPECT(DOCA_SUCCESS, call)

@@ -15,9 +15,11 @@ static void texts(void)
 	INSIST(strcmp(doca_error_get_name(DOCA_SUCCESS), "DOCA_SUCCESS") == 0);
 	INSIST(strcmp(doca_error_get_descr(DOCA_SUCCESS), "success") == 0);
 	INSIST(strcmp(doca_error_get_name(DOCA_ERROR_SKIPPED), "DOCA_ERROR_SKIPPED") == 0);
-	INSIST(strcmp(doca_error_get_name(DOCA_ERROR_UNSUPPORTED_VERSION), "DOCA_ERROR_UNSUPPORTED_VERSION") == 0);
+	INSIST(strcmp(doca_error_get_name(DOCA_ERROR_UNSUPPORTED_VERSION),
+		      "DOCA_ERROR_UNSUPPORTED_VERSION") == 0);
 	for (code = 0; code <= DOCA_ERROR_SKIPPED; code++)
-		INSIST(strcmp(doca_error_get_descr((doca_error_t)code), "unrecognized error code") != 0);
+		INSIST(strcmp(doca_error_get_descr((doca_error_t)code),
+			      "unrecognized error code") != 0);
 	INSIST(strcmp(doca_error_get_descr((doca_error_t)31), "unrecognized error code") == 0);
 	INSIST(strcmp(doca_error_get_descr((doca_error_t)-1), "unrecognized error code") == 0);
 	INSIST(strcmp(doca_error_get_name((doca_error_t)31), "DOCA_ERROR_UNRECOGNIZED") == 0);
@@ -62,10 +64,13 @@ static void devices(void)
 		if (strncmp(name, "virtual", 7) == 0) {
 			found++;
 			expected = strcmp(name, "virtual0") == 0 ? "0000:00:00.0" : "0000:03:00.1";
-			EXPECT(DOCA_ERROR_NOT_FOUND, doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)));
+			EXPECT(DOCA_ERROR_NOT_FOUND,
+			       doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)));
 			INSIST(interface[0] == 'x');
-		} else if (doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)) == DOCA_SUCCESS) {
-			INSIST(memchr(interface, 0, sizeof(interface)) != NULL && interface[0] != 0);
+		} else if (doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)) ==
+			   DOCA_SUCCESS) {
+			INSIST(memchr(interface, 0, sizeof(interface)) != NULL &&
+			       interface[0] != 0);
 		}
 		address(list[i], expected);
 	}

@@ -1,20 +1,21 @@
 /*
- * A plugin that answers loopbacks, and corrupts the lists between it and its worker when it is told to. Whatever it does, it
- * does in its worker's process: that may die of it, or go round in circles for ever.
+ * A plugin that answers loopbacks, and corrupts the lists between it and its worker when it is told
+ * to. Whatever it does, it does in its worker's process: that may die of it, or go round in circles
+ * for ever.
  */
 #include <stdio.h>
 
 #include "plugin.h"
 
 enum corrupt {
-	CORRUPT_NOTHING,	 /* answers with the data */
-	CORRUPT_NULL,		 /* nothing follows the list's head */
-	CORRUPT_WILD,		 /* something follows it that is no memory */
-	CORRUPT_CIRCLE,		 /* an answer follows itself */
-	CORRUPT_FREED,		 /* an answer is on the list that was freed */
-	CORRUPT_TWICE,		 /* an answer is on the list twice */
-	CORRUPT_COMMAND_FREED,	 /* a command is on the list that was freed */
-	CORRUPT_COMMAND_CIRCLE,	 /* a command follows itself */
+	CORRUPT_NOTHING,        /* answers with the data */
+	CORRUPT_NULL,           /* nothing follows the list's head */
+	CORRUPT_WILD,           /* something follows it that is no memory */
+	CORRUPT_CIRCLE,         /* an answer follows itself */
+	CORRUPT_FREED,          /* an answer is on the list that was freed */
+	CORRUPT_TWICE,          /* an answer is on the list twice */
+	CORRUPT_COMMAND_FREED,  /* a command is on the list that was freed */
+	CORRUPT_COMMAND_CIRCLE, /* a command follows itself */
 };
 
 /* A loopback's command and its answer alike. */

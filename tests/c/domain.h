@@ -1,6 +1,6 @@
 /*
- * Domains for host programs in C whose participants are all in one thread: each has one worker, and they reach each other
- * through memory.
+ * Domains for host programs in C whose participants are all in one thread: each has one worker, and
+ * they reach each other through memory.
  */
 #ifndef TESTS_DOMAIN_H
 #define TESTS_DOMAIN_H
@@ -9,7 +9,7 @@
 
 #define MOST_PARTICIPANTS 8
 
-/* ---- The all-gather ---------------------------------------------------------------------------------------------- */
+/* ---- The all-gather ---- */
 
 struct gather;
 
@@ -40,7 +40,8 @@ static inline void open_gather(struct gather *gather, uint32_t count)
 	}
 }
 
-static inline doca_error_t gather_begin(void *mine, void *all, size_t length, void *info, void **request)
+static inline doca_error_t gather_begin(void *mine, void *all, size_t length, void *info,
+					void **request)
 {
 	struct participant *own = info;
 	struct gather *gather = own->gather;
@@ -53,14 +54,16 @@ static inline doca_error_t gather_begin(void *mine, void *all, size_t length, vo
 	*request = own;
 	if (++gather->arrived < gather->count)
 		return DOCA_SUCCESS;
-	/* The last one copies for everybody: the memory of the others is there until they have been told. */
+	/* The last one copies for everybody: the memory of the others is there until they have been
+	 * told. */
 	gather->arrived = 0;
 	for (uint32_t to = 0; to < gather->count; to++) {
 		struct participant *receiver = &gather->participants[to];
 
 		for (uint32_t from = 0; from < gather->count; from++) {
 			INSIST(gather->participants[from].length == length);
-			memcpy((char *)receiver->all + from * length, gather->participants[from].mine, length);
+			memcpy((char *)receiver->all + from * length,
+			       gather->participants[from].mine, length);
 		}
 		receiver->done = true;
 	}
@@ -89,11 +92,11 @@ static inline void close_gather(const struct gather *gather)
 		INSIST(gather->participants[index].freed == gather->participants[index].requests);
 }
 
-/* ---- Domains ----------------------------------------------------------------------------------------------------- */
+/* ---- Domains ---- */
 
 /* A domain that has begun to start, with one worker, whose id there is the participant's index. */
-static inline struct doca_urom_domain *begin_domain(struct doca_pe *pe, struct gather *gather, uint32_t index,
-						    struct doca_urom_worker *worker)
+static inline struct doca_urom_domain *begin_domain(struct doca_pe *pe, struct gather *gather,
+						    uint32_t index, struct doca_urom_worker *worker)
 {
 	struct doca_urom_domain_oob_coll oob = {
 		.allgather = gather_begin,

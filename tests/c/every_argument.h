@@ -1,6 +1,7 @@
 /*
- * Every function with a live object and one argument that cannot be: NULL where something is needed, or a value that
- * makes no sense. Afterwards the same call with good arguments succeeds: nothing was changed by the bad one.
+ * Every function with a live object and one argument that cannot be: NULL where something is
+ * needed, or a value that makes no sense. Afterwards the same call with good arguments succeeds:
+ * nothing was changed by the bad one.
  */
 #ifndef TESTS_EVERY_ARGUMENT_H
 #define TESTS_EVERY_ARGUMENT_H
@@ -54,17 +55,23 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, plugins[0].id, NULL);
 	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, 0, &fingerprint);
 	GIVES(INVALID, urom_service_get_plugin_fingerprint, running, UINT64_MAX, &fingerprint);
-	GIVES(DOCA_SUCCESS, urom_service_get_plugin_fingerprint, running, plugins[0].id, &fingerprint);
+	GIVES(DOCA_SUCCESS, urom_service_get_plugin_fingerprint, running, plugins[0].id,
+	      &fingerprint);
 	length = sizeof(description);
-	GIVES(INVALID, urom_service_get_plugin_description, running, plugins[0].id, description, NULL);
+	GIVES(INVALID, urom_service_get_plugin_description, running, plugins[0].id, description,
+	      NULL);
 	GIVES(INVALID, urom_service_get_plugin_description, running, plugins[0].id, NULL, &length);
 	length = 1;
-	GIVES(DOCA_ERROR_TOO_BIG, urom_service_get_plugin_description, running, plugins[0].id, description, &length);
-	GIVES(DOCA_SUCCESS, urom_service_get_plugin_description, running, plugins[0].id, description, &length);
+	GIVES(DOCA_ERROR_TOO_BIG, urom_service_get_plugin_description, running, plugins[0].id,
+	      description, &length);
+	GIVES(DOCA_SUCCESS, urom_service_get_plugin_description, running, plugins[0].id,
+	      description, &length);
 	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate, running, NULL);
-	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1, no_query_done, NULL);
+	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1,
+	      no_query_done, NULL);
 	/* Callbacks may be left out. */
-	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1, NULL, &query);
+	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1,
+	      NULL, &query);
 	RETURNS(doca_urom_service_get_workers_by_gid_task_set_cb, query, NULL);
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_release, query);
 }
@@ -163,7 +170,8 @@ static inline void bad_arguments_of_a_buffer(const struct rig *rig)
 static inline void bad_arguments_of_a_domain(const struct rig *rig)
 {
 	struct doca_urom_domain_oob_coll good = {gather_alone, gathered, gathered, NULL, 1, 0}, oob;
-	struct doca_urom_worker *worker = new_worker(rig, rig->host.pe, 72), *twice[2] = {worker, worker}, *none = NULL;
+	struct doca_urom_worker *worker = new_worker(rig, rig->host.pe, 72),
+				*twice[2] = {worker, worker}, *none = NULL;
 	struct doca_urom_domain *domain;
 	uint64_t ids[2] = {1, 2}, same[2] = {1, 1};
 	char blob[8] = "";
@@ -244,7 +252,8 @@ static inline void bad_arguments_of_an_engine(const struct rig *rig)
 
 static inline void bad_arguments_of_a_device(void)
 {
-	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE], pci[DOCA_DEVINFO_PCI_ADDR_SIZE], interface[DOCA_DEVINFO_IFACE_NAME_SIZE];
+	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE], pci[DOCA_DEVINFO_PCI_ADDR_SIZE],
+		interface[DOCA_DEVINFO_IFACE_NAME_SIZE];
 	struct doca_devinfo **list;
 	struct doca_dev *dev;
 	uint32_t count;

@@ -1,8 +1,10 @@
 /*
- * Calls every function of the library with NULL, with objects of every other kind, with objects that are destroyed, with
- * arguments that cannot be, and in every state; and says where a code is not the documented one.
+ * Calls every function of the library with NULL, with objects of every other kind, with objects
+ * that are destroyed, with arguments that cannot be, and in every state; and says where a code is
+ * not the documented one.
  *
- * With the argument --names it prints, one a line behind the line "names:", which functions it called.
+ * With the argument --names it prints, one a line behind the line "names:", which functions it
+ * called.
  */
 #include "every_pointer.h"
 
@@ -13,7 +15,8 @@
 
 static unsigned int loopbacks;
 
-static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+			  union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	++loopbacks;
@@ -21,14 +24,15 @@ static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_dat
 
 static unsigned int queries;
 
-static void query_done(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
-		       union doca_data ctx_data)
+static void query_done(struct doca_urom_service_get_workers_by_gid_task *task,
+		       union doca_data task_data, union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	++queries;
 }
 
-/* Objects of every kind, each given to every function of another, and each once more when it is destroyed. */
+/* Objects of every kind, each given to every function of another, and each once more when it is
+ * destroyed. */
 static void wrong_objects(struct rig *rig)
 {
 	struct doca_urom_service_get_workers_by_gid_task *query;
@@ -51,7 +55,8 @@ static void wrong_objects(struct rig *rig)
 	MUST(doca_devinfo_create_list(&list, &count));
 	info = list[0];
 	MUST(doca_dev_open(info, &dev));
-	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, 0, query_done, &query));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, 0,
+								     query_done, &query));
 
 	refuse_everywhere("NULL", NOTHING, NULL);
 	refuse_everywhere("a service", SERVICE, service);
@@ -105,7 +110,8 @@ static void wrong_states_of_workers(const struct rig *rig)
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
 
 	worker_in_state(worker, DOCA_CTX_STATE_IDLE, rig);
-	/* It was given an environment, which a worker that exists does not take: so it gets a new one. */
+	/* It was given an environment, which a worker that exists does not take: so it gets a new
+	 * one. */
 	MUST(doca_urom_worker_set_id(worker, 82));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
 	worker_in_state(worker, DOCA_CTX_STATE_STARTING, rig);
@@ -135,7 +141,8 @@ static void wrong_states_of_services(const struct rig *rig)
 	MUST(doca_urom_service_get_workers_by_gid_task_allocate(service, &query));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
 	service_in_state(service, DOCA_CTX_STATE_STOPPING, rig);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_task_submit, doca_urom_service_get_workers_by_gid_task_as_task(query));
+	GIVES(DOCA_ERROR_BAD_STATE, doca_task_submit,
+	      doca_urom_service_get_workers_by_gid_task_as_task(query));
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_release, query);
 	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STOPPING));
 	service_in_state(service, DOCA_CTX_STATE_IDLE, rig);

@@ -85,7 +85,8 @@ static inline void what_is_not_supported(const struct rig *rig)
 	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, NULL, map, text, 8, text, 8, &buf);
 	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, NULL, text, 8, text, 8, &buf);
 	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8, NULL);
-	GIVES(UNSUPPORTED, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8, &buf);
+	GIVES(UNSUPPORTED, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8,
+	      &buf);
 	GIVES(INVALID, doca_buf_chain_list, NULL, other);
 	GIVES(INVALID, doca_buf_chain_list, other, NULL);
 	GIVES(UNSUPPORTED, doca_buf_chain_list, other, other);

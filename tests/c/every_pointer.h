@@ -1,6 +1,6 @@
 /*
- * Every function that takes an object, called with NULL, with every other kind of object, and with objects that are
- * destroyed: INVALID_VALUE, NULL or 0, and nothing else happens.
+ * Every function that takes an object, called with NULL, with every other kind of object, and with
+ * objects that are destroyed: INVALID_VALUE, NULL or 0, and nothing else happens.
  */
 #ifndef TESTS_EVERY_POINTER_H
 #define TESTS_EVERY_POINTER_H
@@ -9,7 +9,8 @@
 
 #include <urom_extensions.h>
 
-/* What a pointer can stand for; the context of a service, a worker or a domain is the object itself. */
+/* What a pointer can stand for; the context of a service, a worker or a domain is the object
+ * itself. */
 enum kind {
 	SERVICE = 1,
 	WORKER = 2,
@@ -42,44 +43,46 @@ static struct {
 	struct urom_worker_health health;
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
-	struct doca_pe *pe;		   /* a live one */
+	struct doca_pe *pe;                /* a live one */
 } given;
 
-static inline void no_command_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
-				   union doca_data ctx_data)
+static inline void no_command_done(struct doca_urom_worker_cmd_task *task,
+				   union doca_data task_data, union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	INSIST(!"a command that was never submitted completes");
 }
 
-static inline void no_query_done(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
-				 union doca_data ctx_data)
+static inline void no_query_done(struct doca_urom_service_get_workers_by_gid_task *task,
+				 union doca_data task_data, union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	INSIST(!"a query that was never submitted completes");
 }
 
-static inline void no_state_changed(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
-				    enum doca_ctx_states after)
+static inline void no_state_changed(const union doca_data data, struct doca_ctx *ctx,
+				    enum doca_ctx_states before, enum doca_ctx_states after)
 {
 	(void)data, (void)ctx, (void)before, (void)after;
 	INSIST(!"a context that nobody started changes");
 }
 
-/* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a code, a number or a pointer. */
-#define REFUSES(takes, function, ...) ATTEMPT(takes, function, DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
+/* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a
+ * code, a number or a pointer. */
+#define REFUSES(takes, function, ...) \
+	ATTEMPT(takes, function, DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
 #define GIVES_ZERO(takes, function, ...) ATTEMPT(takes, function, 0, function(__VA_ARGS__))
 /* One that gives nothing. */
 #define IGNORES(takes, function, ...) ATTEMPT(takes, function, 0, (function(__VA_ARGS__), 0))
-#define ATTEMPT(takes, function, refusal, call)                                                                        \
-	do {                                                                                                           \
-		if (is == NOTHING || ((takes) & is) == 0) {                                                            \
-			char text_[200];                                                                               \
-                                                                                                                       \
-			note_call(#function);                                                                          \
-			snprintf(text_, sizeof(text_), "%s with %s", #function, what);                                 \
-			compare(__FILE__, __LINE__, text_, (refusal), (uint64_t)(call));                               \
-		}                                                                                                      \
+#define ATTEMPT(takes, function, refusal, call)                                          \
+	do {                                                                             \
+		if (is == NOTHING || ((takes) & is) == 0) {                              \
+			char text_[200];                                                 \
+                                                                                         \
+			note_call(#function);                                            \
+			snprintf(text_, sizeof(text_), "%s with %s", #function, what);   \
+			compare(__FILE__, __LINE__, text_, (refusal), (uint64_t)(call)); \
+		}                                                                        \
 	} while (0)
 
 /* Calls every function with an object of this kind, unless that is what it takes. */
@@ -92,8 +95,10 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	GIVES_ZERO(SERVICE, doca_urom_service_as_ctx, o);
 	REFUSES(SERVICE, doca_urom_service_get_plugins_list, o, &given.plugins, &given.size);
 	REFUSES(SERVICE, doca_urom_service_get_cpuset, o, &given.cpus);
-	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate, o, (void *)&given.pointer);
-	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate_init, o, 0, no_query_done, (void *)&given.pointer);
+	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate, o,
+		(void *)&given.pointer);
+	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate_init, o, 0,
+		no_query_done, (void *)&given.pointer);
 	REFUSES(QUERY, doca_urom_service_get_workers_by_gid_task_release, o);
 	IGNORES(QUERY, doca_urom_service_get_workers_by_gid_task_set_gid, o, 1);
 	IGNORES(QUERY, doca_urom_service_get_workers_by_gid_task_set_cb, o, no_query_done);
@@ -130,7 +135,8 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_as_task, o);
 	REFUSES(DOMAIN, doca_urom_domain_destroy, o);
 	REFUSES(DOMAIN, doca_urom_domain_set_buffers_count, o, 1);
-	REFUSES(DOMAIN, doca_urom_domain_add_buffer, o, given.text, 8, given.text, 8, given.text, 8);
+	REFUSES(DOMAIN, doca_urom_domain_add_buffer, o, given.text, 8, given.text, 8, given.text,
+		8);
 	REFUSES(DOMAIN, doca_urom_domain_set_oob, o, &given.oob);
 	REFUSES(DOMAIN, doca_urom_domain_set_workers, o, &given.word, (void *)&given.pointer, 1);
 	GIVES_ZERO(DOMAIN, doca_urom_domain_as_ctx, o);
@@ -160,9 +166,11 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(BUFFER, doca_buf_get_data, o, &given.pointer);
 	REFUSES(BUFFER, doca_buf_get_data_len, o, &given.size);
 	REFUSES(BUFFER, doca_buf_set_data, o, given.text, 1);
-	REFUSES(DEVICE_INFO, doca_devinfo_get_ibdev_name, o, given.text, DOCA_DEVINFO_IBDEV_NAME_SIZE);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_ibdev_name, o, given.text,
+		DOCA_DEVINFO_IBDEV_NAME_SIZE);
 	REFUSES(DEVICE_INFO, doca_devinfo_get_pci_addr_str, o, given.text);
-	REFUSES(DEVICE_INFO, doca_devinfo_get_iface_name, o, given.text, DOCA_DEVINFO_IFACE_NAME_SIZE);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_iface_name, o, given.text,
+		DOCA_DEVINFO_IFACE_NAME_SIZE);
 	REFUSES(DEVICE_INFO, doca_devinfo_is_equal_pci_addr, o, "0000:00:00.0", &given.byte);
 	REFUSES(NOTHING, doca_devinfo_destroy_list, o);
 	REFUSES(DEVICE_INFO, doca_dev_open, o, (void *)&given.pointer);

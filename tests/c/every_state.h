@@ -1,5 +1,6 @@
 /*
- * Every function of a context in every state: what may be done while it is idle, starts, runs and stops.
+ * Every function of a context in every state: what may be done while it is idle, starts, runs and
+ * stops.
  */
 #ifndef TESTS_EVERY_STATE_H
 #define TESTS_EVERY_STATE_H
@@ -18,21 +19,23 @@
 /* The codes of a function by DOCA_CTX_STATE_*: idle, starting, running, stopping. */
 typedef const uint32_t codes[4];
 
-static codes while_idle = {OK, BAD, BAD, BAD}, while_running = {BAD, BAD, OK, BAD}, always = {OK, OK, OK, OK};
+static codes while_idle = {OK, BAD, BAD, BAD}, while_running = {BAD, BAD, OK, BAD},
+	     always = {OK, OK, OK, OK};
 static codes connected = {NO, NO, NO, NO};
 
 /* Calls a function of the context `o`, which is in `state` and stays in it. */
-#define IN_STATE(wanted, function, ...)                                                                                \
-	do {                                                                                                           \
-		INSIST(state_of((void *)o) == state);                                                                  \
-		if ((wanted)[state] != CHANGES) {                                                                      \
-			char text_[200];                                                                               \
-                                                                                                                       \
-			note_call(#function);                                                                          \
-			snprintf(text_, sizeof(text_), "%s in state %d", #function, (int)state);                       \
-			compare(__FILE__, __LINE__, text_, (wanted)[state], (function)(__VA_ARGS__));                  \
-		}                                                                                                      \
-		INSIST(state_of((void *)o) == state);                                                                  \
+#define IN_STATE(wanted, function, ...)                                                          \
+	do {                                                                                     \
+		INSIST(state_of((void *)o) == state);                                            \
+		if ((wanted)[state] != CHANGES) {                                                \
+			char text_[200];                                                         \
+                                                                                                 \
+			note_call(#function);                                                    \
+			snprintf(text_, sizeof(text_), "%s in state %d", #function, (int)state); \
+			compare(__FILE__, __LINE__, text_, (wanted)[state],                      \
+				(function)(__VA_ARGS__));                                        \
+		}                                                                                \
+		INSIST(state_of((void *)o) == state);                                            \
 	} while (0)
 
 static inline void worker_in_state(void *o, enum doca_ctx_states state, const struct rig *rig)
@@ -80,7 +83,8 @@ static inline void worker_in_state(void *o, enum doca_ctx_states state, const st
 static inline void service_in_state(void *o, enum doca_ctx_states state, const struct rig *rig)
 {
 	static codes destroy = {CHANGES, CHANGES, NO, NO}, start = {CHANGES, CHANGES, BAD, BAD};
-	static codes stop = {OK, OK, CHANGES, SOON}, no_plugin = {BAD, BAD, DOCA_ERROR_INVALID_VALUE, BAD};
+	static codes stop = {OK, OK, CHANGES, SOON},
+		     no_plugin = {BAD, BAD, DOCA_ERROR_INVALID_VALUE, BAD};
 	struct doca_urom_service_get_workers_by_gid_task *task;
 	const struct doca_urom_service_plugin_info *plugins;
 	doca_cpu_set_t cpus;
@@ -97,7 +101,8 @@ static inline void service_in_state(void *o, enum doca_ctx_states state, const s
 	IN_STATE(while_running, doca_urom_service_get_workers_by_gid_task_allocate, o, &task);
 	if (state == DOCA_CTX_STATE_RUNNING)
 		MUST(doca_urom_service_get_workers_by_gid_task_release(task));
-	IN_STATE(while_running, doca_urom_service_get_workers_by_gid_task_allocate_init, o, 0, NULL, &task);
+	IN_STATE(while_running, doca_urom_service_get_workers_by_gid_task_allocate_init, o, 0, NULL,
+		 &task);
 	if (state == DOCA_CTX_STATE_RUNNING)
 		MUST(doca_urom_service_get_workers_by_gid_task_release(task));
 	/* While it is idle, they would change where it starts. */

@@ -1,5 +1,6 @@
 /*
- * The functions around a host: logging and the argument parser, with NULL, nonsense, and before their time.
+ * The functions around a host: logging and the argument parser, with NULL, nonsense, and before
+ * their time.
  */
 #ifndef TESTS_EVERY_UTILITY_H
 #define TESTS_EVERY_UTILITY_H
@@ -39,11 +40,11 @@ static inline void logging(void)
 	GIVES(INVALID, doca_log_backend_create_with_fd_sdk, -1, &none);
 	GIVES(INVALID, doca_log_backend_create_with_fd_sdk, fileno(file), NULL);
 	GIVES(INVALID, doca_log_backend_create_with_buf, NULL, 1, NULL, &none);
-	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_buf, buffer, sizeof(buffer), (void (*)(char *))abort,
-	      &none);
-	GIVES(INVALID, doca_log_backend_create_with_buf_sdk, NULL, 1, NULL, &none);
-	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_buf_sdk, buffer, sizeof(buffer),
+	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_buf, buffer, sizeof(buffer),
 	      (void (*)(char *))abort, &none);
+	GIVES(INVALID, doca_log_backend_create_with_buf_sdk, NULL, 1, NULL, &none);
+	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_buf_sdk, buffer,
+	      sizeof(buffer), (void (*)(char *))abort, &none);
 	GIVES(INVALID, doca_log_backend_create_with_syslog, NULL, &none);
 	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_syslog, "hostile", &none);
 	GIVES(INVALID, doca_log_backend_create_with_syslog_sdk, NULL, &none);
@@ -65,9 +66,11 @@ static inline void logging(void)
 	for (level = 0; level < 4; ++level) {
 		GIVES(INVALID, doca_log_backend_set_sdk_level, sdk, no_levels[level]);
 		GIVES(INVALID, doca_log_backend_set_level_lower_limit, program, no_levels[level]);
-		GIVES(INVALID, doca_log_backend_set_level_lower_limit_strict, program, no_levels[level]);
+		GIVES(INVALID, doca_log_backend_set_level_lower_limit_strict, program,
+		      no_levels[level]);
 		GIVES(INVALID, doca_log_backend_set_level_upper_limit, program, no_levels[level]);
-		GIVES(INVALID, doca_log_backend_set_level_upper_limit_strict, program, no_levels[level]);
+		GIVES(INVALID, doca_log_backend_set_level_upper_limit_strict, program,
+		      no_levels[level]);
 		GIVES(INVALID, doca_log_level_set_global_lower_limit, no_levels[level]);
 		GIVES(INVALID, doca_log_level_set_global_upper_limit, no_levels[level]);
 		GIVES(INVALID, doca_log_level_set_global_sdk_limit, no_levels[level]);
@@ -117,7 +120,8 @@ static inline void describe(struct doca_argp_param *param)
 
 static inline void parsing(void)
 {
-	char *good[] = {"program", "--hostile", "value", NULL}, *bad[] = {"program", "--unknown", NULL};
+	char *good[] = {"program", "--hostile", "value", NULL},
+	     *bad[] = {"program", "--unknown", NULL};
 	struct doca_argp_param *param = NULL, *empty;
 	void *stranger = &good;
 

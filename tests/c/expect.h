@@ -1,5 +1,6 @@
 /*
- * Checks for C programs: each compares one call with what it should give, prints a difference, and goes on.
+ * Checks for C programs: each compares one call with what it should give, prints a difference, and
+ * goes on.
  */
 #ifndef EXPECT_H_
 #define EXPECT_H_
@@ -28,7 +29,8 @@ static inline void note_call(const char *function)
 		called[called_count++] = function;
 }
 
-static inline void compare(const char *file, int line, const char *what, uint64_t wanted, uint64_t got)
+static inline void compare(const char *file, int line, const char *what, uint64_t wanted,
+			   uint64_t got)
 {
 	if (wanted == got)
 		return;
@@ -38,25 +40,26 @@ static inline void compare(const char *file, int line, const char *what, uint64_
 }
 
 /* The call gives this code. */
-#define GIVES(wanted, function, ...)                                                                                   \
-	do {                                                                                                           \
-		note_call(#function);                                                                                  \
-		compare(__FILE__, __LINE__, #function "(" #__VA_ARGS__ ")", (wanted), (function)(__VA_ARGS__));        \
+#define GIVES(wanted, function, ...)                                                  \
+	do {                                                                          \
+		note_call(#function);                                                 \
+		compare(__FILE__, __LINE__, #function "(" #__VA_ARGS__ ")", (wanted), \
+			(function)(__VA_ARGS__));                                     \
 	} while (0)
 
 /* The call gives a pointer that is NULL, or is not. */
-#define GIVES_NULL(function, ...)                                                                                      \
-	do {                                                                                                           \
-		note_call(#function);                                                                                  \
-		compare(__FILE__, __LINE__, #function "(" #__VA_ARGS__ ") is NULL, which", 1,                          \
-			(function)(__VA_ARGS__) == NULL);                                                              \
+#define GIVES_NULL(function, ...)                                                             \
+	do {                                                                                  \
+		note_call(#function);                                                         \
+		compare(__FILE__, __LINE__, #function "(" #__VA_ARGS__ ") is NULL, which", 1, \
+			(function)(__VA_ARGS__) == NULL);                                     \
 	} while (0)
 
 /* The call returns, whatever it is. */
-#define RETURNS(function, ...)                                                                                         \
-	do {                                                                                                           \
-		note_call(#function);                                                                                  \
-		(void)(function)(__VA_ARGS__);                                                                         \
+#define RETURNS(function, ...)                 \
+	do {                                   \
+		note_call(#function);          \
+		(void)(function)(__VA_ARGS__); \
 	} while (0)
 
 /* A value is this one. */

@@ -14,10 +14,11 @@ struct graph_call {
 	graph_loopback_done done;
 };
 
-static inline void graph_completed(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
-				   union doca_data ctx_data)
+static inline void graph_completed(struct doca_urom_worker_cmd_task *task,
+				   union doca_data task_data, union doca_data ctx_data)
 {
-	const struct graph_call call = *(struct graph_call *)doca_urom_worker_cmd_task_get_user_data(task);
+	const struct graph_call call =
+		*(struct graph_call *)doca_urom_worker_cmd_task_get_user_data(task);
 	doca_error_t result = doca_task_get_status(doca_urom_worker_cmd_task_as_task(task));
 	struct graph_notification answer = {0};
 	const void *bytes;
@@ -41,8 +42,9 @@ static inline void graph_completed(struct doca_urom_worker_cmd_task *task, union
 }
 
 /* Asks for `data` back. After an error `done` is not called. */
-static inline doca_error_t graph_task_loopback(struct doca_urom_worker *worker, uint64_t plugin, uint64_t data,
-					       union doca_data cookie, graph_loopback_done done)
+static inline doca_error_t graph_task_loopback(struct doca_urom_worker *worker, uint64_t plugin,
+					       uint64_t data, union doca_data cookie,
+					       graph_loopback_done done)
 {
 	const struct graph_command command = {.type = GRAPH_LOOPBACK, .data = data};
 	struct doca_urom_worker_cmd_task *task;

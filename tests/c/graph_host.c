@@ -1,6 +1,7 @@
 /*
- * A host program for the graph plugin. It does what a program can do with one worker, then runs several in threads of
- * their own, and says what it saw. Arguments: the device, "mlx5_0" unless given.
+ * A host program for the graph plugin. It does what a program can do with one worker, then runs
+ * several in threads of their own, and says what it saw. Arguments: the device, "mlx5_0" unless
+ * given.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,7 +12,7 @@
 #define TASKS 32
 #define THREADS 4
 
-/* ---- One worker -------------------------------------------------------------------------------------------------- */
+/* ---- One worker ---- */
 
 /* One loopback and what came of it. */
 struct loopback {
@@ -29,7 +30,8 @@ static void loopback_done(doca_error_t result, union doca_data cookie, uint64_t 
 	loopback->done = true;
 }
 
-static void say_loopback(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin, uint64_t data)
+static void say_loopback(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin,
+			 uint64_t data)
 {
 	struct loopback loopback = {0};
 	union doca_data cookie = {.ptr = &loopback};
@@ -37,7 +39,8 @@ static void say_loopback(struct doca_urom_worker *worker, struct doca_pe *pe, ui
 
 	MUST(graph_task_loopback(worker, plugin, data, cookie, loopback_done));
 	nonzero = progress_until(pe, &loopback.done);
-	say("loopback %" PRIu64 ": %s, %" PRIu64 ", %u nonzero", data, name_of(loopback.result), loopback.data, nonzero);
+	say("loopback %" PRIu64 ": %s, %" PRIu64 ", %u nonzero", data, name_of(loopback.result),
+	    loopback.data, nonzero);
 }
 
 /* Answers in the order in which they came. */
@@ -65,7 +68,8 @@ static void chain_done(doca_error_t result, union doca_data cookie, uint64_t dat
 
 	order_done(result, cookie, data);
 	if (!order->done)
-		MUST(graph_task_loopback(order->worker, order->plugin, order->count, cookie, chain_done));
+		MUST(graph_task_loopback(order->worker, order->plugin, order->count, cookie,
+					 chain_done));
 }
 
 static void many(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin)
@@ -82,19 +86,21 @@ static void many(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t p
 	code = graph_task_loopback(worker, plugin, 0, cookie, order_done);
 	say("%zu in flight, one more: %s", in_flight, name_of(code));
 	nonzero = progress_until(pe, &order.done);
-	say("%u completed %s, %u nonzero", order.count, order.in_order ? "in order" : "out of order", nonzero);
+	say("%u completed %s, %u nonzero", order.count,
+	    order.in_order ? "in order" : "out of order", nonzero);
 
 	order = (struct order){.wanted = 100, .in_order = true, .worker = worker, .plugin = plugin};
 	MUST(graph_task_loopback(worker, plugin, 0, cookie, chain_done));
 	nonzero = progress_until(pe, &order.done);
-	say("%u one after the other: %s, %u nonzero", order.count, order.in_order ? "in order" : "out of order",
-	    nonzero);
+	say("%u one after the other: %s, %u nonzero", order.count,
+	    order.in_order ? "in order" : "out of order", nonzero);
 }
 
 static void bad_commands(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin)
 {
 	static const unsigned char full[4072] = {0};
-	const struct graph_command good = {.type = GRAPH_LOOPBACK, .data = 5}, unknown = {.type = 9, .data = 5};
+	const struct graph_command good = {.type = GRAPH_LOOPBACK, .data = 5},
+				   unknown = {.type = 9, .data = 5};
 	struct doca_urom_worker_cmd_task *task;
 	struct raw raw[3];
 	void *bytes;
@@ -115,18 +121,19 @@ static void bad_commands(struct doca_urom_worker *worker, struct doca_pe *pe, ui
 	submit_raw(worker, plugin, &unknown, sizeof(unknown), &raw[1]);
 	submit_raw(worker, plugin, &good, sizeof(good), &raw[2]);
 	INSIST(progress_until(pe, &raw[2].done) == 3);
-	say("good, bad, good: %s, %s, %s", name_of(raw[0].status), name_of(raw[1].status), name_of(raw[2].status));
+	say("good, bad, good: %s, %s, %s", name_of(raw[0].status), name_of(raw[1].status),
+	    name_of(raw[2].status));
 }
 
-/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+/* ---- Groups ---- */
 
 struct query {
 	bool done;
 	char ids[64];
 };
 
-static void query_done(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
-		       union doca_data ctx_data)
+static void query_done(struct doca_urom_service_get_workers_by_gid_task *task,
+		       union doca_data task_data, union doca_data ctx_data)
 {
 	struct query *query = task_data.ptr;
 	size_t count = doca_urom_service_get_workers_by_gid_task_get_workers_count(task), used = 0;
@@ -136,7 +143,8 @@ static void query_done(struct doca_urom_service_get_workers_by_gid_task *task, u
 	MUST(doca_task_get_status(doca_urom_service_get_workers_by_gid_task_as_task(task)));
 	query->ids[0] = '\0';
 	for (size_t at = 0; at < count && used < sizeof(query->ids); at++)
-		used += snprintf(query->ids + used, sizeof(query->ids) - used, " %" PRIu64, ids[at]);
+		used += snprintf(query->ids + used, sizeof(query->ids) - used, " %" PRIu64,
+				 ids[at]);
 	query->done = true;
 	MUST(doca_urom_service_get_workers_by_gid_task_release(task));
 }
@@ -148,7 +156,8 @@ static void say_group(const struct host *host, uint32_t group)
 	union doca_data data = {.ptr = &query};
 	struct doca_task *generic;
 
-	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(host->service, group, query_done, &task));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(host->service, group,
+								     query_done, &task));
 	generic = doca_urom_service_get_workers_by_gid_task_as_task(task);
 	doca_task_set_user_data(generic, data);
 	MUST(doca_task_submit(generic));
@@ -156,7 +165,7 @@ static void say_group(const struct host *host, uint32_t group)
 	say("workers of group %" PRIu32 ":%s", group, query.ids);
 }
 
-/* ---- Several workers, each in a thread with an engine of its own -------------------------------------------------- */
+/* ---- Several workers, each in a thread with an engine of its own ---- */
 
 struct shared {
 	struct doca_urom_service *service;
@@ -210,8 +219,12 @@ static void threads(const struct host *host, uint64_t plugin)
 	for (unsigned int at = 0; at < THREADS; at++) {
 		all[at] = (struct thread){
 			.shared = &shared,
-			.settings = {.id = at, .group = at % 2, .plugins = plugin, .tasks = 2,
-				     .environment = environment, .variables = 1},
+			.settings = {.id = at,
+				     .group = at % 2,
+				     .plugins = plugin,
+				     .tasks = 2,
+				     .environment = environment,
+				     .variables = 1},
 		};
 		INSIST(pthread_create(&all[at].thread, NULL, worker_main, &all[at]) == 0);
 	}
@@ -219,9 +232,10 @@ static void threads(const struct host *host, uint64_t plugin)
 	while (atomic_load(&shared.running) < THREADS)
 		INSIST(progress(host->pe) == 0);
 	for (unsigned int at = 0; at < THREADS; at++)
-		say("worker %" PRIu64 " in a thread: %s, %" PRIu64, all[at].id, name_of(all[at].loopback.result),
-		    all[at].loopback.data);
-	say("C: the service's engine: %u of %d calls nonzero", nonzero_when_quiet(host->pe), QUIET_CALLS);
+		say("worker %" PRIu64 " in a thread: %s, %" PRIu64, all[at].id,
+		    name_of(all[at].loopback.result), all[at].loopback.data);
+	say("C: the service's engine: %u of %d calls nonzero", nonzero_when_quiet(host->pe),
+	    QUIET_CALLS);
 	say_group(host, 1);
 	say_group(host, 0);
 	for (unsigned int at = 0; at < THREADS; at++)
@@ -233,9 +247,10 @@ static void threads(const struct host *host, uint64_t plugin)
 	INSIST(sem_destroy(&shared.quit) == 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---- */
 
-/* More connections: to the same worker, to one that may not be made, to one with an id of the service's choice. */
+/* More connections: to the same worker, to one that may not be made, to one with an id of the
+ * service's choice. */
 static void more_workers(const struct host *host, const struct settings *first)
 {
 	static char variable[] = "NAME=value";
@@ -299,7 +314,8 @@ int main(int argc, char **argv)
 	settings.plugins = plugin->id;
 	worker = create_worker(host.service, host.pe, &settings);
 	ctx = doca_urom_worker_as_ctx(worker);
-	say("C: a worker that starts is STARTING, then RUNNING with a sum of %u", start_worker(worker, host.pe));
+	say("C: a worker that starts is STARTING, then RUNNING with a sum of %u",
+	    start_worker(worker, host.pe));
 	INSIST(state_of(ctx) == DOCA_CTX_STATE_RUNNING);
 	say("worker %" PRIu64 " runs", id_of(worker));
 	say("%u of %d calls nonzero", nonzero_when_quiet(host.pe), QUIET_CALLS);
@@ -319,7 +335,8 @@ int main(int argc, char **argv)
 	EXPECT(DOCA_ERROR_IN_USE, doca_urom_worker_destroy(worker));
 	EXPECT(DOCA_ERROR_IN_USE, doca_ctx_stop(doca_urom_service_as_ctx(host.service)));
 	say("C: a worker that runs is not set, not destroyed, and keeps its service");
-	say("C: a worker that stops is STOPPING, then IDLE with a sum of %u", stop_worker(worker, host.pe));
+	say("C: a worker that stops is STOPPING, then IDLE with a sum of %u",
+	    stop_worker(worker, host.pe));
 	say("worker 5 is stopped");
 	restart(worker, host.pe, plugin->id);
 	close_host(&host);

@@ -40,12 +40,14 @@ static doca_error_t graph_addr(struct urom_worker_ctx *ctx, void *addr, size_t *
 }
 
 /* Fills in the answer; `command` need not be one. */
-static doca_error_t loopback(const struct urom_worker_cmd *command, struct graph_notification *answer)
+static doca_error_t loopback(const struct urom_worker_cmd *command,
+			     struct graph_notification *answer)
 {
 	struct graph_command loopback;
 
 	if (command->len != sizeof(loopback)) {
-		DOCA_LOG_ERR("a command has %zu bytes, not %zu", (size_t)command->len, sizeof(loopback));
+		DOCA_LOG_ERR("a command has %zu bytes, not %zu", (size_t)command->len,
+			     sizeof(loopback));
 		return DOCA_ERROR_INVALID_VALUE;
 	}
 	memcpy(&loopback, command->plugin_cmd, sizeof(loopback));
@@ -64,12 +66,14 @@ static doca_error_t graph_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_link_
 
 	while (!ucs_list_is_empty(cmd_list)) {
 		struct urom_worker_cmd_desc *command = first_command(cmd_list);
-		struct urom_worker_notif_desc *answer = answer_to(command, sizeof(struct graph_notification));
+		struct urom_worker_notif_desc *answer =
+			answer_to(command, sizeof(struct graph_notification));
 
 		if (answer == NULL)
 			return DOCA_ERROR_NO_MEMORY;
 		answer->worker_notif.status =
-			loopback(&command->worker_cmd, (struct graph_notification *)answer->worker_notif.plugin_notif);
+			loopback(&command->worker_cmd,
+				 (struct graph_notification *)answer->worker_notif.plugin_notif);
 		ucs_list_add_tail(&graph->answers, &answer->entry);
 		ucs_list_del(&command->entry);
 		free(command);

@@ -1,6 +1,6 @@
 /*
- * Asks the embedded service for its CPUs and for a group, and frees the query as any task. Prints the CPUs below 16, or why
- * the service does not start.
+ * Asks the embedded service for its CPUs and for a group, and frees the query as any task. Prints
+ * the CPUs below 16, or why the service does not start.
  */
 #include <doca_ctx.h>
 #include <doca_pe.h>
@@ -11,8 +11,8 @@
 
 static int completions;
 
-static void completed(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
-		      union doca_data ctx_data)
+static void completed(struct doca_urom_service_get_workers_by_gid_task *task,
+		      union doca_data task_data, union doca_data ctx_data)
 {
 	(void)ctx_data;
 	INSIST(doca_urom_service_get_workers_by_gid_task_get_workers_count(task) == 0);
@@ -28,7 +28,8 @@ static void query(struct doca_urom_service *service, struct doca_pe *pe, uint64_
 	union doca_data data = {.u64 = free_in_callback};
 	struct doca_task *task;
 
-	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(service, 5, completed, &query));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(service, 5, completed,
+								     &query));
 	task = doca_urom_service_get_workers_by_gid_task_as_task(query);
 	doca_task_set_user_data(task, data);
 	completions = 0;
@@ -76,7 +77,8 @@ int main(void)
 		puts("done");
 	} else {
 		char text[1024];
-		size_t len = urom_ctx_get_failure(doca_urom_service_as_ctx(service), text, sizeof(text));
+		size_t len =
+			urom_ctx_get_failure(doca_urom_service_as_ctx(service), text, sizeof(text));
 
 		INSIST(len <= sizeof(text));
 		printf("%s: %.*s\n", doca_error_get_name(result), (int)len, text);

@@ -1,8 +1,10 @@
 /*
- * What host programs in C share: they open a service, run workers, send commands, and say what they see.
+ * What host programs in C share: they open a service, run workers, send commands, and say what they
+ * see.
  *
- * What is said on standard output is a transcript, line by line, that a test compares with what it should be. Lines that
- * begin with "C: " tell what DOCA's C interface alone shows. Anything that is not as it must be ends the program.
+ * What is said on standard output is a transcript, line by line, that a test compares with what it
+ * should be. Lines that begin with "C: " tell what DOCA's C interface alone shows. Anything that is
+ * not as it must be ends the program.
  */
 #ifndef TESTS_HOST_H
 #define TESTS_HOST_H
@@ -24,15 +26,17 @@
 
 #include "check.h"
 
-/* How many calls of progress show that nothing is due, and after how many others have the processor. */
+/* How many calls of progress show that nothing is due, and after how many others have the
+ * processor. */
 #define QUIET_CALLS 1000
 #define QUIET_TURN 50
 
-/* So many calls in a row from which nothing came are made before a program sleeps, and so many ms it sleeps at most. */
+/* So many calls in a row from which nothing came are made before a program sleeps, and so many ms
+ * it sleeps at most. */
 #define IDLE_CALLS 50
 #define IDLE_SLEEP 20
 
-/* ---- Saying ------------------------------------------------------------------------------------------------------ */
+/* ---- Saying ---- */
 
 __attribute__((format(printf, 1, 2))) static inline void say(const char *format, ...)
 {
@@ -50,7 +54,7 @@ static inline const char *name_of(doca_error_t code)
 	return doca_error_get_name(code);
 }
 
-/* ---- Progress ---------------------------------------------------------------------------------------------------- */
+/* ---- Progress ---- */
 
 static inline enum doca_ctx_states state_of(const struct doca_ctx *ctx)
 {
@@ -70,8 +74,9 @@ static inline uint8_t progress(struct doca_pe *pe)
 	return moved;
 }
 
-/* One call, of a program that waits. After many from which nothing came it sleeps until there is something: to those who only
- * let others have their turn, again and again, a machine with other things to do gives hardly any. */
+/* One call, of a program that waits. After many from which nothing came it sleeps until there is
+ * something: to those who only let others have their turn, again and again, a machine with other
+ * things to do gives hardly any. */
 static inline uint8_t progress_and_wait(struct doca_pe *pe)
 {
 	static _Thread_local unsigned int idle;
@@ -99,8 +104,10 @@ static inline unsigned int progress_until(struct doca_pe *pe, const bool *done)
 	return nonzero;
 }
 
-/* Progresses for as long as the context stays in this state; the sum is kept as narrow as many programs keep it. */
-static inline uint8_t progress_while(struct doca_pe *pe, const struct doca_ctx *ctx, enum doca_ctx_states state)
+/* Progresses for as long as the context stays in this state; the sum is kept as narrow as many
+ * programs keep it. */
+static inline uint8_t progress_while(struct doca_pe *pe, const struct doca_ctx *ctx,
+				     enum doca_ctx_states state)
 {
 	uint8_t sum = 0;
 
@@ -121,7 +128,7 @@ static inline unsigned int nonzero_when_quiet(struct doca_pe *pe)
 	return nonzero;
 }
 
-/* ---- Service ----------------------------------------------------------------------------------------------------- */
+/* ---- Service ---- */
 
 struct host {
 	struct doca_dev *device;
@@ -169,7 +176,8 @@ static inline void open_host(struct host *host, const char *device, uint32_t max
 	MUST(doca_ctx_start(ctx));
 	INSIST(state_of(ctx) == DOCA_CTX_STATE_RUNNING);
 	say("C: the service runs when its start returns");
-	MUST(doca_urom_service_get_plugins_list(host->service, &host->plugins, &host->plugin_count));
+	MUST(doca_urom_service_get_plugins_list(host->service, &host->plugins,
+						&host->plugin_count));
 }
 
 static inline void close_host(struct host *host)
@@ -187,7 +195,8 @@ static inline void close_host(struct host *host)
 	say("C: the service is idle when its stop returns");
 }
 
-static inline const struct doca_urom_service_plugin_info *find_plugin(const struct host *host, const char *name)
+static inline const struct doca_urom_service_plugin_info *find_plugin(const struct host *host,
+								      const char *name)
 {
 	for (size_t at = 0; at < host->plugin_count; at++)
 		if (strcmp(host->plugins[at].plugin_name, name) == 0)
@@ -212,19 +221,20 @@ static inline void say_cpus(const struct host *host)
 	say("%d of the CPUs 0 to 7", there);
 }
 
-/* ---- Workers ----------------------------------------------------------------------------------------------------- */
+/* ---- Workers ---- */
 
 struct settings {
 	uint64_t id;
 	uint32_t group;
 	uint64_t plugins; /* their ids or-ed together */
-	uint32_t tasks;	  /* a power of two */
+	uint32_t tasks;   /* a power of two */
 	char *const *environment;
 	size_t variables;
 };
 
 /* An idle worker on an engine. */
-static inline struct doca_urom_worker *create_worker(struct doca_urom_service *service, struct doca_pe *pe,
+static inline struct doca_urom_worker *create_worker(struct doca_urom_service *service,
+						     struct doca_pe *pe,
 						     const struct settings *settings)
 {
 	struct doca_urom_worker *worker;
@@ -252,12 +262,13 @@ static inline uint8_t start_worker(struct doca_urom_worker *worker, struct doca_
 }
 
 /* A worker that runs. */
-static inline struct doca_urom_worker *run_worker(struct doca_urom_service *service, struct doca_pe *pe,
-						  const struct settings *settings)
+static inline struct doca_urom_worker *
+run_worker(struct doca_urom_service *service, struct doca_pe *pe, const struct settings *settings)
 {
 	struct doca_urom_worker *worker = create_worker(service, pe, settings);
 
-	/* Programs count what progress returns, and give up when that is nothing, or anything while nothing is due. */
+	/* Programs count what progress returns, and give up when that is nothing, or anything while
+	 * nothing is due. */
 	INSIST(start_worker(worker, pe) == 1);
 	INSIST(state_of(doca_urom_worker_as_ctx(worker)) == DOCA_CTX_STATE_RUNNING);
 	return worker;
@@ -288,11 +299,12 @@ static inline void end_worker(struct doca_urom_worker *worker, struct doca_pe *p
 	MUST(doca_urom_worker_destroy(worker));
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+/* ---- Commands ---- */
 
 /* A task for `length` bytes, which are copied to `*bytes` by the caller. */
-static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t plugin, size_t length,
-				       struct doca_urom_worker_cmd_task **task, void **bytes)
+static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t plugin,
+				       size_t length, struct doca_urom_worker_cmd_task **task,
+				       void **bytes)
 {
 	struct doca_buf *payload;
 	size_t room;
@@ -313,7 +325,8 @@ static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t
 }
 
 /* Submits a task; after an error it is released, and its callback is not called. */
-static inline doca_error_t submit(struct doca_urom_worker_cmd_task *task, doca_urom_worker_cmd_task_completion_cb_t done)
+static inline doca_error_t submit(struct doca_urom_worker_cmd_task *task,
+				  doca_urom_worker_cmd_task_completion_cb_t done)
 {
 	doca_error_t code;
 
@@ -346,7 +359,8 @@ struct raw {
 	size_t length;
 };
 
-static inline void raw_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static inline void raw_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+			    union doca_data ctx_data)
 {
 	struct raw *raw = task_data.ptr;
 
@@ -357,8 +371,8 @@ static inline void raw_done(struct doca_urom_worker_cmd_task *task, union doca_d
 	MUST(doca_urom_worker_cmd_task_release(task));
 }
 
-static inline void submit_raw(struct doca_urom_worker *worker, uint64_t plugin, const void *bytes, size_t length,
-			      struct raw *raw)
+static inline void submit_raw(struct doca_urom_worker *worker, uint64_t plugin, const void *bytes,
+			      size_t length, struct raw *raw)
 {
 	struct doca_urom_worker_cmd_task *task;
 	union doca_data data = {.ptr = raw};
@@ -373,8 +387,8 @@ static inline void submit_raw(struct doca_urom_worker *worker, uint64_t plugin, 
 }
 
 /* Sends bytes as a command and says what came of it. */
-static inline void say_raw(const char *what, struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin,
-			   const void *bytes, size_t length)
+static inline void say_raw(const char *what, struct doca_urom_worker *worker, struct doca_pe *pe,
+			   uint64_t plugin, const void *bytes, size_t length)
 {
 	struct raw raw;
 

@@ -26,7 +26,8 @@ static uint64_t blocked_by(const char *thread)
 /* Whether a thread leaves these to others, and lets its own faults show. */
 static void check_thread(const char *thread)
 {
-	static const int others[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD, SIGPIPE};
+	static const int others[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
+				     SIGUSR2, SIGALRM, SIGCHLD, SIGPIPE};
 	static const int own[] = {SIGSEGV, SIGBUS, SIGABRT, SIGPROF};
 	const uint64_t blocked = blocked_by(thread);
 

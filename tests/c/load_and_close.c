@@ -1,5 +1,6 @@
 /*
- * A program that loads the library itself, and closes it while its threads may still run: the code has to stay.
+ * A program that loads the library itself, and closes it while its threads may still run: the code
+ * has to stay.
  */
 #include <dlfcn.h>
 #include <stdio.h>

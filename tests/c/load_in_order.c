@@ -1,6 +1,6 @@
 /*
- * Loads libraries in the order of the arguments, and makes a service of each libdoca_urom among them. Exits with 2 when an
- * engine does not take the context of one.
+ * Loads libraries in the order of the arguments, and makes a service of each libdoca_urom among
+ * them. Exits with 2 when an engine does not take the context of one.
  */
 #include <dlfcn.h>
 #include <stdio.h>

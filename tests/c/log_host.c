@@ -1,6 +1,6 @@
 /*
- * Logs in the way that the first argument names; the tests look at what comes out where. Ends with 0 when every call gave
- * what it should.
+ * Logs in the way that the first argument names; the tests look at what comes out where. Ends with
+ * 0 when every call gave what it should.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,10 @@ __attribute__((constructor(101))) static void early(void)
 	if (doca_log_register_source("LOG::EARLY", &early_source) == DOCA_SUCCESS &&
 	    doca_log_register_source("LOG::OTHER", &other) == DOCA_SUCCESS)
 		early_sources_differ = early_source != other;
-	early_log = getenv("LOG_EARLY") == NULL ?
-			    DOCA_SUCCESS :
-			    doca_log(DOCA_LOG_LEVEL_ERROR, early_source, __FILE__, __LINE__, __func__, "before main");
+	early_log = getenv("LOG_EARLY") == NULL
+			    ? DOCA_SUCCESS
+			    : doca_log(DOCA_LOG_LEVEL_ERROR, early_source, __FILE__, __LINE__,
+				       __func__, "before main");
 }
 
 static void one_of_each(void)
@@ -64,12 +65,14 @@ static void conversions(void)
 	int stars = 6;
 
 	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
-	DOCA_LOG_INFO("%d %i %u %o %x %X %c %s %p %%", -1, 2, 3u, 8, 255, 255, 'c', "str", (void *)NULL);
-	DOCA_LOG_INFO("%hhd %hd %ld %lld %zu %jd %td", (signed char)-3, (short)-4, -5L, -6LL, (size_t)7, (intmax_t)8,
-		      (ptrdiff_t)9);
+	DOCA_LOG_INFO("%d %i %u %o %x %X %c %s %p %%", -1, 2, 3u, 8, 255, 255, 'c', "str",
+		      (void *)NULL);
+	DOCA_LOG_INFO("%hhd %hd %ld %lld %zu %jd %td", (signed char)-3, (short)-4, -5L, -6LL,
+		      (size_t)7, (intmax_t)8, (ptrdiff_t)9);
 	DOCA_LOG_INFO("%f %.2f %e %g %a %Lf %d %f", 1.5, 2.345, 10.0, 0.5, 1.0, 2.5L, 42, 9.5);
 	DOCA_LOG_INFO("[%5d|%-5d|%05d|%+d|%*d|%.3s|%ls]", 1, 2, 3, 4, stars, 5, "abcdef", L"wide");
-	DOCA_LOG_INFO("%.1f %d %.1f %d %.1f %d %.1f %d %.1f %d %.1f %d", 0.1, 1, 0.2, 2, 0.3, 3, 0.4, 4, 0.5, 5, 0.6, 6);
+	DOCA_LOG_INFO("%.1f %d %.1f %d %.1f %d %.1f %d %.1f %d %.1f %d", 0.1, 1, 0.2, 2, 0.3, 3,
+		      0.4, 4, 0.5, 5, 0.6, 6);
 	DOCA_LOG_INFO("%3$s %1$s %2$s", "b", "c", "a");
 	errno = ENOENT;
 	DOCA_LOG_INFO("%m");
@@ -134,10 +137,14 @@ static void backends(const char *stream_path, const char *fd_path)
 	INSIST(file != NULL && descriptor >= 0);
 	INSIST(doca_log_backend_create_with_file(file, &stream) == DOCA_SUCCESS);
 	INSIST(doca_log_backend_create_with_fd(descriptor, &fd) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_set_level_upper_limit(stream, DOCA_LOG_LEVEL_WARNING) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_set_level_lower_limit(stream, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_set_level_lower_limit_strict(fd, DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_set_level_upper_limit_strict(fd, DOCA_LOG_LEVEL_DEBUG) == DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_upper_limit(stream, DOCA_LOG_LEVEL_WARNING) ==
+	       DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_lower_limit(stream, DOCA_LOG_LEVEL_TRACE) ==
+	       DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_lower_limit_strict(fd, DOCA_LOG_LEVEL_TRACE) ==
+	       DOCA_SUCCESS);
+	INSIST(doca_log_backend_set_level_upper_limit_strict(fd, DOCA_LOG_LEVEL_DEBUG) ==
+	       DOCA_SUCCESS);
 	one_of_each();
 }
 
@@ -165,7 +172,7 @@ static void sdk(const char *path)
 	INSIST(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_ERROR) == DOCA_SUCCESS);
 	make_it_warn(); /* Not at all. */
 	INSIST(doca_log_level_set_global_sdk_limit(DOCA_LOG_LEVEL_TRACE) == DOCA_SUCCESS);
-	make_it_warn(); /* To the file. */
+	make_it_warn();                 /* To the file. */
 	DOCA_LOG_ERR("of the program"); /* To standard error: this backend is not the program's. */
 }
 
@@ -174,7 +181,8 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	const char *first = argc > 2 ? argv[2] : "", *second = argc > 3 ? argv[3] : "";
 
-	INSIST(log_source > 0 && early_source > 0 && early_sources_differ && early_log == DOCA_SUCCESS);
+	INSIST(log_source > 0 && early_source > 0 && early_sources_differ &&
+	       early_log == DOCA_SUCCESS);
 	INSIST(log_source != early_source);
 	if (strcmp(what, "nothing set up") == 0)
 		one_of_each();

@@ -1,4 +1,5 @@
-/* A plugin that logs a line of each level when it is loaded and when it is opened, and that has no other use. */
+/* A plugin that logs a line of each level when it is loaded and when it is opened, and that has no
+ * other use. */
 #define DOCA_LOGGING_ALLOW_TRACE
 #include <doca_log.h>
 

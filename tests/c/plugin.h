@@ -1,8 +1,8 @@
 /*
  * What plugins in C share: answers, their queue, and packing them.
  *
- * A command gets exactly one answer. So a plugin first makes the answer, with which nothing can fail later for want of
- * memory, and only then takes the command off the worker's list.
+ * A command gets exactly one answer. So a plugin first makes the answer, with which nothing can
+ * fail later for want of memory, and only then takes the command off the worker's list.
  */
 #ifndef TESTS_PLUGIN_H
 #define TESTS_PLUGIN_H
@@ -18,13 +18,15 @@
 #include <doca_urom_plugin.h>
 
 /*
- * An answer with `length` bytes of the plugin's own, all of them zero: whatever nobody sets travels to the host, too. Behind them
- * are `room` more that hold anything, for the caller to write to before they count. The worker frees it. NULL without memory.
+ * An answer with `length` bytes of the plugin's own, all of them zero: whatever nobody sets travels
+ * to the host, too. Behind them are `room` more that hold anything, for the caller to write to
+ * before they count. The worker frees it. NULL without memory.
  *
- * malloc() and not calloc(): glibc's calloc() does not take what the same thread has just freed, before release 2.41.
+ * malloc() and not calloc(): glibc's calloc() does not take what the same thread has just freed,
+ * before release 2.41.
  */
-static inline struct urom_worker_notif_desc *answer_with_room(const struct urom_worker_cmd_desc *command, size_t length,
-							      size_t room)
+static inline struct urom_worker_notif_desc *
+answer_with_room(const struct urom_worker_cmd_desc *command, size_t length, size_t room)
 {
 	struct urom_worker_notif_desc *answer;
 
@@ -43,7 +45,8 @@ static inline struct urom_worker_notif_desc *answer_with_room(const struct urom_
 }
 
 /* The same without room. */
-static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command, size_t length)
+static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command,
+						       size_t length)
 {
 	return answer_with_room(command, length, 0);
 }
@@ -81,7 +84,8 @@ static inline void free_answers(ucs_list_link_t *queue)
 }
 
 /* notif_pack() of every plugin whose answers lie in memory as they travel. */
-static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t *packed_len, void *packed)
+static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t *packed_len,
+				       void *packed)
 {
 	if (*packed_len < sizeof(*answer) || *packed_len - sizeof(*answer) < answer->len)
 		return DOCA_ERROR_TOO_BIG;

@@ -1,6 +1,6 @@
 /*
- * The loops of well-known programs around doca_pe_progress(), each as narrow as it is there: what they take for granted
- * has to hold. P1 to P9 are the rules in the order of the project's facts.
+ * The loops of well-known programs around doca_pe_progress(), each as narrow as it is there: what
+ * they take for granted has to hold. P1 to P9 are the rules in the order of the project's facts.
  *
  * P1  0 when nothing that a program can see happened
  * P2  a worker's start and its stop each give something but 0
@@ -31,7 +31,8 @@ struct seen {
 
 static _Thread_local struct seen seen;
 
-static void done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+		 union doca_data ctx_data)
 {
 	size_t len;
 	uint64_t *words = answer_of(task, &len);
@@ -53,7 +54,8 @@ static void send(const struct rig *rig, struct doca_urom_worker *worker, uint64_
 }
 
 /* "The first call that does not give 0 was my task": then it must have been. */
-static void first_is_mine(const struct rig *rig, struct doca_pe *pe, struct doca_urom_worker *worker, uint64_t data)
+static void first_is_mine(const struct rig *rig, struct doca_pe *pe,
+			  struct doca_urom_worker *worker, uint64_t data)
 {
 	uint8_t ret;
 
@@ -92,7 +94,8 @@ static void in_order(const struct rig *rig, struct doca_pe *pe, struct doca_urom
 	memset(&seen, 0, sizeof(seen));
 	for (at = 0; at < TASKS; ++at)
 		send(rig, worker, at);
-	GIVES(DOCA_ERROR_NO_MEMORY, doca_urom_worker_cmd_task_allocate_init, worker, rig->plugin, &none);
+	GIVES(DOCA_ERROR_NO_MEMORY, doca_urom_worker_cmd_task_allocate_init, worker, rig->plugin,
+	      &none);
 	for (at = 0; at < TASKS; ++at) {
 		IS(1, next_event(pe));
 		IS(at + 1, seen.callbacks);
@@ -117,7 +120,8 @@ static void failed(const struct rig *rig, struct doca_pe *pe, struct doca_urom_w
 static void one_engine(const struct rig *rig)
 {
 	struct doca_pe *pe = rig->host.pe;
-	struct doca_urom_worker *worker = running_worker(rig, pe, 10); /* P2: it insists on 1 in all */
+	struct doca_urom_worker *worker =
+		running_worker(rig, pe, 10); /* P2: it insists on 1 in all */
 	struct doca_urom_domain *domain = new_domain(pe, worker, 0);
 	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
 	uint64_t at;
@@ -141,7 +145,7 @@ static void one_engine(const struct rig *rig)
 	IS(0, nonzero_when_quiet(pe));
 }
 
-/* ---- Workers with threads of their own ---------------------------------------------------------------------------- */
+/* ---- Workers with threads of their own ---- */
 
 static const struct rig *the_rig;
 static atomic_int running, ended, may_end;
@@ -152,7 +156,8 @@ static atomic_int thread_differences;
 static void *run_thread(void *argument)
 {
 	uint64_t id = (uintptr_t)argument;
-	struct settings settings = {.id = id, .group = (uint32_t)(id % 2), .plugins = the_rig->plugin, .tasks = TASKS};
+	struct settings settings = {
+		.id = id, .group = (uint32_t)(id % 2), .plugins = the_rig->plugin, .tasks = TASKS};
 	struct doca_urom_worker *worker;
 	struct doca_pe *pe;
 	int turn;
@@ -182,8 +187,8 @@ static void *run_thread(void *argument)
 
 static unsigned int queries;
 
-static void query_done(struct doca_urom_service_get_workers_by_gid_task *task, union doca_data task_data,
-		       union doca_data ctx_data)
+static void query_done(struct doca_urom_service_get_workers_by_gid_task *task,
+		       union doca_data task_data, union doca_data ctx_data)
 {
 	const uint64_t *ids = doca_urom_service_get_workers_by_gid_task_get_worker_ids(task);
 
@@ -202,7 +207,8 @@ static void query(const struct rig *rig, uint32_t gid)
 	union doca_data data = {.u64 = gid};
 	struct doca_task *as_task;
 
-	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, gid, query_done, &task));
+	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, gid,
+								     query_done, &task));
 	as_task = doca_urom_service_get_workers_by_gid_task_as_task(task);
 	doca_task_set_user_data(as_task, data);
 	IS(0, nonzero_when_quiet(rig->host.pe));

@@ -1,4 +1,5 @@
-/* The methods of a plugin that takes commands and does nothing with them; what it does when it is opened is its own. */
+/* The methods of a plugin that takes commands and does nothing with them; what it does when it is
+ * opened is its own. */
 #ifndef TESTS_QUIET_H
 #define TESTS_QUIET_H
 
@@ -32,8 +33,8 @@ static inline doca_error_t quiet_progress(struct urom_worker_ctx *ctx, ucs_list_
 	return DOCA_ERROR_EMPTY;
 }
 
-static inline doca_error_t quiet_notif_pack(struct urom_worker_notify *notif, size_t *packed_notif_len,
-					     void *packed_notif)
+static inline doca_error_t quiet_notif_pack(struct urom_worker_notify *notif,
+					    size_t *packed_notif_len, void *packed_notif)
 {
 	(void)notif;
 	(void)packed_notif_len;

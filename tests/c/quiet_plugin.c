@@ -1,4 +1,5 @@
-/* A plugin that does nothing but to say in the log that it was opened. For what can be seen of it from outside. */
+/* A plugin that does nothing but to say in the log that it was opened. For what can be seen of it
+ * from outside. */
 #include <doca_log.h>
 
 #include "quiet.h"

@@ -1,6 +1,6 @@
 /*
- * A host that is ready to be mistreated: a service that runs, and what makes workers, commands and domains on it. Which
- * service that is says the environment.
+ * A host that is ready to be mistreated: a service that runs, and what makes workers, commands and
+ * domains on it. Which service that is says the environment.
  */
 #ifndef TESTS_RIG_H
 #define TESTS_RIG_H
@@ -25,14 +25,16 @@ static inline void set_up(struct rig *rig, const char *plugin)
 	rig->plugin = info->id;
 }
 
-static inline struct doca_urom_worker *new_worker(const struct rig *rig, struct doca_pe *pe, uint64_t id)
+static inline struct doca_urom_worker *new_worker(const struct rig *rig, struct doca_pe *pe,
+						  uint64_t id)
 {
 	const struct settings settings = {.id = id, .plugins = rig->plugin, .tasks = 16};
 
 	return create_worker(rig->host.service, pe, &settings);
 }
 
-static inline struct doca_urom_worker *running_worker(const struct rig *rig, struct doca_pe *pe, uint64_t id)
+static inline struct doca_urom_worker *running_worker(const struct rig *rig, struct doca_pe *pe,
+						      uint64_t id)
 {
 	const struct settings settings = {.id = id, .plugins = rig->plugin, .tasks = 16};
 
@@ -40,9 +42,9 @@ static inline struct doca_urom_worker *running_worker(const struct rig *rig, str
 }
 
 /* A loopback command of the graph plugin, not submitted. */
-static inline struct doca_urom_worker_cmd_task *loopback(const struct rig *rig, struct doca_urom_worker *worker,
-							 uint64_t data,
-							 doca_urom_worker_cmd_task_completion_cb_t done)
+static inline struct doca_urom_worker_cmd_task *
+loopback(const struct rig *rig, struct doca_urom_worker *worker, uint64_t data,
+	 doca_urom_worker_cmd_task_completion_cb_t done)
 {
 	struct doca_urom_worker_cmd_task *task;
 	const uint64_t words[2] = {0, data};
@@ -66,7 +68,8 @@ static inline uint8_t next_event(struct doca_pe *pe)
 }
 
 /* An all-gather of one participant. */
-static inline doca_error_t gather_alone(void *sbuf, void *rbuf, size_t msglen, void *coll_info, void **req)
+static inline doca_error_t gather_alone(void *sbuf, void *rbuf, size_t msglen, void *coll_info,
+					void **req)
 {
 	(void)coll_info;
 	memcpy(rbuf, sbuf, msglen);
@@ -80,7 +83,8 @@ static inline doca_error_t gathered(void *req)
 	return DOCA_SUCCESS;
 }
 
-static inline struct doca_urom_domain *new_domain(struct doca_pe *pe, struct doca_urom_worker *worker, uint64_t id)
+static inline struct doca_urom_domain *new_domain(struct doca_pe *pe,
+						  struct doca_urom_worker *worker, uint64_t id)
 {
 	struct doca_urom_domain_oob_coll oob = {gather_alone, gathered, gathered, NULL, 1, 0};
 	struct doca_urom_domain *domain;

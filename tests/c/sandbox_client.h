@@ -1,4 +1,5 @@
-/* The host's half of worker_sandbox: sends its three commands and hands their answers to functions. */
+/* The host's half of worker_sandbox: sends its three commands and hands their answers to functions.
+ */
 #ifndef TESTS_SANDBOX_CLIENT_H
 #define TESTS_SANDBOX_CLIENT_H
 
@@ -6,14 +7,18 @@
 #include "sandbox_protocol.h"
 
 /*
- * Called once for each command that was submitted. `context` is the command's. What follows is 0 unless the result is
- * SUCCESS. `status` is UCX's.
+ * Called once for each command that was submitted. `context` is the command's. What follows is 0
+ * unless the result is SUCCESS. `status` is UCX's.
  */
-typedef void (*sandbox_mem_map_done)(doca_error_t result, union doca_data cookie, uint64_t context, uint64_t memh_id);
-typedef void (*sandbox_tag_send_done)(doca_error_t result, union doca_data cookie, uint64_t context, int status);
-/* `buffer` is where `count` bytes are, until the function returns, or NULL when they are in registered memory. */
-typedef void (*sandbox_tag_recv_done)(doca_error_t result, union doca_data cookie, uint64_t context, const void *buffer,
-				      uint64_t count, uint64_t sender_tag, int status);
+typedef void (*sandbox_mem_map_done)(doca_error_t result, union doca_data cookie, uint64_t context,
+				     uint64_t memh_id);
+typedef void (*sandbox_tag_send_done)(doca_error_t result, union doca_data cookie, uint64_t context,
+				      int status);
+/* `buffer` is where `count` bytes are, until the function returns, or NULL when they are in
+ * registered memory. */
+typedef void (*sandbox_tag_recv_done)(doca_error_t result, union doca_data cookie, uint64_t context,
+				      const void *buffer, uint64_t count, uint64_t sender_tag,
+				      int status);
 
 /* What waits in the task for its end. */
 struct sandbox_call {
@@ -28,9 +33,12 @@ struct sandbox_call {
 
 _Static_assert(sizeof(struct sandbox_call) <= 32, "a task has 32 bytes for its owner");
 
-/* A task's call, and its result: when that is SUCCESS, the notification was copied and more bytes may be behind it. */
-static inline doca_error_t sandbox_answer(struct doca_urom_worker_cmd_task *task, struct sandbox_call *call,
-					  struct sandbox_notification *answer, const void **more, size_t *more_length)
+/* A task's call, and its result: when that is SUCCESS, the notification was copied and more bytes
+ * may be behind it. */
+static inline doca_error_t sandbox_answer(struct doca_urom_worker_cmd_task *task,
+					  struct sandbox_call *call,
+					  struct sandbox_notification *answer, const void **more,
+					  size_t *more_length)
 {
 	doca_error_t result = doca_task_get_status(doca_urom_worker_cmd_task_as_task(task));
 	const unsigned char *bytes;
@@ -51,8 +59,8 @@ static inline doca_error_t sandbox_answer(struct doca_urom_worker_cmd_task *task
 	return answer->context == call->context ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
-static inline void sandbox_mem_map_completed(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
-					     union doca_data ctx_data)
+static inline void sandbox_mem_map_completed(struct doca_urom_worker_cmd_task *task,
+					     union doca_data task_data, union doca_data ctx_data)
 {
 	struct sandbox_notification answer;
 	struct sandbox_call call;
@@ -66,11 +74,12 @@ static inline void sandbox_mem_map_completed(struct doca_urom_worker_cmd_task *t
 	if (result == DOCA_SUCCESS && (answer.type > SANDBOX_TAG_SEND || length != 0))
 		result = DOCA_ERROR_INVALID_VALUE;
 	MUST(doca_urom_worker_cmd_task_release(task));
-	call.done.mem_map(result, call.cookie, call.context, result == DOCA_SUCCESS ? answer.mem_mapped.memh_id : 0);
+	call.done.mem_map(result, call.cookie, call.context,
+			  result == DOCA_SUCCESS ? answer.mem_mapped.memh_id : 0);
 }
 
-static inline void sandbox_tag_send_completed(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
-					      union doca_data ctx_data)
+static inline void sandbox_tag_send_completed(struct doca_urom_worker_cmd_task *task,
+					      union doca_data task_data, union doca_data ctx_data)
 {
 	struct sandbox_notification answer;
 	struct sandbox_call call;
@@ -83,11 +92,12 @@ static inline void sandbox_tag_send_completed(struct doca_urom_worker_cmd_task *
 	if (result == DOCA_SUCCESS && (answer.type != SANDBOX_TAG_SEND || length != 0))
 		result = DOCA_ERROR_INVALID_VALUE;
 	MUST(doca_urom_worker_cmd_task_release(task));
-	call.done.tag_send(result, call.cookie, call.context, result == DOCA_SUCCESS ? answer.tag_sent.status : 0);
+	call.done.tag_send(result, call.cookie, call.context,
+			   result == DOCA_SUCCESS ? answer.tag_sent.status : 0);
 }
 
-static inline void sandbox_tag_recv_completed(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
-					      union doca_data ctx_data)
+static inline void sandbox_tag_recv_completed(struct doca_urom_worker_cmd_task *task,
+					      union doca_data task_data, union doca_data ctx_data)
 {
 	struct sandbox_notification answer;
 	const struct sandbox_tag_received *came = &answer.tag_received;
@@ -102,8 +112,9 @@ static inline void sandbox_tag_recv_completed(struct doca_urom_worker_cmd_task *
 	    (answer.type != SANDBOX_TAG_RECV || length != (came->buffer != 0 ? came->count : 0)))
 		result = DOCA_ERROR_INVALID_VALUE;
 	if (result == DOCA_SUCCESS)
-		call.done.tag_recv(result, call.cookie, call.context, came->buffer != 0 ? more : NULL, came->count,
-				   came->sender_tag, came->status);
+		call.done.tag_recv(result, call.cookie, call.context,
+				   came->buffer != 0 ? more : NULL, came->count, came->sender_tag,
+				   came->status);
 	else
 		call.done.tag_recv(result, call.cookie, call.context, NULL, 0, 0, 0);
 	/* The bytes are the task's, so it goes last. */
@@ -112,8 +123,9 @@ static inline void sandbox_tag_recv_completed(struct doca_urom_worker_cmd_task *
 
 /* Sends a command and the bytes behind it. After an error the function in `call` is not called. */
 static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint64_t plugin,
-					  const struct sandbox_command *command, const void *more, size_t length,
-					  const struct sandbox_call *call, doca_urom_worker_cmd_task_completion_cb_t done)
+					  const struct sandbox_command *command, const void *more,
+					  size_t length, const struct sandbox_call *call,
+					  doca_urom_worker_cmd_task_completion_cb_t done)
 {
 	struct doca_urom_worker_cmd_task *task;
 	unsigned char *place;
@@ -133,48 +145,68 @@ static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint6
 	return submit(task, done);
 }
 
-/* Registers memory: the plugin's own, or the host's, whose exported handle has `exported_length` bytes. */
-static inline doca_error_t sandbox_task_mem_map(struct doca_urom_worker *worker, uint64_t plugin, union doca_data cookie,
-						uint64_t context, struct sandbox_map_params params, const void *exported,
-						size_t exported_length, sandbox_mem_map_done done)
+/* Registers memory: the plugin's own, or the host's, whose exported handle has `exported_length`
+ * bytes. */
+static inline doca_error_t sandbox_task_mem_map(struct doca_urom_worker *worker, uint64_t plugin,
+						union doca_data cookie, uint64_t context,
+						struct sandbox_map_params params,
+						const void *exported, size_t exported_length,
+						sandbox_mem_map_done done)
 {
 	const struct sandbox_command command = {
 		.type = SANDBOX_MEM_MAP,
 		.context = context,
 		.mem_map = {.params = params, .exported_memh_buffer_len = exported_length},
 	};
-	const struct sandbox_call call = {.cookie = cookie, .context = context, .done.mem_map = done};
+	const struct sandbox_call call = {
+		.cookie = cookie, .context = context, .done.mem_map = done};
 
-	return sandbox_submit(worker, plugin, &command, exported, exported_length, &call, sandbox_mem_map_completed);
+	return sandbox_submit(worker, plugin, &command, exported, exported_length, &call,
+			      sandbox_mem_map_completed);
 }
 
-/* Sends `count` bytes to a member of the domain: those at `buffer`, which are in registered memory unless `memh_id` is 0. */
-static inline doca_error_t sandbox_task_tag_send(struct doca_urom_worker *worker, uint64_t plugin, union doca_data cookie,
-						 uint64_t context, uint64_t dest, const void *buffer, uint64_t count,
-						 uint64_t tag, uint64_t memh_id, sandbox_tag_send_done done)
+/* Sends `count` bytes to a member of the domain: those at `buffer`, which are in registered memory
+ * unless `memh_id` is 0. */
+static inline doca_error_t sandbox_task_tag_send(struct doca_urom_worker *worker, uint64_t plugin,
+						 union doca_data cookie, uint64_t context,
+						 uint64_t dest, const void *buffer, uint64_t count,
+						 uint64_t tag, uint64_t memh_id,
+						 sandbox_tag_send_done done)
 {
 	const struct sandbox_command command = {
 		.type = SANDBOX_TAG_SEND,
 		.context = context,
-		.tag_send = {.dest = dest, .buffer = (uintptr_t)buffer, .count = count, .tag = tag, .memh_id = memh_id},
+		.tag_send = {.dest = dest,
+			     .buffer = (uintptr_t)buffer,
+			     .count = count,
+			     .tag = tag,
+			     .memh_id = memh_id},
 	};
-	const struct sandbox_call call = {.cookie = cookie, .context = context, .done.tag_send = done};
+	const struct sandbox_call call = {
+		.cookie = cookie, .context = context, .done.tag_send = done};
 
 	return sandbox_submit(worker, plugin, &command, buffer, memh_id == 0 ? count : 0, &call,
 			      sandbox_tag_send_completed);
 }
 
 /* Receives into the answer, or to `buffer` in registered memory unless `memh_id` is 0. */
-static inline doca_error_t sandbox_task_tag_recv(struct doca_urom_worker *worker, uint64_t plugin, union doca_data cookie,
-						 uint64_t context, uint64_t buffer, uint64_t count, uint64_t tag,
-						 uint64_t tag_mask, uint64_t memh_id, sandbox_tag_recv_done done)
+static inline doca_error_t sandbox_task_tag_recv(struct doca_urom_worker *worker, uint64_t plugin,
+						 union doca_data cookie, uint64_t context,
+						 uint64_t buffer, uint64_t count, uint64_t tag,
+						 uint64_t tag_mask, uint64_t memh_id,
+						 sandbox_tag_recv_done done)
 {
 	const struct sandbox_command command = {
 		.type = SANDBOX_TAG_RECV,
 		.context = context,
-		.tag_recv = {.buffer = buffer, .count = count, .tag = tag, .tag_mask = tag_mask, .memh_id = memh_id},
+		.tag_recv = {.buffer = buffer,
+			     .count = count,
+			     .tag = tag,
+			     .tag_mask = tag_mask,
+			     .memh_id = memh_id},
 	};
-	const struct sandbox_call call = {.cookie = cookie, .context = context, .done.tag_recv = done};
+	const struct sandbox_call call = {
+		.cookie = cookie, .context = context, .done.tag_recv = done};
 
 	return sandbox_submit(worker, plugin, &command, NULL, 0, &call, sandbox_tag_recv_completed);
 }

@@ -1,6 +1,6 @@
 /*
- * A host program for the sandbox plugin: has two workers of a domain send messages to each other, and says what it saw.
- * Arguments: the device, "mlx5_0" unless given.
+ * A host program for the sandbox plugin: has two workers of a domain send messages to each other,
+ * and says what it saw. Arguments: the device, "mlx5_0" unless given.
  */
 #include "domain.h"
 #include "sandbox_client.h"
@@ -48,7 +48,7 @@ static bool is_intact(const unsigned char *data, size_t from, size_t length)
 	return true;
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+/* ---- Commands ---- */
 
 static void mapped(doca_error_t result, union doca_data cookie, uint64_t context, uint64_t memh_id)
 {
@@ -70,8 +70,8 @@ static void sent(doca_error_t result, union doca_data cookie, uint64_t context, 
 	call->done = true;
 }
 
-static void received(doca_error_t result, union doca_data cookie, uint64_t context, const void *buffer, uint64_t count,
-		     uint64_t sender_tag, int status)
+static void received(doca_error_t result, union doca_data cookie, uint64_t context,
+		     const void *buffer, uint64_t count, uint64_t sender_tag, int status)
 {
 	struct call *call = cookie.ptr;
 
@@ -86,21 +86,24 @@ static void received(doca_error_t result, union doca_data cookie, uint64_t conte
 	call->done = true;
 }
 
-static void begin_send(struct pair *pair, int from, uint64_t dest, const void *data, size_t length, uint64_t tag,
-		       struct call *call)
+static void begin_send(struct pair *pair, int from, uint64_t dest, const void *data, size_t length,
+		       uint64_t tag, struct call *call)
 {
 	union doca_data cookie = {.ptr = call};
 
 	call->done = false;
-	MUST(sandbox_task_tag_send(pair->workers[from], pair->plugin, cookie, 0xdead, dest, data, length, tag, 0, sent));
+	MUST(sandbox_task_tag_send(pair->workers[from], pair->plugin, cookie, 0xdead, dest, data,
+				   length, tag, 0, sent));
 }
 
-static void begin_receive(struct pair *pair, int at, uint64_t count, uint64_t tag, uint64_t mask, struct call *call)
+static void begin_receive(struct pair *pair, int at, uint64_t count, uint64_t tag, uint64_t mask,
+			  struct call *call)
 {
 	union doca_data cookie = {.ptr = call};
 
 	call->done = false;
-	MUST(sandbox_task_tag_recv(pair->workers[at], pair->plugin, cookie, 0xbeef, 0, count, tag, mask, 0, received));
+	MUST(sandbox_task_tag_recv(pair->workers[at], pair->plugin, cookie, 0xbeef, 0, count, tag,
+				   mask, 0, received));
 }
 
 static void wait_for(struct pair *pair, const struct call *call)
@@ -118,7 +121,8 @@ static void send(struct pair *pair, int from, const void *data, size_t length, u
 	INSIST(call.result == DOCA_SUCCESS && call.status == 0 && call.context == 0xdead);
 }
 
-static void receive(struct pair *pair, int at, uint64_t count, uint64_t tag, uint64_t mask, struct call *call)
+static void receive(struct pair *pair, int at, uint64_t count, uint64_t tag, uint64_t mask,
+		    struct call *call)
 {
 	begin_receive(pair, at, count, tag, mask, call);
 	wait_for(pair, call);
@@ -136,11 +140,11 @@ static void settle(struct pair *pair, int from)
 
 static void say_received(const char *what, const struct call *call)
 {
-	say("%s: %s, status %d, %" PRIu64 " bytes, tag 0x%" PRIx64 ", context 0x%" PRIx64, what, name_of(call->result),
-	    call->status, call->count, call->sender_tag, call->context);
+	say("%s: %s, status %d, %" PRIu64 " bytes, tag 0x%" PRIx64 ", context 0x%" PRIx64, what,
+	    name_of(call->result), call->status, call->count, call->sender_tag, call->context);
 }
 
-/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+/* ---- Messages ---- */
 
 static void messages(struct pair *pair)
 {
@@ -151,7 +155,8 @@ static void messages(struct pair *pair)
 	for (int from = 0; from < 2; from++) {
 		say("from worker %d to worker %d", from, !from);
 		begin_receive(pair, !from, 100, 0x1234, 0xffff, &call);
-		/* A worker takes the commands of one host in their order, so this one waits before the message is there. */
+		/* A worker takes the commands of one host in their order, so this one waits before
+		 * the message is there. */
 		settle(pair, from);
 		INSIST(!call.done);
 		send(pair, from, hello, sizeof(hello), 0x51234);
@@ -199,10 +204,12 @@ static void many(struct pair *pair)
 
 		fill(data, number, length);
 		begin_receive(pair, number % 2, MOST_DATA, 0x100 + number, ALL, &receives[number]);
-		begin_send(pair, !(number % 2), number % 2, data, length, 0x100 + number, &sends[number]);
+		begin_send(pair, !(number % 2), number % 2, data, length, 0x100 + number,
+			   &sends[number]);
 	}
 	for (int at = 0; at < 2; at++) {
-		MUST(doca_ctx_get_num_inflight_tasks(doca_urom_worker_as_ctx(pair->workers[at]), &count));
+		MUST(doca_ctx_get_num_inflight_tasks(doca_urom_worker_as_ctx(pair->workers[at]),
+						     &count));
 		in_flight += count;
 	}
 	for (unsigned int number = 0; number < 24; number++) {
@@ -210,21 +217,22 @@ static void many(struct pair *pair)
 
 		wait_for(pair, &sends[number]);
 		wait_for(pair, call);
-		intact += sends[number].status == 0 && call->status == 0 && call->count == number * 150 &&
-			  is_intact(call->data, number, call->count);
+		intact += sends[number].status == 0 && call->status == 0 &&
+			  call->count == number * 150 && is_intact(call->data, number, call->count);
 	}
 	say("%u in flight: %u messages intact", in_flight, intact);
 }
 
-/* ---- Registered memory ------------------------------------------------------------------------------------------- */
+/* ---- Registered memory ---- */
 
-static uint64_t map(struct pair *pair, int at, struct sandbox_map_params params, const void *exported, size_t length,
-		    const char *what)
+static uint64_t map(struct pair *pair, int at, struct sandbox_map_params params,
+		    const void *exported, size_t length, const char *what)
 {
 	struct call call = {0};
 	union doca_data cookie = {.ptr = &call};
 
-	MUST(sandbox_task_mem_map(pair->workers[at], pair->plugin, cookie, 0xfeed, params, exported, length, mapped));
+	MUST(sandbox_task_mem_map(pair->workers[at], pair->plugin, cookie, 0xfeed, params, exported,
+				  length, mapped));
 	wait_for(pair, &call);
 	say("%s: %s, %s handle", what, name_of(call.result), call.memh_id != 0 ? "a" : "no");
 	INSIST(call.context == 0xfeed);
@@ -232,29 +240,32 @@ static uint64_t map(struct pair *pair, int at, struct sandbox_map_params params,
 }
 
 /* Sends or receives registered bytes. */
-static void move(struct pair *pair, int at, bool out, uint64_t address, uint64_t count, uint64_t tag, uint64_t memh_id,
-		 struct call *call)
+static void move(struct pair *pair, int at, bool out, uint64_t address, uint64_t count,
+		 uint64_t tag, uint64_t memh_id, struct call *call)
 {
 	union doca_data cookie = {.ptr = call};
 
 	memset(call, 0, sizeof(*call));
 	if (out)
 		MUST(sandbox_task_tag_send(pair->workers[at], pair->plugin, cookie, 0xdead, !at,
-					   (const void *)(uintptr_t)address, count, tag, memh_id, sent));
+					   (const void *)(uintptr_t)address, count, tag, memh_id,
+					   sent));
 	else
-		MUST(sandbox_task_tag_recv(pair->workers[at], pair->plugin, cookie, 0xbeef, address, count, tag, ALL,
-					   memh_id, received));
+		MUST(sandbox_task_tag_recv(pair->workers[at], pair->plugin, cookie, 0xbeef, address,
+					   count, tag, ALL, memh_id, received));
 }
 
 static void registered(struct pair *pair)
 {
 	const struct sandbox_map_params own = {
-		.field_mask = SANDBOX_MAP_HAS_ADDRESS | SANDBOX_MAP_HAS_LENGTH | SANDBOX_MAP_HAS_FLAGS,
+		.field_mask =
+			SANDBOX_MAP_HAS_ADDRESS | SANDBOX_MAP_HAS_LENGTH | SANDBOX_MAP_HAS_FLAGS,
 		.address = NAME,
 		.length = LARGE,
 		.flags = SANDBOX_MAP_FLAG_ALLOCATE,
 	};
-	const struct sandbox_map_params theirs = {.field_mask = SANDBOX_MAP_HAS_ADDRESS | 0x20, .address = NAME};
+	const struct sandbox_map_params theirs = {.field_mask = SANDBOX_MAP_HAS_ADDRESS | 0x20,
+						  .address = NAME};
 	unsigned char data[MOST_DATA];
 	unsigned int intact = 0;
 	uint64_t memh_ids[2];
@@ -285,7 +296,8 @@ static void registered(struct pair *pair)
 		move(pair, 0, true, NAME + at, MOST_DATA, 0x400 + at, memh_ids[0], &other);
 		receive(pair, 1, MOST_DATA, 0x400 + at, ALL, &call);
 		wait_for(pair, &other);
-		intact += call.status == 0 && call.count == MOST_DATA && is_intact(call.data, at, MOST_DATA);
+		intact += call.status == 0 && call.count == MOST_DATA &&
+			  is_intact(call.data, at, MOST_DATA);
 	}
 	say("%u pieces intact", intact);
 
@@ -300,7 +312,7 @@ static void registered(struct pair *pair)
 	say("a handle of nothing: %s", name_of(call.result));
 }
 
-/* ---- What goes wrong --------------------------------------------------------------------------------------------- */
+/* ---- What goes wrong ---- */
 
 static void bad_commands(struct pair *pair)
 {
@@ -309,7 +321,8 @@ static void bad_commands(struct pair *pair)
 	struct {
 		struct sandbox_command command;
 		char data[8];
-	} bad = {.command = {.type = SANDBOX_TAG_SEND, .tag_send = {.dest = 1, .buffer = 1, .count = 8, .tag = 9}}};
+	} bad = {.command = {.type = SANDBOX_TAG_SEND,
+			     .tag_send = {.dest = 1, .buffer = 1, .count = 8, .tag = 9}}};
 	struct call call;
 
 	say_raw("71 bytes", worker, pe, pair->plugin, &bad, 71);
@@ -350,7 +363,8 @@ int main(int argc, char **argv)
 		settings.id = at;
 		pair.workers[at] = run_worker(pair.host.service, pair.host.pe, &settings);
 	}
-	say("workers %" PRIu64 " and %" PRIu64 " run", id_of(pair.workers[0]), id_of(pair.workers[1]));
+	say("workers %" PRIu64 " and %" PRIu64 " run", id_of(pair.workers[0]),
+	    id_of(pair.workers[1]));
 	begin_send(&pair, 0, 1, "early", 5, 1, &call);
 	wait_for(&pair, &call);
 	say("a message before the domain: %s", name_of(call.result));

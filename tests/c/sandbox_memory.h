@@ -1,5 +1,6 @@
 /*
- * Registered memory of the sandbox plugin in C: the plugin's own, under numbers that mean nothing but an entry of a list.
+ * Registered memory of the sandbox plugin in C: the plugin's own, under numbers that mean nothing
+ * but an entry of a list.
  *
  * A host's own memory would take its exported handle, and that an RDMA device.
  */
@@ -10,9 +11,12 @@
 #include "sandbox_protocol.h"
 #include "ucx.h"
 
-_Static_assert(sizeof(ucp_mem_map_params_t) == sizeof(struct sandbox_map_params), "this UCX has another structure");
-_Static_assert((int)UCP_MEM_MAP_PARAM_FIELD_LENGTH == (int)SANDBOX_MAP_HAS_LENGTH, "this UCX has another mask");
-_Static_assert((int)UCP_MEM_MAP_ALLOCATE == (int)SANDBOX_MAP_FLAG_ALLOCATE, "this UCX has other flags");
+_Static_assert(sizeof(ucp_mem_map_params_t) == sizeof(struct sandbox_map_params),
+	       "this UCX has another structure");
+_Static_assert((int)UCP_MEM_MAP_PARAM_FIELD_LENGTH == (int)SANDBOX_MAP_HAS_LENGTH,
+	       "this UCX has another mask");
+_Static_assert((int)UCP_MEM_MAP_ALLOCATE == (int)SANDBOX_MAP_FLAG_ALLOCATE,
+	       "this UCX has other flags");
 
 /* All registrations of a worker together, which last as long as it. */
 #define SANDBOX_MOST_MEMORY (UINT64_C(1) << 30)
@@ -21,7 +25,7 @@ _Static_assert((int)UCP_MEM_MAP_ALLOCATE == (int)SANDBOX_MAP_FLAG_ALLOCATE, "thi
 struct memory {
 	ucs_list_link_t entry;
 	uint64_t id;
-	uint64_t owner;	  /* the connection it belongs to */
+	uint64_t owner;   /* the connection it belongs to */
 	uint64_t address; /* what its host calls the first byte */
 	uint64_t length;
 	unsigned char *bytes;
@@ -33,8 +37,9 @@ struct memories {
 	uint64_t count, total;
 };
 
-static inline doca_error_t memory_map(struct memories *memories, ucp_context_h context, uint64_t owner,
-				      const struct sandbox_mem_map *command, uint64_t *memh_id)
+static inline doca_error_t memory_map(struct memories *memories, ucp_context_h context,
+				      uint64_t owner, const struct sandbox_mem_map *command,
+				      uint64_t *memh_id)
 {
 	const struct sandbox_map_params *wanted = &command->params;
 	ucp_mem_map_params_t params = {
@@ -45,14 +50,17 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 	ucp_mem_attr_t attributes = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
 	struct memory *memory;
 
-	/* This context has no exported handles: with that feature it would have no endpoints without an RDMA device. */
+	/* This context has no exported handles: with that feature it would have no endpoints
+	 * without an RDMA device. */
 	if (command->exported_memh_buffer_len != 0)
 		return DOCA_ERROR_DRIVER;
 	/* An address alone is one of the host's, which means nothing here. */
-	if ((wanted->field_mask & SANDBOX_MAP_HAS_LENGTH) == 0 || (wanted->field_mask & SANDBOX_MAP_HAS_FLAGS) == 0 ||
+	if ((wanted->field_mask & SANDBOX_MAP_HAS_LENGTH) == 0 ||
+	    (wanted->field_mask & SANDBOX_MAP_HAS_FLAGS) == 0 ||
 	    (wanted->flags & SANDBOX_MAP_FLAG_ALLOCATE) == 0 || wanted->length == 0)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (memories->count == SANDBOX_MOST_REGISTRATIONS || wanted->length > SANDBOX_MOST_MEMORY - memories->total)
+	if (memories->count == SANDBOX_MOST_REGISTRATIONS ||
+	    wanted->length > SANDBOX_MOST_MEMORY - memories->total)
 		return DOCA_ERROR_NO_MEMORY;
 
 	memory = calloc(1, sizeof(*memory));
@@ -81,11 +89,14 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 	return DOCA_SUCCESS;
 }
 
-/* The memory in which `length` bytes at the host's `address` are, and where that is; NULL when it is no such memory. */
-static inline const struct memory *memory_find(const struct memories *memories, uint64_t owner, uint64_t id,
-					       uint64_t address, uint64_t length, void **bytes)
+/* The memory in which `length` bytes at the host's `address` are, and where that is; NULL when it
+ * is no such memory. */
+static inline const struct memory *memory_find(const struct memories *memories, uint64_t owner,
+					       uint64_t id, uint64_t address, uint64_t length,
+					       void **bytes)
 {
-	for (ucs_list_link_t *entry = memories->list.next; entry != &memories->list; entry = entry->next) {
+	for (ucs_list_link_t *entry = memories->list.next; entry != &memories->list;
+	     entry = entry->next) {
 		const struct memory *memory = (const struct memory *)entry;
 		uint64_t offset = address - memory->address;
 

@@ -1,7 +1,8 @@
 /*
  * How the sandbox plugin in C reaches those of other workers.
  *
- * A look-up gives an address without its length, so this plugin puts it in front: what it finds is its own kind's.
+ * A look-up gives an address without its length, so this plugin puts it in front: what it finds is
+ * its own kind's.
  */
 #ifndef TESTS_SANDBOX_PEERS_H
 #define TESTS_SANDBOX_PEERS_H
@@ -46,8 +47,8 @@ static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t 
 }
 
 /* The endpoint to a member of the domain. */
-static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_t *peers, ucp_worker_h worker,
-				     uint64_t dest, ucp_ep_h *endpoint)
+static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_t *peers,
+				     ucp_worker_h worker, uint64_t dest, ucp_ep_h *endpoint)
 {
 	ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
 	struct address address;

@@ -1,8 +1,10 @@
 /*
- * The sandbox plugin in C: sends and receives tagged messages between the workers of a domain, on UCX of its own.
+ * The sandbox plugin in C: sends and receives tagged messages between the workers of a domain, on
+ * UCX of its own.
  *
- * Whatever UCX does not do at once is an operation, which owns its command and its answer until UCX is done with both.
- * So no command holds up another, a message may be there before its receive, and nothing is left when the worker stops.
+ * Whatever UCX does not do at once is an operation, which owns its command and its answer until UCX
+ * is done with both. So no command holds up another, a message may be there before its receive, and
+ * nothing is left when the worker stops.
  */
 #include <time.h>
 
@@ -43,7 +45,7 @@ static struct sandbox_notification *notification_of(const struct operation *oper
 	return (struct sandbox_notification *)operation->answer->worker_notif.plugin_notif;
 }
 
-/* ---- Operations -------------------------------------------------------------------------------------------------- */
+/* ---- Operations ---- */
 
 static struct operation *begin(struct sandbox *sandbox, struct urom_worker_cmd_desc *descriptor)
 {
@@ -80,14 +82,15 @@ static void finish(struct operation *operation, doca_error_t status)
 	discard(operation);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+/* ---- Memory ---- */
 
 #ifdef SANDBOX_BELIEVES_ITS_HOSTS
 /* As DOCA's sample does it: UCX gets what came, and crashes for an exported handle that is none. */
 static doca_error_t mem_map(struct operation *operation)
 {
 	const struct sandbox_mem_map *wanted = &operation->command.mem_map;
-	unsigned char *bytes = operation->descriptor->worker_cmd.plugin_cmd + sizeof(struct sandbox_command);
+	unsigned char *bytes =
+		operation->descriptor->worker_cmd.plugin_cmd + sizeof(struct sandbox_command);
 	ucp_mem_map_params_t params;
 	ucp_mem_h memory;
 
@@ -104,11 +107,12 @@ static doca_error_t mem_map(struct operation *operation)
 	struct sandbox *sandbox = operation->sandbox;
 
 	return memory_map(&sandbox->memories, sandbox->context, operation->descriptor->dest_id,
-			  &operation->command.mem_map, &notification_of(operation)->mem_mapped.memh_id);
+			  &operation->command.mem_map,
+			  &notification_of(operation)->mem_mapped.memh_id);
 }
 #endif
 
-/* ---- Send -------------------------------------------------------------------------------------------------------- */
+/* ---- Send ---- */
 
 /* The data may change again, whether or not it was received. */
 static void sent(struct operation *operation, ucs_status_t status)
@@ -134,13 +138,14 @@ static doca_error_t tag_send(struct urom_worker_ctx *ctx, struct operation *oper
 	void *bytes = operation->descriptor->worker_cmd.plugin_cmd + sizeof(struct sandbox_command);
 	const struct memory *memory;
 	ucp_ep_h endpoint;
-	doca_error_t code = find_peer(ctx, &operation->sandbox->peers, operation->sandbox->worker, send->dest, &endpoint);
+	doca_error_t code = find_peer(ctx, &operation->sandbox->peers, operation->sandbox->worker,
+				      send->dest, &endpoint);
 
 	if (code != DOCA_SUCCESS)
 		return code;
 	if (send->memh_id != 0) {
-		memory = memory_find(&operation->sandbox->memories, operation->descriptor->dest_id, send->memh_id,
-				     send->buffer, send->count, &bytes);
+		memory = memory_find(&operation->sandbox->memories, operation->descriptor->dest_id,
+				     send->memh_id, send->buffer, send->count, &bytes);
 		if (memory == NULL)
 			return DOCA_ERROR_INVALID_VALUE;
 		params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
@@ -153,9 +158,10 @@ static doca_error_t tag_send(struct urom_worker_ctx *ctx, struct operation *oper
 	return DOCA_ERROR_IN_PROGRESS;
 }
 
-/* ---- Receive ----------------------------------------------------------------------------------------------------- */
+/* ---- Receive ---- */
 
-static void received(struct operation *operation, ucs_status_t status, const ucp_tag_recv_info_t *info)
+static void received(struct operation *operation, ucs_status_t status,
+		     const ucp_tag_recv_info_t *info)
 {
 	struct sandbox_tag_received *answer = &notification_of(operation)->tag_received;
 
@@ -166,11 +172,13 @@ static void received(struct operation *operation, ucs_status_t status, const ucp
 	}
 	/* After an error UCX may name the length of what was sent, which there was no room for. */
 	if (answer->buffer != 0)
-		operation->answer->worker_notif.len = sizeof(struct sandbox_notification) + answer->count;
+		operation->answer->worker_notif.len =
+			sizeof(struct sandbox_notification) + answer->count;
 	finish(operation, DOCA_SUCCESS);
 }
 
-static void receive_completed(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
+static void receive_completed(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info,
+			      void *user_data)
 {
 	received(user_data, status, info);
 	ucp_request_free(request);
@@ -183,10 +191,12 @@ static doca_error_t make_room(struct operation *operation, uint64_t count)
 
 	if (count > MOST_INLINE)
 		return DOCA_ERROR_TOO_BIG;
-	larger = answer_with_room(operation->descriptor, sizeof(struct sandbox_notification), count);
+	larger =
+		answer_with_room(operation->descriptor, sizeof(struct sandbox_notification), count);
 	if (larger == NULL)
 		return DOCA_ERROR_NO_MEMORY;
-	memcpy(larger->worker_notif.plugin_notif, notification_of(operation), sizeof(struct sandbox_notification));
+	memcpy(larger->worker_notif.plugin_notif, notification_of(operation),
+	       sizeof(struct sandbox_notification));
 	free(operation->answer);
 	operation->answer = larger;
 	/* Any number but 0: the host finds the bytes behind the answer. */
@@ -199,7 +209,8 @@ static doca_error_t tag_recv(struct operation *operation)
 	const struct sandbox_tag_recv *receive = &operation->command.tag_recv;
 	ucp_tag_recv_info_t info = {0};
 	ucp_request_param_t params = {
-		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_RECV_INFO,
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_RECV_INFO,
 		.cb.recv = receive_completed,
 		.user_data = operation,
 		.recv_info.tag_info = &info,
@@ -209,8 +220,8 @@ static doca_error_t tag_recv(struct operation *operation)
 	void *bytes;
 
 	if (receive->memh_id != 0) {
-		memory = memory_find(&operation->sandbox->memories, operation->descriptor->dest_id, receive->memh_id,
-				     receive->buffer, receive->count, &bytes);
+		memory = memory_find(&operation->sandbox->memories, operation->descriptor->dest_id,
+				     receive->memh_id, receive->buffer, receive->count, &bytes);
 		if (memory == NULL)
 			return DOCA_ERROR_INVALID_VALUE;
 		params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
@@ -221,15 +232,15 @@ static doca_error_t tag_recv(struct operation *operation)
 			return code;
 		bytes = notification_of(operation) + 1;
 	}
-	operation->request = ucp_tag_recv_nbx(operation->sandbox->worker, bytes, receive->count, receive->tag,
-					      receive->tag_mask, &params);
+	operation->request = ucp_tag_recv_nbx(operation->sandbox->worker, bytes, receive->count,
+					      receive->tag, receive->tag_mask, &params);
 	/* The message was there already: then UCX fills in `info` and calls nobody. */
 	if (!UCS_PTR_IS_PTR(operation->request))
 		received(operation, UCS_PTR_STATUS(operation->request), &info);
 	return DOCA_ERROR_IN_PROGRESS;
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+/* ---- Commands ---- */
 
 /* Runs a command. IN_PROGRESS when the operation ends by itself, or has already. */
 static doca_error_t run(struct urom_worker_ctx *ctx, struct operation *operation)
@@ -275,7 +286,8 @@ static doca_error_t sandbox_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_lin
 		code = run(ctx, operation);
 		if (code != DOCA_ERROR_IN_PROGRESS) {
 			if (code != DOCA_SUCCESS)
-				DOCA_LOG_ERR("a command of type %zu failed with %s", (size_t)operation->command.type,
+				DOCA_LOG_ERR("a command of type %zu failed with %s",
+					     (size_t)operation->command.type,
 					     doca_error_get_name(code));
 			finish(operation, code);
 		}
@@ -291,11 +303,12 @@ static doca_error_t sandbox_progress(struct urom_worker_ctx *ctx, ucs_list_link_
 	return hand_over(&sandbox->answers, notif_list);
 }
 
-/* ---- Open, close, address ---------------------------------------------------------------------------------------- */
+/* ---- Open, close, address ---- */
 
 static doca_error_t sandbox_open(struct urom_worker_ctx *ctx)
 {
-	const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_TAG};
+	const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+				     .features = UCP_FEATURE_TAG};
 	const ucp_worker_params_t worker_params = {
 		.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
 		.thread_mode = UCS_THREAD_MODE_SINGLE,
@@ -352,7 +365,8 @@ static void sandbox_close(struct urom_worker_ctx *ctx)
 	if (sandbox == NULL)
 		return;
 	let_leave(sandbox);
-	/* A receive that is cancelled ends inside the call; sends end with the worker. Nobody waits for their answers. */
+	/* A receive that is cancelled ends inside the call; sends end with the worker. Nobody waits
+	 * for their answers. */
 	for (entry = sandbox->running.next; entry != &sandbox->running; entry = next) {
 		struct operation *operation = (struct operation *)entry;
 

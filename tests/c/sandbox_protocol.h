@@ -70,7 +70,8 @@ struct sandbox_command {
 _Static_assert(sizeof(struct sandbox_map_params) == 48, "UCX's structure has 48 bytes");
 _Static_assert(offsetof(struct sandbox_map_params, memory_type) == 32, "as in UCX");
 _Static_assert(offsetof(struct sandbox_map_params, exported_memh_buffer) == 40, "as in UCX");
-_Static_assert(offsetof(struct sandbox_command, mem_map.exported_memh_buffer_len) == 64, "mem_map's last");
+_Static_assert(offsetof(struct sandbox_command, mem_map.exported_memh_buffer_len) == 64,
+	       "mem_map's last");
 _Static_assert(offsetof(struct sandbox_command, tag_send.memh_id) == 48, "tag_send's last");
 _Static_assert(offsetof(struct sandbox_command, tag_recv.memh_id) == 48, "tag_recv's last");
 _Static_assert(sizeof(struct sandbox_command) == 72, "a command has 72 bytes");
@@ -105,7 +106,8 @@ struct sandbox_notification {
 };
 
 _Static_assert(offsetof(struct sandbox_notification, tag_sent.status) == 16, "tag_sent's first");
-_Static_assert(offsetof(struct sandbox_notification, tag_received.status) == 40, "tag_received's last");
+_Static_assert(offsetof(struct sandbox_notification, tag_received.status) == 40,
+	       "tag_received's last");
 _Static_assert(sizeof(struct sandbox_notification) == 48, "a notification has 48 bytes");
 
 #endif /* TESTS_SANDBOX_PROTOCOL_H */

@@ -1,6 +1,6 @@
 /*
- * Starts a service on the device named by the first argument, and prints its plugins and the files that are mapped: what
- * the tests of an installed prefix look at.
+ * Starts a service on the device named by the first argument, and prints its plugins and the files
+ * that are mapped: what the tests of an installed prefix look at.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static struct doca_dev *open_device(const char *wanted)
 	for (uint32_t i = 0; i < count && found == NULL; i++) {
 		char name[DOCA_DEVINFO_IBDEV_NAME_SIZE] = "";
 
-		if (doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)) == DOCA_SUCCESS && strcmp(name, wanted) == 0 &&
-		    doca_dev_open(list[i], &found) != DOCA_SUCCESS)
+		if (doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)) == DOCA_SUCCESS &&
+		    strcmp(name, wanted) == 0 && doca_dev_open(list[i], &found) != DOCA_SUCCESS)
 			found = NULL;
 	}
 	doca_devinfo_destroy_list(list);

@@ -1,6 +1,6 @@
 /*
- * A host that has a troublesome plugin beside a good one, in two workers, and sees what becomes of each. Its argument
- * says which trouble.
+ * A host that has a troublesome plugin beside a good one, in two workers, and sees what becomes of
+ * each. Its argument says which trouble.
  */
 #include "rig.h"
 
@@ -21,14 +21,16 @@ static struct doca_urom_worker *worker_of(uint64_t id, uint64_t plugins)
 	return run_worker(rig.host.service, pe, &settings);
 }
 
-static void ask(struct doca_urom_worker *worker, enum trouble what, uint64_t number, struct raw *raw)
+static void ask(struct doca_urom_worker *worker, enum trouble what, uint64_t number,
+		struct raw *raw)
 {
 	const uint64_t words[2] = {what, number};
 
 	submit_raw(worker, trouble, words, sizeof(words), raw);
 }
 
-/* Progresses until a command is over, which ends so and with so many bytes; -1 without an answer. */
+/* Progresses until a command is over, which ends so and with so many bytes; -1 without an answer.
+ */
 static void ends(struct raw *raw, doca_error_t status, long length)
 {
 	IS(1, progress_until(pe, &raw->done) <= 1);
@@ -61,7 +63,8 @@ static void answers_once(struct doca_urom_worker *worker, enum trouble what)
 	works(worker);
 }
 
-static void fails(struct doca_urom_worker *worker, enum trouble what, uint64_t number, doca_error_t status)
+static void fails(struct doca_urom_worker *worker, enum trouble what, uint64_t number,
+		  doca_error_t status)
 {
 	struct raw raw;
 
@@ -70,10 +73,12 @@ static void fails(struct doca_urom_worker *worker, enum trouble what, uint64_t n
 	works(worker);
 }
 
-/* Worker 1 dies of a command: what is in flight there ends with an error, and nothing else is hurt. */
+/* Worker 1 dies of a command: what is in flight there ends with an error, and nothing else is hurt.
+ */
 static void crash(enum trouble how)
 {
-	struct doca_urom_worker *worker = worker_of(1, graph | trouble), *other = worker_of(2, graph | trouble);
+	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
+				*other = worker_of(2, graph | trouble);
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
 	struct doca_urom_worker_cmd_task *task;
 	struct raw held[3], fatal, elsewhere;
@@ -102,10 +107,12 @@ static void crash(enum trouble how)
 	MUST(doca_urom_worker_destroy(other));
 }
 
-/* A plugin that dies when it is closed takes nobody along, and its worker's host does not notice. */
+/* A plugin that dies when it is closed takes nobody along, and its worker's host does not notice.
+ */
 static void crash_at_close(void)
 {
-	struct doca_urom_worker *worker = worker_of(1, graph | trouble), *other = worker_of(2, graph);
+	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
+				*other = worker_of(2, graph);
 	const uint64_t words[2] = {0, 5};
 	struct raw raw;
 
@@ -173,11 +180,12 @@ static void forged(void)
 	end_worker(worker, pe);
 }
 
-/* A plugin returns an error with commands behind the one that failed: all of them come to an end. */
+/* A plugin returns an error with commands behind the one that failed: all of them come to an end.
+ */
 static void undrained(void)
 {
-	static const enum trouble what[] = {TROUBLE_NONE, TROUBLE_FAIL, TROUBLE_NONE, TROUBLE_FAIL_SILENTLY,
-					    TROUBLE_FAIL, TROUBLE_NONE};
+	static const enum trouble what[] = {TROUBLE_NONE,          TROUBLE_FAIL, TROUBLE_NONE,
+					    TROUBLE_FAIL_SILENTLY, TROUBLE_FAIL, TROUBLE_NONE};
 	enum { COUNT = sizeof(what) / sizeof(*what) };
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble);
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
@@ -188,7 +196,8 @@ static void undrained(void)
 		ask(worker, what[at], 0, &raws[at]);
 	for (at = 0; at < COUNT; ++at)
 		if (what[at] != TROUBLE_FAIL_SILENTLY)
-			ends(&raws[at], what[at] == TROUBLE_FAIL ? DOCA_ERROR_DRIVER : DOCA_SUCCESS, 16);
+			ends(&raws[at], what[at] == TROUBLE_FAIL ? DOCA_ERROR_DRIVER : DOCA_SUCCESS,
+			     16);
 	fails(worker, TROUBLE_LEAVE, 0, DOCA_ERROR_DRIVER);
 	IS(0, raws[3].done);
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
@@ -213,10 +222,12 @@ static void unpackable(void)
 	end_worker(worker, pe);
 }
 
-/* A plugin blocks its worker for longer than a silent peer is waited for, 200 ms at a time: nobody is given up. */
+/* A plugin blocks its worker for longer than a silent peer is waited for, 200 ms at a time: nobody
+ * is given up. */
 static void slow(void)
 {
-	struct doca_urom_worker *worker = worker_of(1, graph | trouble), *joined = worker_of(1, graph | trouble);
+	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
+				*joined = worker_of(1, graph | trouble);
 	struct timespec begin, now;
 	struct raw raw;
 

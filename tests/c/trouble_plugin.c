@@ -1,5 +1,6 @@
 /*
- * A plugin that gets everything wrong, on request. Compiled with one of these, it does so without being asked:
+ * A plugin that gets everything wrong, on request. Compiled with one of these, it does so without
+ * being asked:
  *
  *   OPEN_CRASHES, CLOSE_CRASHES
  *   OPEN_FAILS    with its state left in the context
@@ -101,7 +102,8 @@ static void *seek(void *argument)
 
 	while (atomic_load(&state->seeking)) {
 		void *address;
-		doca_error_t code = doca_urom_worker_domain_addr_lookup(state->ctx, state->member, &address);
+		doca_error_t code =
+			doca_urom_worker_domain_addr_lookup(state->ctx, state->member, &address);
 
 		if (code == DOCA_SUCCESS && strcmp(address, "here I am") == 0)
 			++state->found;
@@ -121,13 +123,15 @@ static void queue(struct state *state, struct urom_worker_notif_desc *answer)
 }
 
 /* Answers a command with its own bytes; what trouble there is to come is noted in the answer. */
-static struct urom_worker_notif_desc *echo(const struct urom_worker_cmd_desc *command, uint32_t note)
+static struct urom_worker_notif_desc *echo(const struct urom_worker_cmd_desc *command,
+					   uint32_t note)
 {
 	struct urom_worker_notif_desc *answer = answer_to(command, command->worker_cmd.len);
 
 	if (answer == NULL)
 		abort();
-	memcpy(answer->worker_notif.plugin_notif, command->worker_cmd.plugin_cmd, command->worker_cmd.len);
+	memcpy(answer->worker_notif.plugin_notif, command->worker_cmd.plugin_cmd,
+	       command->worker_cmd.len);
 	answer->worker_notif.reserved = note;
 	return answer;
 }
@@ -214,7 +218,8 @@ static doca_error_t trouble_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *cm
 		struct urom_worker_cmd_desc *command = first_command(cmd_list);
 		doca_error_t result;
 
-		if (command->worker_cmd.len >= 1 && command->worker_cmd.plugin_cmd[0] == TROUBLE_LEAVE)
+		if (command->worker_cmd.len >= 1 &&
+		    command->worker_cmd.plugin_cmd[0] == TROUBLE_LEAVE)
 			return DOCA_ERROR_DRIVER;
 		ucs_list_del(&command->entry);
 		result = run(ctx->plugin_ctx, command);
@@ -246,12 +251,14 @@ static doca_error_t trouble_progress(struct urom_worker_ctx *ctx, ucs_list_link_
 		dawdle();
 	}
 	for (entry = state->ready.next; entry != &state->ready; entry = entry->next)
-		if (((struct urom_worker_notif_desc *)entry)->worker_notif.reserved == TROUBLE_CRASH_PROGRESS)
+		if (((struct urom_worker_notif_desc *)entry)->worker_notif.reserved ==
+		    TROUBLE_CRASH_PROGRESS)
 			crash();
 	return hand_over(&state->ready, notif_list);
 }
 
-static doca_error_t trouble_pack(struct urom_worker_notify *answer, size_t *packed_len, void *packed)
+static doca_error_t trouble_pack(struct urom_worker_notify *answer, size_t *packed_len,
+				 void *packed)
 {
 	size_t room = *packed_len;
 	doca_error_t result;

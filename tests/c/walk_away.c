@@ -1,10 +1,12 @@
 /*
- * A host that goes without cleaning up, the way UCC's client does: it stops and destroys service and engine with its
- * worker still running, logs what that gives, and leaves. With an argument it leaves in another way.
+ * A host that goes without cleaning up, the way UCC's client does: it stops and destroys service
+ * and engine with its worker still running, logs what that gives, and leaves. With an argument it
+ * leaves in another way.
  */
 #include "rig.h"
 
-static void never(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void never(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+		  union doca_data ctx_data)
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	INSIST(!"nobody progresses");
@@ -23,16 +25,19 @@ int main(int argc, char **argv)
 		/* Workers that are about to start, some of them. */
 		for (at = 0; at < 8; ++at) {
 			worker = new_worker(&rig, rig.host.pe, 20 + at);
-			GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_worker_as_ctx(worker));
+			GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start,
+			      doca_urom_worker_as_ctx(worker));
 		}
 		exit(conclusion());
 	}
 	worker = running_worker(&rig, rig.host.pe, 10);
 	domain = new_domain(rig.host.pe, worker, 0);
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_domain_as_ctx(domain));
-	IS(1, progress_while(rig.host.pe, doca_urom_domain_as_ctx(domain), DOCA_CTX_STATE_STARTING));
+	IS(1,
+	   progress_while(rig.host.pe, doca_urom_domain_as_ctx(domain), DOCA_CTX_STATE_STARTING));
 	for (at = 0; at < 16; ++at)
-		MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(loopback(&rig, worker, at, never))));
+		MUST(doca_task_submit(
+			doca_urom_worker_cmd_task_as_task(loopback(&rig, worker, at, never))));
 	if (!strcmp(how, "exit"))
 		exit(conclusion());
 	if (!strcmp(how, "stopping")) {

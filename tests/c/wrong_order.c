@@ -1,10 +1,11 @@
 /*
- * A host that does everything in the wrong order, also inside its callbacks: it gets errors, and everything goes on.
- * With the argument "exchanges" it is a domain's out-of-band functions that do so.
+ * A host that does everything in the wrong order, also inside its callbacks: it gets errors, and
+ * everything goes on. With the argument "exchanges" it is a domain's out-of-band functions that do
+ * so.
  */
 #include "rig.h"
 
-/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ---- */
 
 static const struct rig *the_rig;
 static struct doca_urom_worker *the_worker;
@@ -12,7 +13,8 @@ static unsigned int completions;
 static doca_error_t last_status;
 
 /* Everything a callback must not do, and that it is refused. */
-static void rude_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void rude_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+		      union doca_data ctx_data)
 {
 	struct doca_ctx *ctx = doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task));
 
@@ -30,16 +32,20 @@ static void rude_done(struct doca_urom_worker_cmd_task *task, union doca_data ta
 	GIVES_NULL(doca_urom_worker_cmd_task_get_response, task);
 }
 
-static void stopping_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void stopping_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+			  union doca_data ctx_data)
 {
-	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
-	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop,
+	      doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
+	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop,
+	      doca_task_get_ctx(doca_urom_worker_cmd_task_as_task(task)));
 	(void)task_data, (void)ctx_data;
 	++completions;
 	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
 }
 
-static void kept_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void kept_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+		      union doca_data ctx_data)
 {
 	(void)task_data, (void)ctx_data;
 	++completions;
@@ -47,7 +53,8 @@ static void kept_done(struct doca_urom_worker_cmd_task *task, union doca_data ta
 }
 
 /* Sends itself once more. */
-static void again_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data, union doca_data ctx_data)
+static void again_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
+		       union doca_data ctx_data)
 {
 	(void)task_data, (void)ctx_data;
 	doca_urom_worker_cmd_task_set_cb(task, kept_done);
@@ -103,7 +110,8 @@ static void wrong_order_of_tasks(struct rig *rig)
 	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_cmd_task_release, task);
 	GIVES(DOCA_ERROR_INVALID_VALUE, doca_urom_worker_destroy, worker);
 
-	/* Stopped with a command under way: it ends with an error, without an answer, and is still the caller's. */
+	/* Stopped with a command under way: it ends with an error, without an answer, and is still
+	 * the caller's. */
 	worker = running_worker(rig, pe, 1);
 	ctx = doca_urom_worker_as_ctx(worker);
 	task = loopback(rig, worker, 5, kept_done);
@@ -119,13 +127,14 @@ static void wrong_order_of_tasks(struct rig *rig)
 	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
 }
 
-/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+/* ---- Contexts ---- */
 
 static void wrong_order_of_contexts(struct rig *rig)
 {
 	struct doca_urom_service *service = rig->host.service;
 	struct doca_pe *pe = rig->host.pe;
-	struct doca_urom_worker *worker = running_worker(rig, pe, 2), *idle = new_worker(rig, pe, 3);
+	struct doca_urom_worker *worker = running_worker(rig, pe, 2),
+				*idle = new_worker(rig, pe, 3);
 	struct doca_urom_domain *domain = new_domain(pe, worker, 9);
 	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
 
@@ -163,18 +172,27 @@ static void wrong_order_of_contexts(struct rig *rig)
 	IS(0, nonzero_when_quiet(pe));
 }
 
-/* ---- Callbacks that change what they are told of ------------------------------------------------------------------ */
+/* ---- Callbacks that change what they are told of ---- */
 
 static doca_error_t (*destroy)(void *object);
 static unsigned int changes;
 
-static doca_error_t destroy_service(void *object) { return doca_urom_service_destroy(object); }
-static doca_error_t destroy_worker(void *object) { return doca_urom_worker_destroy(object); }
-static doca_error_t destroy_domain(void *object) { return doca_urom_domain_destroy(object); }
+static doca_error_t destroy_service(void *object)
+{
+	return doca_urom_service_destroy(object);
+}
+static doca_error_t destroy_worker(void *object)
+{
+	return doca_urom_worker_destroy(object);
+}
+static doca_error_t destroy_domain(void *object)
+{
+	return doca_urom_domain_destroy(object);
+}
 
 /* Destroys as soon as that may be, and stops before: at every change. */
-static void destroy_when_idle(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
-			      enum doca_ctx_states after)
+static void destroy_when_idle(const union doca_data data, struct doca_ctx *ctx,
+			      enum doca_ctx_states before, enum doca_ctx_states after)
 {
 	(void)data, (void)before;
 	++changes;
@@ -187,8 +205,8 @@ static void destroy_when_idle(const union doca_data data, struct doca_ctx *ctx, 
 	GIVES(DOCA_ERROR_INVALID_VALUE, doca_ctx_stop, ctx);
 }
 
-static void stop_when_running(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
-			      enum doca_ctx_states after)
+static void stop_when_running(const union doca_data data, struct doca_ctx *ctx,
+			      enum doca_ctx_states before, enum doca_ctx_states after)
 {
 	(void)data, (void)before;
 	++changes;
@@ -211,7 +229,8 @@ static void contrary(const union doca_data data, struct doca_ctx *ctx, enum doca
 static void callbacks_that_destroy(struct rig *rig)
 {
 	struct doca_pe *pe = rig->host.pe;
-	struct doca_urom_worker *worker = running_worker(rig, pe, 4), *member = running_worker(rig, pe, 5);
+	struct doca_urom_worker *worker = running_worker(rig, pe, 4),
+				*member = running_worker(rig, pe, 5);
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
 	struct doca_urom_domain *domain;
 	struct doca_urom_service *service;
@@ -268,12 +287,13 @@ static void callbacks_that_destroy(struct rig *rig)
 	MUST(doca_urom_service_destroy(service));
 }
 
-/* ---- Out-of-band functions that change their domain --------------------------------------------------------------- */
+/* ---- Out-of-band functions that change their domain ---- */
 
 static struct doca_urom_domain *exchanging;
 static unsigned int requests, freed;
 
-static doca_error_t gather_and_stop(void *sbuf, void *rbuf, size_t msglen, void *coll_info, void **req)
+static doca_error_t gather_and_stop(void *sbuf, void *rbuf, size_t msglen, void *coll_info,
+				    void **req)
 {
 	MUST(gather_alone(sbuf, rbuf, msglen, coll_info, req));
 	++requests;
@@ -297,7 +317,8 @@ static doca_error_t free_and_stop(void *req)
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t gather_and_destroy(void *sbuf, void *rbuf, size_t msglen, void *coll_info, void **req)
+static doca_error_t gather_and_destroy(void *sbuf, void *rbuf, size_t msglen, void *coll_info,
+				       void **req)
 {
 	MUST(gather_alone(sbuf, rbuf, msglen, coll_info, req));
 	++requests;
@@ -308,9 +329,12 @@ static doca_error_t gather_and_destroy(void *sbuf, void *rbuf, size_t msglen, vo
 
 static void exchanges_that_stop(struct rig *rig)
 {
-	struct doca_urom_domain_oob_coll stops = {gather_and_stop, gathered, free_and_stop, NULL, 1, 0};
-	struct doca_urom_domain_oob_coll never = {gather_alone, never_done, free_and_stop, NULL, 1, 0};
-	struct doca_urom_domain_oob_coll destroys = {gather_and_destroy, gathered, gathered, NULL, 1, 0};
+	struct doca_urom_domain_oob_coll stops = {
+		gather_and_stop, gathered, free_and_stop, NULL, 1, 0};
+	struct doca_urom_domain_oob_coll never = {gather_alone, never_done, free_and_stop,
+						  NULL,         1,          0};
+	struct doca_urom_domain_oob_coll destroys = {
+		gather_and_destroy, gathered, gathered, NULL, 1, 0};
 	struct doca_pe *pe = rig->host.pe;
 	struct doca_urom_worker *worker = running_worker(rig, pe, 6);
 	struct doca_ctx *ctx;

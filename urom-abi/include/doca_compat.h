@@ -15,7 +15,7 @@
 
 #include <doca_config.h>
 
-/* ---- Declarations ----------------------------------------------------------------------------------------------- */
+/* ---- Declarations ---- */
 
 /* Seen by other objects, also under -fvisibility=hidden. */
 #ifndef DOCA_EXPORT
@@ -25,19 +25,21 @@
 /* A function that stays as it is. */
 #define DOCA_STABLE DOCA_EXPORT
 
-/* A function that may change. Using one is warned of unless the program defines DOCA_ALLOW_EXPERIMENTAL_API. */
+/* A function that may change. Using one is warned of unless the program defines
+ * DOCA_ALLOW_EXPERIMENTAL_API. */
 #ifdef DOCA_ALLOW_EXPERIMENTAL_API
 #define DOCA_EXPERIMENTAL DOCA_EXPORT __attribute__((section(".text.experimental")))
 #else
-#define DOCA_EXPERIMENTAL                                                                                              \
-	DOCA_EXPORT __attribute__((                                                                                    \
-		deprecated("this function is experimental; define DOCA_ALLOW_EXPERIMENTAL_API to use it"),             \
-		section(".text.experimental")))
+#define DOCA_EXPERIMENTAL                                                               \
+	DOCA_EXPORT __attribute__((deprecated("this function is experimental; define "  \
+					      "DOCA_ALLOW_EXPERIMENTAL_API to use it"), \
+				   section(".text.experimental")))
 #endif
 
-/* ---- Versioned structures --------------------------------------------------------------------------------------- */
+/* ---- Versioned structures ---- */
 
-/* DOCA_VERSION_EXACT. The two headers include each other: this one first defines what the other needs. */
+/* DOCA_VERSION_EXACT. The two headers include each other: this one first defines what the other
+ * needs. */
 #include <doca_version.h>
 
 #ifdef DOCA_COMPAT_HELPERS
@@ -49,10 +51,10 @@
 #define DOCA_STRUCT_CTOR(object) ((object).__doca_api_version = DOCA_VERSION_EXACT)
 
 /* Clears an object and sets its version. */
-#define DOCA_STRUCT_MEMSET_CTOR(object)                                                                                \
-	do {                                                                                                           \
-		memset(&(object), 0, sizeof(object));                                                                  \
-		DOCA_STRUCT_CTOR(object);                                                                              \
+#define DOCA_STRUCT_MEMSET_CTOR(object)               \
+	do {                                          \
+		memset(&(object), 0, sizeof(object)); \
+		DOCA_STRUCT_CTOR(object);             \
 	} while (0)
 
 /* The version of the object that `pointer` points at. */

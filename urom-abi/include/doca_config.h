@@ -8,7 +8,8 @@
 
 #include <doca_build_config.h>
 
-/* The DOCA_STRUCT_* macros of doca_compat.h are there, except for code that runs on the data path accelerator. */
+/* The DOCA_STRUCT_* macros of doca_compat.h are there, except for code that runs on the data path
+ * accelerator. */
 #if !defined(DOCA_DPA_DEVICE) && !defined(DOCA_COMPAT_HELPERS)
 #define DOCA_COMPAT_HELPERS
 #endif

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A context is configured while it is idle, started, used while it runs, and stopped. It belongs to the thread that
- * calls doca_pe_progress() on its engine. NULL gives INVALID_VALUE everywhere.
+ * A context is configured while it is idle, started, used while it runs, and stopped. It belongs to
+ * the thread that calls doca_pe_progress() on its engine. NULL gives INVALID_VALUE everywhere.
  */
 #ifndef DOCA_CTX_H_
 #define DOCA_CTX_H_
@@ -23,27 +23,32 @@ struct doca_ctx;
 
 /* Where a context stands. */
 enum doca_ctx_states {
-	DOCA_CTX_STATE_IDLE = 0,	/* not started or stopped: can be configured and destroyed */
-	DOCA_CTX_STATE_STARTING = 1,	/* start was asked for; progress until it runs or is idle again */
-	DOCA_CTX_STATE_RUNNING = 2,	/* tasks can be allocated and submitted */
-	DOCA_CTX_STATE_STOPPING = 3	/* stop was asked for, or the peer is gone; progress until it is idle */
+	DOCA_CTX_STATE_IDLE = 0, /* not started or stopped: can be configured and destroyed */
+	DOCA_CTX_STATE_STARTING =
+		1, /* start was asked for; progress until it runs or is idle again */
+	DOCA_CTX_STATE_RUNNING = 2, /* tasks can be allocated and submitted */
+	DOCA_CTX_STATE_STOPPING =
+		3 /* stop was asked for, or the peer is gone; progress until it is idle */
 };
 
-/* Called inside doca_pe_progress(), start or stop after a change of state; the context is in `next_state` already. */
-typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user_data, struct doca_ctx *ctx,
-						  enum doca_ctx_states prev_state, enum doca_ctx_states next_state);
+/* Called inside doca_pe_progress(), start or stop after a change of state; the context is in
+ * `next_state` already. */
+typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user_data,
+						  struct doca_ctx *ctx,
+						  enum doca_ctx_states prev_state,
+						  enum doca_ctx_states next_state);
 
 /*
- * Starts an idle context. SUCCESS: it runs (a service). IN_PROGRESS: it is starting, and runs or is idle again after
- * calls of doca_pe_progress() (a worker, a domain). NOT_CONNECTED without an engine; INVALID_VALUE without what it
- * needs, a device for example.
+ * Starts an idle context. SUCCESS: it runs (a service). IN_PROGRESS: it is starting, and runs or is
+ * idle again after calls of doca_pe_progress() (a worker, a domain). NOT_CONNECTED without an
+ * engine; INVALID_VALUE without what it needs, a device for example.
  */
 DOCA_STABLE
 doca_error_t doca_ctx_start(struct doca_ctx *ctx);
 
 /*
- * Stops a context. SUCCESS: it is idle. IN_PROGRESS: it will be, after calls of doca_pe_progress(); tasks in flight
- * end through their callbacks first.
+ * Stops a context. SUCCESS: it is idle. IN_PROGRESS: it will be, after calls of doca_pe_progress();
+ * tasks in flight end through their callbacks first.
  */
 DOCA_STABLE
 doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
@@ -60,11 +65,13 @@ doca_error_t doca_ctx_get_user_data(const struct doca_ctx *ctx, union doca_data 
 
 /* Sets what is called after each change of state; NULL for nothing. */
 DOCA_STABLE
-doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx, doca_ctx_state_changed_callback_t cb);
+doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
+					   doca_ctx_state_changed_callback_t cb);
 
 /* How many tasks of the context are submitted and have not completed. */
 DOCA_STABLE
-doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx, size_t *num_inflight_tasks);
+doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx,
+					     size_t *num_inflight_tasks);
 
 #ifdef __cplusplus
 }

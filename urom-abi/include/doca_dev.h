@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-struct doca_dev;	/* a device that was opened */
-struct doca_devinfo;	/* one that could be */
-struct doca_dev_rep;	/* the representor of a host's device on a DPU, opened */
+struct doca_dev;     /* a device that was opened */
+struct doca_devinfo; /* one that could be */
+struct doca_dev_rep; /* the representor of a host's device on a DPU, opened */
 struct doca_devinfo_rep;
 
 /* Room for the texts below, with their NUL. */
-#define DOCA_DEVINFO_PCI_ADDR_SIZE 13	/* "dddd:bb:dd.f" */
-#define DOCA_DEVINFO_PCI_BDF_SIZE 8	/* "bb:dd.f" */
+#define DOCA_DEVINFO_PCI_ADDR_SIZE 13 /* "dddd:bb:dd.f" */
+#define DOCA_DEVINFO_PCI_BDF_SIZE 8   /* "bb:dd.f" */
 #define DOCA_DEVINFO_IFACE_NAME_SIZE 256
 #define DOCA_DEVINFO_IBDEV_NAME_SIZE 64
 #define DOCA_DEVINFO_REP_VUID_SIZE 128
@@ -37,9 +37,10 @@ enum doca_devinfo_rep_filter {
 	DOCA_DEVINFO_REP_FILTER_EMULATED = 1 << 2
 };
 
-/* ---- Devices ---------------------------------------------------------------------------------------------------- */
+/* ---- Devices ---- */
 
-/* Lists the devices there are now. The caller destroys the list. NOT_FOUND when there is none; NO_MEMORY. */
+/* Lists the devices there are now. The caller destroys the list. NOT_FOUND when there is none;
+ * NO_MEMORY. */
 DOCA_STABLE
 doca_error_t doca_devinfo_create_list(struct doca_devinfo ***dev_list, uint32_t *nb_devs);
 
@@ -59,34 +60,41 @@ doca_error_t doca_dev_close(struct doca_dev *dev);
 DOCA_STABLE
 doca_error_t doca_devinfo_get_pci_addr_str(const struct doca_devinfo *devinfo, char *pci_addr_str);
 
-/* Stores 1 when the device has this PCI address, else 0. Without a domain, "bb:dd.f", domain 0 is meant. */
+/* Stores 1 when the device has this PCI address, else 0. Without a domain, "bb:dd.f", domain 0 is
+ * meant. */
 DOCA_STABLE
-doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo, const char *pci_addr_str,
-					    uint8_t *is_equal);
+doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo,
+					    const char *pci_addr_str, uint8_t *is_equal);
 
 /* The name of the network interface; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
 DOCA_STABLE
-doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, char *iface_name, uint32_t size);
+doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, char *iface_name,
+					 uint32_t size);
 
-/* The name of the InfiniBand device, such as "mlx5_0"; `size` is at least DOCA_DEVINFO_IBDEV_NAME_SIZE. */
+/* The name of the InfiniBand device, such as "mlx5_0"; `size` is at least
+ * DOCA_DEVINFO_IBDEV_NAME_SIZE. */
 DOCA_STABLE
-doca_error_t doca_devinfo_get_ibdev_name(const struct doca_devinfo *devinfo, char *ibdev_name, uint32_t size);
+doca_error_t doca_devinfo_get_ibdev_name(const struct doca_devinfo *devinfo, char *ibdev_name,
+					 uint32_t size);
 
 /* What kind of PCI function the device is. */
 DOCA_EXPERIMENTAL
-doca_error_t doca_devinfo_get_pci_func_type(const struct doca_devinfo *devinfo, enum doca_pci_func_type *pci_func_type);
+doca_error_t doca_devinfo_get_pci_func_type(const struct doca_devinfo *devinfo,
+					    enum doca_pci_func_type *pci_func_type);
 
 /* The index of a scalable function. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo, uint32_t *sf_index);
 
-/* ---- Representors ----------------------------------------------------------------------------------------------- */
+/* ---- Representors ---- */
 
 /* They exist on a DPU only: this project's library gives NOT_SUPPORTED for all of them. */
 
-/* Lists the representors of a device; `filter` is a doca_devinfo_rep_filter. The caller destroys the list. */
+/* Lists the representors of a device; `filter` is a doca_devinfo_rep_filter. The caller destroys
+ * the list. */
 DOCA_STABLE
-doca_error_t doca_devinfo_rep_create_list(struct doca_dev *dev, int filter, struct doca_devinfo_rep ***dev_list_rep,
+doca_error_t doca_devinfo_rep_create_list(struct doca_dev *dev, int filter,
+					  struct doca_devinfo_rep ***dev_list_rep,
 					  uint32_t *nb_devs_rep);
 
 /* Frees a list. */
@@ -95,12 +103,13 @@ doca_error_t doca_devinfo_rep_destroy_list(struct doca_devinfo_rep **dev_list_re
 
 /* The unique id, as text; `size` is at least DOCA_DEVINFO_REP_VUID_SIZE. */
 DOCA_STABLE
-doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *devinfo_rep, char *rep_vuid, uint32_t size);
+doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *devinfo_rep, char *rep_vuid,
+				       uint32_t size);
 
 /* Stores 1 when the representor's device has this PCI address, else 0. */
 DOCA_STABLE
-doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *devinfo_rep, const char *pci_addr_str,
-						uint8_t *is_equal);
+doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *devinfo_rep,
+						const char *pci_addr_str, uint8_t *is_equal);
 
 /* Opens a representor. */
 DOCA_STABLE

@@ -47,19 +47,21 @@ typedef enum doca_error {
 	DOCA_ERROR_SKIPPED = 30
 } doca_error_t;
 
-/* Whether a code says that something went wrong. IN_PROGRESS, AGAIN and EMPTY count as errors here. */
+/* Whether a code says that something went wrong. IN_PROGRESS, AGAIN and EMPTY count as errors here.
+ */
 #define DOCA_IS_ERROR(result) ((result) != DOCA_SUCCESS)
 
-/* Keeps the first error of several calls: takes `next` over into `result` only while that is SUCCESS. */
-#define DOCA_ERROR_PROPAGATE(result, next)                                                                             \
-	do {                                                                                                           \
-		if (!DOCA_IS_ERROR(result))                                                                            \
-			(result) = (next);                                                                             \
+/* Keeps the first error of several calls: takes `next` over into `result` only while that is
+ * SUCCESS. */
+#define DOCA_ERROR_PROPAGATE(result, next)  \
+	do {                                \
+		if (!DOCA_IS_ERROR(result)) \
+			(result) = (next);  \
 	} while (0)
 
 /*
- * The name of a code ("DOCA_ERROR_NOT_FOUND"), and what it means in words. Static memory, never NULL: a code that is
- * not listed has a text too. Any thread.
+ * The name of a code ("DOCA_ERROR_NOT_FOUND"), and what it means in words. Static memory, never
+ * NULL: a code that is not listed has a text too. Any thread.
  */
 DOCA_STABLE
 const char *doca_error_get_name(doca_error_t error);

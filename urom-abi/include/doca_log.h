@@ -3,8 +3,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A source file names itself with DOCA_LOG_REGISTER(NAME) and logs with DOCA_LOG_INFO("%d links", n) and its like.
- * Without a backend for them, warnings and what is graver go to standard error. Any thread may call any of these.
+ * A source file names itself with DOCA_LOG_REGISTER(NAME) and logs with DOCA_LOG_INFO("%d links",
+ * n) and its like. Without a backend for them, warnings and what is graver go to standard error.
+ * Any thread may call any of these.
  */
 #ifndef DOCA_LOG_H_
 #define DOCA_LOG_H_
@@ -36,16 +37,19 @@ struct doca_log_backend;
 /* Takes over a full buffer of a backend of doca_log_backend_create_with_buf(). */
 typedef void (*log_flush_callback)(char *buffer);
 
-/* ---- Messages --------------------------------------------------------------------------------------------------- */
+/* ---- Messages ---- */
 
 /*
- * Logs a message as printf() would format it; `source` is an id of doca_log_register_source(). What the macros below
- * call.
+ * Logs a message as printf() would format it; `source` is an id of doca_log_register_source(). What
+ * the macros below call.
  */
-DOCA_STABLE __attribute__((format(printf, 6, 7)))
-doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...);
+DOCA_STABLE __attribute__((format(printf, 6, 7))) doca_error_t doca_log(uint32_t level, int source,
+									const char *file, int line,
+									const char *func,
+									const char *format, ...);
 
-/* Gives a source of messages an id. The name is not kept. Works before main() and before any other constructor. */
+/* Gives a source of messages an id. The name is not kept. Works before main() and before any other
+ * constructor. */
 DOCA_STABLE
 doca_error_t doca_log_register_source(const char *source_name, int *source);
 
@@ -54,11 +58,11 @@ DOCA_STABLE
 doca_error_t doca_log_unregister_source(int source);
 
 /* Once in a file that logs: names the file's messages, NAME without quotes. */
-#define DOCA_LOG_REGISTER(NAME)                                                                                        \
-	static int log_source;                                                                                         \
-	__attribute__((constructor(101))) static void doca_log_register_this_file(void)                                \
-	{                                                                                                              \
-		doca_log_register_source(#NAME, &log_source);                                                          \
+#define DOCA_LOG_REGISTER(NAME)                                                         \
+	static int log_source;                                                          \
+	__attribute__((constructor(101))) static void doca_log_register_this_file(void) \
+	{                                                                               \
+		doca_log_register_source(#NAME, &log_source);                           \
 	}
 
 /* A message of a level; the first of the arguments that follow is the format. */
@@ -74,18 +78,20 @@ doca_error_t doca_log_unregister_source(int source);
 #ifdef DOCA_LOGGING_ALLOW_TRACE
 #define DOCA_LOG_TRC(...) DOCA_LOG(DOCA_LOG_LEVEL_TRACE, __VA_ARGS__)
 #else
-#define DOCA_LOG_TRC(...)                                                                                              \
-	do {                                                                                                           \
+#define DOCA_LOG_TRC(...) \
+	do {              \
 	} while (0)
 #endif
 
-/* ---- Backends --------------------------------------------------------------------------------------------------- */
+/* ---- Backends ---- */
 
 /*
- * The usual two: standard output for the program's messages up to INFO, standard error from WARNING on.
+ * The usual two: standard output for the program's messages up to INFO, standard error from WARNING
+ * on.
  *
- * Each function below with _sdk makes a backend for the library's own messages, the one without for the program's. What
- * they are given stays the caller's and has to outlive the backend. INVALID_VALUE for NULL; NO_MEMORY.
+ * Each function below with _sdk makes a backend for the library's own messages, the one without for
+ * the program's. What they are given stays the caller's and has to outlive the backend.
+ * INVALID_VALUE for NULL; NO_MEMORY.
  */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_standard(void);
@@ -100,40 +106,52 @@ doca_error_t doca_log_backend_create_with_fd(int fd, struct doca_log_backend **b
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_fd_sdk(int fd, struct doca_log_backend **backend);
 
-/* Collects messages in `capacity` bytes at `buf`, and gives them to `handler` when they are full. NOT_SUPPORTED here. */
+/* Collects messages in `capacity` bytes at `buf`, and gives them to `handler` when they are full.
+ * NOT_SUPPORTED here. */
 DOCA_STABLE
-doca_error_t doca_log_backend_create_with_buf(char *buf, uint32_t capacity, log_flush_callback handler,
+doca_error_t doca_log_backend_create_with_buf(char *buf, uint32_t capacity,
+					      log_flush_callback handler,
 					      struct doca_log_backend **backend);
 DOCA_STABLE
-doca_error_t doca_log_backend_create_with_buf_sdk(char *buf, uint32_t capacity, log_flush_callback handler,
+doca_error_t doca_log_backend_create_with_buf_sdk(char *buf, uint32_t capacity,
+						  log_flush_callback handler,
 						  struct doca_log_backend **backend);
 
 /* The system's log, under `name`. NOT_SUPPORTED here. */
 DOCA_STABLE
-doca_error_t doca_log_backend_create_with_syslog(const char *name, struct doca_log_backend **backend);
+doca_error_t doca_log_backend_create_with_syslog(const char *name,
+						 struct doca_log_backend **backend);
 DOCA_STABLE
-doca_error_t doca_log_backend_create_with_syslog_sdk(const char *name, struct doca_log_backend **backend);
+doca_error_t doca_log_backend_create_with_syslog_sdk(const char *name,
+						     struct doca_log_backend **backend);
 
-/* ---- Levels ----------------------------------------------------------------------------------------------------- */
+/* ---- Levels ---- */
 
-/* Up to which level a backend for the library's messages writes. Of this and the global level the last one set counts. */
+/* Up to which level a backend for the library's messages writes. Of this and the global level the
+ * last one set counts. */
 DOCA_STABLE
 doca_error_t doca_log_backend_set_sdk_level(struct doca_log_backend *backend, uint32_t level);
 
 /*
- * The limits of a backend for the program's messages: the lower one is what is written at least, the upper one at most.
- * The global limits narrow what a backend writes, unless its own were set strictly.
+ * The limits of a backend for the program's messages: the lower one is what is written at least,
+ * the upper one at most. The global limits narrow what a backend writes, unless its own were set
+ * strictly.
  */
 DOCA_STABLE
-doca_error_t doca_log_backend_set_level_lower_limit(struct doca_log_backend *backend, uint32_t level);
+doca_error_t doca_log_backend_set_level_lower_limit(struct doca_log_backend *backend,
+						    uint32_t level);
 DOCA_STABLE
-doca_error_t doca_log_backend_set_level_lower_limit_strict(struct doca_log_backend *backend, uint32_t level);
+doca_error_t doca_log_backend_set_level_lower_limit_strict(struct doca_log_backend *backend,
+							   uint32_t level);
 DOCA_STABLE
-doca_error_t doca_log_backend_set_level_upper_limit(struct doca_log_backend *backend, uint32_t level);
+doca_error_t doca_log_backend_set_level_upper_limit(struct doca_log_backend *backend,
+						    uint32_t level);
 DOCA_STABLE
-doca_error_t doca_log_backend_set_level_upper_limit_strict(struct doca_log_backend *backend, uint32_t level);
+doca_error_t doca_log_backend_set_level_upper_limit_strict(struct doca_log_backend *backend,
+							   uint32_t level);
 
-/* The limits of all backends: INFO for the lower one and for the library's messages, CRIT for the upper one. */
+/* The limits of all backends: INFO for the lower one and for the library's messages, CRIT for the
+ * upper one. */
 DOCA_STABLE
 doca_error_t doca_log_level_set_global_lower_limit(uint32_t level);
 DOCA_STABLE

@@ -1,6 +1,6 @@
 /*
- * Registered memory. UROM registers memory with UCX: this project's library has the calls so that programs link, and
- * all of them give DOCA_ERROR_NOT_SUPPORTED.
+ * Registered memory. UROM registers memory with UCX: this project's library has the calls so that
+ * programs link, and all of them give DOCA_ERROR_NOT_SUPPORTED.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * An engine, its contexts and their tasks belong to one thread at a time. NULL gives INVALID_VALUE where a code is
- * returned.
+ * An engine, its contexts and their tasks belong to one thread at a time. NULL gives INVALID_VALUE
+ * where a code is returned.
  */
 #ifndef DOCA_PE_H_
 #define DOCA_PE_H_
@@ -28,9 +28,10 @@ struct doca_task;
 /* A file descriptor that is readable once there is something to progress. */
 typedef doca_event_handle_t doca_notification_handle_t;
 
-/* ---- Engines ---------------------------------------------------------------------------------------------------- */
+/* ---- Engines ---- */
 
-/* Makes an engine. The caller destroys it. OPERATING_SYSTEM, with a log line, when there are no descriptors left. */
+/* Makes an engine. The caller destroys it. OPERATING_SYSTEM, with a log line, when there are no
+ * descriptors left. */
 DOCA_STABLE
 doca_error_t doca_pe_create(struct doca_pe **pe);
 
@@ -39,16 +40,16 @@ DOCA_STABLE
 doca_error_t doca_pe_destroy(struct doca_pe *pe);
 
 /*
- * Connects a context, until the context is destroyed. BAD_STATE when it is not idle; NOT_PERMITTED when it is connected
- * already.
+ * Connects a context, until the context is destroyed. BAD_STATE when it is not idle; NOT_PERMITTED
+ * when it is connected already.
  */
 DOCA_STABLE
 doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx);
 
 /*
- * 1 when a task completed, or a context began to run or became idle; else 0. Calls at most one task's callback, before
- * it returns. A context that is lost while tasks of others are in flight does not count: after a submit, the first 1 is
- * that of a task. Not to be called from a callback.
+ * 1 when a task completed, or a context began to run or became idle; else 0. Calls at most one
+ * task's callback, before it returns. A context that is lost while tasks of others are in flight
+ * does not count: after a submit, the first 1 is that of a task. Not to be called from a callback.
  */
 DOCA_STABLE
 uint8_t doca_pe_progress(struct doca_pe *pe);
@@ -58,21 +59,23 @@ DOCA_STABLE
 doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *pe, size_t *num_inflight_tasks);
 
 /*
- * Waiting instead of polling: get the handle once; before each wait ask for a notification; once the handle is readable
- * clear it and progress until that gives 0. The handle is the engine's: nobody else closes it.
+ * Waiting instead of polling: get the handle once; before each wait ask for a notification; once
+ * the handle is readable clear it and progress until that gives 0. The handle is the engine's:
+ * nobody else closes it.
  */
 DOCA_STABLE
-doca_error_t doca_pe_get_notification_handle(const struct doca_pe *pe, doca_notification_handle_t *handle);
+doca_error_t doca_pe_get_notification_handle(const struct doca_pe *pe,
+					     doca_notification_handle_t *handle);
 DOCA_STABLE
 doca_error_t doca_pe_request_notification(struct doca_pe *pe);
 DOCA_STABLE
 doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_handle_t handle);
 
-/* ---- Tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- Tasks ---- */
 
 /*
- * Submits a task. SUCCESS: the library owns it until its callback is called, which happens exactly once, whatever
- * becomes of the task. Any other code: it is still the caller's, who releases it.
+ * Submits a task. SUCCESS: the library owns it until its callback is called, which happens exactly
+ * once, whatever becomes of the task. Any other code: it is still the caller's, who releases it.
  */
 DOCA_STABLE
 doca_error_t doca_task_submit(struct doca_task *task);

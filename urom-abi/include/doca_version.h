@@ -26,13 +26,16 @@ extern "C" {
 #define DOCA_VERSION_CALC_EXACT(major, minor, patch) \
 	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | (size_t)(patch)))
 
-/* The same with a patch of thousands. It runs into the minor number from patch 66 on: compare exact ones. */
+/* The same with a patch of thousands. It runs into the minor number from patch 66 on: compare exact
+ * ones. */
 #define DOCA_VERSION_CALC(major, minor, patch) \
 	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | ((size_t)(patch) * 1000)))
 
 /* The release of these headers, both ways. */
-#define DOCA_VERSION_EXACT DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
-#define DOCA_VERSION_OFFICIAL DOCA_VERSION_CALC(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
+#define DOCA_VERSION_EXACT \
+	DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
+#define DOCA_VERSION_OFFICIAL \
+	DOCA_VERSION_CALC(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
 
 /* The release of these headers, such as "2.7.0". Static memory; any thread. */
 static inline const char *doca_version(void)

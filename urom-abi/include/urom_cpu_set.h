@@ -49,7 +49,8 @@ static inline int ucs_cpu_is_set(int cpu, const ucs_cpu_set_t *set)
 {
 	const int bits = 8 * (int)sizeof(set->ucs_bits[0]);
 
-	return cpu >= 0 && cpu < UCS_CPU_SETSIZE && ((set->ucs_bits[cpu / bits] >> (cpu % bits)) & 1) != 0;
+	return cpu >= 0 && cpu < UCS_CPU_SETSIZE &&
+	       ((set->ucs_bits[cpu / bits] >> (cpu % bits)) & 1) != 0;
 }
 
 #define UCS_CPU_ZERO(set) ucs_cpu_set_clear(set)

@@ -23,94 +23,104 @@ struct doca_urom_worker;
 struct doca_urom_worker_cmd_task;
 
 /*
- * Names the service's address, "host:port", instead of the environment. `origin` says where it came from, for messages;
- * it may be NULL. Texts are copied. BAD_STATE when the service is not idle.
+ * Names the service's address, "host:port", instead of the environment. `origin` says where it came
+ * from, for messages; it may be NULL. Texts are copied. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
-doca_error_t urom_service_set_address(struct doca_urom_service *service, const char *address, const char *origin);
+doca_error_t urom_service_set_address(struct doca_urom_service *service, const char *address,
+				      const char *origin);
 
 /*
- * Asks for the embedded service: workers are threads of this process. `plugin_path` is as in UROM_PLUGIN_PATH; NULL:
- * that variable, else the directory of the running program. BAD_STATE when the service is not idle.
+ * Asks for the embedded service: workers are threads of this process. `plugin_path` is as in
+ * UROM_PLUGIN_PATH; NULL: that variable, else the directory of the running program. BAD_STATE when
+ * the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_embedded(struct doca_urom_service *service, const char *plugin_path);
 
 /*
- * Lets a service start without a device: any line of the service file that is for this host will do. BAD_STATE when the
- * service is not idle.
+ * Lets a service start without a device: any line of the service file that is for this host will
+ * do. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_any_device(struct doca_urom_service *service);
 
 /*
- * Names the file with the key that a daemon asks for, in place of UROM_KEY_FILE. The text is copied; the file is read when
- * the context starts. It belongs to the program's user and has mode 0600. BAD_STATE when the service is not idle.
+ * Names the file with the key that a daemon asks for, in place of UROM_KEY_FILE. The text is
+ * copied; the file is read when the context starts. It belongs to the program's user and has mode
+ * 0600. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_key_file(struct doca_urom_service *service, const char *path);
 
 /*
- * The fingerprint of a plugin's description, by the plugin's id: two builds with the same one read each other's bytes alike.
- * NOT_FOUND for a plugin without a description, such as one in C; INVALID_VALUE for what is no plugin's id. BAD_STATE
+ * The fingerprint of a plugin's description, by the plugin's id: two builds with the same one read
+ * each other's bytes alike. NOT_FOUND for a plugin without a description, such as one in C;
+ * INVALID_VALUE for what is no plugin's id. BAD_STATE unless the service runs.
+ */
+DOCA_STABLE
+doca_error_t urom_service_get_plugin_fingerprint(struct doca_urom_service *service,
+						 uint64_t plugin_id, uint64_t *fingerprint);
+
+/*
+ * A plugin's description without documentation, as the section .urom.description of its file has
+ * it. `length` is how many bytes there is room for, and becomes how many the description has:
+ * TOO_BIG when that is more. The daemon is asked, and the call blocks for 4.5 s at most. BAD_STATE
  * unless the service runs.
  */
 DOCA_STABLE
-doca_error_t urom_service_get_plugin_fingerprint(struct doca_urom_service *service, uint64_t plugin_id,
-						 uint64_t *fingerprint);
+doca_error_t urom_service_get_plugin_description(struct doca_urom_service *service,
+						 uint64_t plugin_id, void *bytes, size_t *length);
 
-/*
- * A plugin's description without documentation, as the section .urom.description of its file has it. `length` is how many
- * bytes there is room for, and becomes how many the description has: TOO_BIG when that is more. The daemon is asked, and the
- * call blocks for 4.5 s at most. BAD_STATE unless the service runs.
- */
-DOCA_STABLE
-doca_error_t urom_service_get_plugin_description(struct doca_urom_service *service, uint64_t plugin_id, void *bytes,
-						 size_t *length);
-
-/* Why a context failed to start, stopped by itself or refused a setting; SUCCESS when nothing failed since its start. */
+/* Why a context failed to start, stopped by itself or refused a setting; SUCCESS when nothing
+ * failed since its start. */
 DOCA_STABLE
 doca_error_t urom_ctx_get_failure_code(const struct doca_ctx *ctx);
 
 /*
- * The same in words: writes at most `capacity` bytes without a NUL, and returns the whole text's length; 0 when nothing
- * failed.
+ * The same in words: writes at most `capacity` bytes without a NUL, and returns the whole text's
+ * length; 0 when nothing failed.
  */
 DOCA_STABLE
 size_t urom_ctx_get_failure(const struct doca_ctx *ctx, char *text, size_t capacity);
 
 /* What a worker says of its plugins. */
 struct urom_worker_health {
-	char plugin[48];  /* the plugin that does not return; empty when all is well */
-	char method[16];  /* what it was called for, such as "worker_cmd", "progress" or "notif_pack" */
+	char plugin[48]; /* the plugin that does not return; empty when all is well */
+	char method[16]; /* what it was called for, such as "worker_cmd", "progress" or "notif_pack"
+			  */
 	uint64_t seconds; /* for how long it has not returned */
 };
 
 /*
- * Whether a plugin of the worker has not returned from a call for 5 s or longer: nothing else of that worker is done
- * meanwhile. The answer is what the worker said last, and needs no progress. BAD_STATE unless the worker runs.
+ * Whether a plugin of the worker has not returned from a call for 5 s or longer: nothing else of
+ * that worker is done meanwhile. The answer is what the worker said last, and needs no progress.
+ * BAD_STATE unless the worker runs.
  */
 DOCA_STABLE
-doca_error_t urom_worker_get_health(struct doca_urom_worker *worker, struct urom_worker_health *health);
+doca_error_t urom_worker_get_health(struct doca_urom_worker *worker,
+				    struct urom_worker_health *health);
 
 /* How a command task ended. */
 struct urom_cmd_task_end {
 	doca_error_t status; /* what doca_task_get_status gives */
-	void *response;	     /* where the response's data begins; NULL when there was no notification */
-	size_t length;	     /* of the response, in bytes */
+	void *response; /* where the response's data begins; NULL when there was no notification */
+	size_t length;  /* of the response, in bytes */
 };
 
 /*
- * Where a task's end can be read without a call: the same place for as long as the caller has the task. What is there
- * means something from each completion on, until the task is submitted or released. NULL for what is no task.
+ * Where a task's end can be read without a call: the same place for as long as the caller has the
+ * task. What is there means something from each completion on, until the task is submitted or
+ * released. NULL for what is no task.
  */
 DOCA_STABLE
-const struct urom_cmd_task_end *urom_worker_cmd_task_get_end(struct doca_urom_worker_cmd_task *task);
+const struct urom_cmd_task_end *
+urom_worker_cmd_task_get_end(struct doca_urom_worker_cmd_task *task);
 
 /*
- * As doca_pe_progress, but it looks several times before it finds that nothing has come, which takes some 100 ns; and the
- * commands that are ready behind what it delivers complete as well, up to 64 in a call and in the order of their answers.
- * Returns how much it delivered.
+ * As doca_pe_progress, but it looks several times before it finds that nothing has come, which
+ * takes some 100 ns; and the commands that are ready behind what it delivers complete as well, up
+ * to 64 in a call and in the order of their answers. Returns how much it delivered.
  */
 DOCA_STABLE
 uint32_t urom_pe_progress_many(struct doca_pe *pe);

@@ -28,7 +28,7 @@ typedef struct ucs_list_link {
 } ucs_list_link_t;
 
 /* The structure of type `type` whose member `member` is at `link`. */
-#define ucs_container_of(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+#define ucs_container_of(link, type, member) ((type *)((char *)(link) - offsetof(type, member)))
 
 /* Makes `head` an empty list. */
 static inline void ucs_list_head_init(ucs_list_link_t *head)
@@ -43,7 +43,8 @@ static inline int ucs_list_is_empty(const ucs_list_link_t *head)
 }
 
 /* Hangs `link` between two neighbours. */
-static inline void ucs_list_insert_replace(ucs_list_link_t *prev, ucs_list_link_t *next, ucs_list_link_t *link)
+static inline void ucs_list_insert_replace(ucs_list_link_t *prev, ucs_list_link_t *next,
+					   ucs_list_link_t *link)
 {
 	link->prev = prev;
 	link->next = next;
@@ -78,7 +79,8 @@ static inline void ucs_list_del(ucs_list_link_t *link)
 	link->next->prev = link->prev;
 }
 
-/* Hangs everything in `from` behind what is in `head`. `from` must be initialised again before it is used. */
+/* Hangs everything in `from` behind what is in `head`. `from` must be initialised again before it
+ * is used. */
 static inline void ucs_list_splice_tail(ucs_list_link_t *head, ucs_list_link_t *from)
 {
 	if (ucs_list_is_empty(from))
@@ -98,7 +100,8 @@ static inline ucs_list_link_t *ucs_list_pop_head(ucs_list_link_t *head)
 	return link;
 }
 
-#define ucs_list_extract_head(head, type, member) ucs_container_of(ucs_list_pop_head(head), type, member)
+#define ucs_list_extract_head(head, type, member) \
+	ucs_container_of(ucs_list_pop_head(head), type, member)
 
 /* The neighbours of a link, or first and last of a head that is not empty. */
 #define ucs_list_next(link, type, member) ucs_container_of((link)->next, type, member)
@@ -107,14 +110,15 @@ static inline ucs_list_link_t *ucs_list_pop_head(ucs_list_link_t *head)
 #define ucs_list_tail ucs_list_prev
 
 /* Runs through a list; the second form allows `elem` to be taken out. */
-#define ucs_list_for_each(elem, head, member)                                                                          \
-	for (elem = ucs_container_of((head)->next, __typeof__(*elem), member); &(elem)->member != (head);              \
+#define ucs_list_for_each(elem, head, member)                                  \
+	for (elem = ucs_container_of((head)->next, __typeof__(*elem), member); \
+	     &(elem)->member != (head);                                        \
 	     elem = ucs_container_of((elem)->member.next, __typeof__(*elem), member))
-#define ucs_list_for_each_safe(elem, next_elem, head, member)                                                          \
-	for (elem = ucs_container_of((head)->next, __typeof__(*elem), member),                                         \
-	    next_elem = ucs_container_of((elem)->member.next, __typeof__(*elem), member);                              \
-	     &(elem)->member != (head);                                                                                \
-	     elem = next_elem, next_elem = ucs_container_of((elem)->member.next, __typeof__(*elem), member))
+#define ucs_list_for_each_safe(elem, next_elem, head, member)                             \
+	for (elem = ucs_container_of((head)->next, __typeof__(*elem), member),            \
+	    next_elem = ucs_container_of((elem)->member.next, __typeof__(*elem), member); \
+	     &(elem)->member != (head); elem = next_elem,                                 \
+	    next_elem = ucs_container_of((elem)->member.next, __typeof__(*elem), member))
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /*
- * doca_log() as far as only C can do it: turns the format and its arguments into text. The rest is src/doca_log.
+ * doca_log() as far as only C can do it: turns the format and its arguments into text. The rest is
+ * src/doca_log.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,12 +11,14 @@
 #include <stdlib.h>
 
 /* Whether there is a line to make; if not, why. */
-int urom_doca_log_wanted(uint32_t level, const char *file, const char *func, const char *format, uint32_t *why_not);
+int urom_doca_log_wanted(uint32_t level, const char *file, const char *func, const char *format,
+			 uint32_t *why_not);
 
-uint32_t urom_doca_log_line(uint32_t level, const char *file, int line, const char *func, const char *text, size_t len);
+uint32_t urom_doca_log_line(uint32_t level, const char *file, int line, const char *func,
+			    const char *text, size_t len);
 
-uint32_t urom_doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format,
-		       ...)
+uint32_t urom_doca_log(uint32_t level, int source, const char *file, int line, const char *func,
+		       const char *format, ...)
 {
 	/* Callers look at errno after they logged, and %m names it. */
 	int error = errno;
@@ -47,7 +50,8 @@ uint32_t urom_doca_log(uint32_t level, int source, const char *file, int line, c
 			len = len > room ? room : len;
 		}
 	}
-	result = len < 0 ? 6 /* DOCA_ERROR_INVALID_VALUE */ : urom_doca_log_line(level, file, line, func, text, (size_t)len);
+	result = len < 0 ? 6 /* DOCA_ERROR_INVALID_VALUE */
+			 : urom_doca_log_line(level, file, line, func, text, (size_t)len);
 	if (text != stack)
 		free(text);
 	errno = error;

@@ -3,11 +3,13 @@
  *
  * Made from the protocol's Rust definition: change that, not this file.
  *
- * A message is the whole struct of its direction, whatever its type, and behind it the payloads of its type in the
- * order given below, without padding between them. It is exactly that long, or it is refused.
+ * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
+ * its type in the order given below, without padding between them. It is exactly that long, or it
+ * is refused.
  *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no address from it, but
- *    where it is said to be one in registered memory: payloads are found behind the struct.
+ *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no
+ *    address from it, but where it is said to be one in registered memory: payloads are found
+ *    behind the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
  *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
@@ -36,7 +38,8 @@ enum worker_sandbox_command_type {
 	 * and is of use to the host that made it only.
 	 *
 	 * Payloads, in this order:
-	 *  1. `exported_memh`: `exported_memh_len` bytes; their address word is `map_params.exported_memh_buffer`.
+	 *  1. `exported_memh`: `exported_memh_len` bytes;
+	 *     their address word is `map_params.exported_memh_buffer`.
 	 *     The exported handle of the host's memory; empty for memory that the plugin allocates.
 	 *     The Rust plugin takes what `ucx::Memory::window` makes.
 	 *
@@ -47,7 +50,8 @@ enum worker_sandbox_command_type {
 	 * Sends `data` to worker `dest` of the domain.
 	 *
 	 * Payloads, in this order:
-	 *  1. `data`: `data_len` bytes if `memh_id` is 0; else none here, and `data_addr` is where they lie in registered memory.
+	 *  1. `data`: `data_len` bytes if `memh_id` is 0;
+	 *     else none here, and `data_addr` is where they lie in registered memory.
 	 *     Travels with the command, or lies in registered memory; nothing unless set. Any number
 	 *     of sends may share registered bytes.
 	 *
@@ -76,7 +80,8 @@ enum worker_sandbox_notification_type {
 	 * A message came.
 	 *
 	 * Payloads, in this order:
-	 *  1. `data`: `data_len` bytes if `data_addr` is not 0; else none here, they lie in the command's registered memory.
+	 *  1. `data`: `data_len` bytes if `data_addr` is not 0;
+	 *     else none here, they lie in the command's registered memory.
 	 *     The message, or how much of it is now in registered memory. Nothing when there was an
 	 *     error.
 	 */

@@ -30,8 +30,10 @@ fn every_size_and_offset_is_that_of_the_description() {
 fn payloads_are_told_in_comments() {
     let header = c_header(ucc::Protocol::DESCRIPTION);
     for payload in [
-        "1. `coll_args`: 1 element of `struct libucc_doca_urom_plugin_coll_args`; their address word is `coll_args_addr`.",
-        "2. `work_buffer`: `work_buffer_len` bytes; their address word is `work_buffer_addr`.",
+        "1. `coll_args`: 1 element of `struct libucc_doca_urom_plugin_coll_args`;",
+        "their address word is `coll_args_addr`.",
+        "2. `work_buffer`: `work_buffer_len` bytes;",
+        "their address word is `work_buffer_addr`.",
         "3. `source_counts`: `array(coll_args, team_size, COUNT_64BIT)` bytes if `carries_counts(coll_args)`, else none.",
     ] {
         assert!(header.contains(payload), "{payload} is not in\n{header}");

@@ -38,25 +38,29 @@ fn payloads_are_listed_with_their_lengths_and_conditions() {
         &sandbox,
         &[
             "Payloads, in this order:",
-            "1. `exported`: `exported_memh_buffer_len` bytes; their address word is `map_params.exported_memh_buffer`.",
+            "1. `exported`: `exported_memh_buffer_len` bytes;",
+            "their address word is `map_params.exported_memh_buffer`.",
         ],
     );
     says(
         &sandbox,
         &[
-            "1. `data`: `count` bytes if `memh_id` is 0; else none here, and `buffer` is where they lie in registered memory.",
+            "1. `data`: `count` bytes if `memh_id` is 0;",
+            "else none here, and `buffer` is where they lie in registered memory.",
         ],
     );
     says(
         &sandbox,
         &[
-            "1. `data`: `count` bytes if `buffer` is not 0; else none here, they lie in the command's registered memory.",
+            "1. `data`: `count` bytes if `buffer` is not 0;",
+            "else none here, they lie in the command's registered memory.",
         ],
     );
     says(
         &c_header(&UCC),
         &[
-            "1. `args`: 1 element of `struct ucc_coll_args`; their address word is `coll_args`.",
+            "1. `args`: 1 element of `struct ucc_coll_args`;",
+            "their address word is `coll_args`.",
             "2. `array`: `size` elements of `int64_t` if `stride <= 0`, else none.",
             "3. `counts`: `counts_len(args, team_size)` bytes if `is_vector(args)`, else none.",
             "*",

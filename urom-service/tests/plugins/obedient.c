@@ -1,4 +1,5 @@
-/* A plugin that does what the first word of a command says, so that a test can ask for every kind of misbehaviour. */
+/* A plugin that does what the first word of a command says, so that a test can ask for every kind
+ * of misbehaviour. */
 #include "plugin.h"
 
 #ifndef VERSION
@@ -6,32 +7,36 @@
 #endif
 
 enum op {
-	ECHO,         /* answer with the command's own bytes */
-	BIG,          /* answer with as many bytes as the second word says */
-	HOLD,         /* answer when told to */
-	RELEASE,      /* answer everything that is held, then this */
-	TWICE,        /* answer, and answer again */
-	FAIL_TAKEN,   /* take the command, answer it, and return an error */
-	FAIL_LEFT,    /* leave the command on the list, and return an error */
-	STATUS,       /* answer with the second word as status */
-	PACK_FAILS,   /* answer, and fail to pack that */
-	FORGE,        /* answer the next slot's command too */
-	GETENV,       /* answer with the value of the variable named behind the first word */
-	PID,          /* answer with the process id */
-	LOOKUPS,      /* answer with the codes of the four look-ups */
-	SLACK,        /* answer with the 16 bytes behind the command */
-	CRASH,        /* die */
-	HANG,         /* never return */
-	PACKS_TOO_LITTLE, /* answer, and say that 8 bytes were packed */
-	RELEASE_LATE, /* answer what is held 1000 calls of progress later */
+	ECHO,              /* answer with the command's own bytes */
+	BIG,               /* answer with as many bytes as the second word says */
+	HOLD,              /* answer when told to */
+	RELEASE,           /* answer everything that is held, then this */
+	TWICE,             /* answer, and answer again */
+	FAIL_TAKEN,        /* take the command, answer it, and return an error */
+	FAIL_LEFT,         /* leave the command on the list, and return an error */
+	STATUS,            /* answer with the second word as status */
+	PACK_FAILS,        /* answer, and fail to pack that */
+	FORGE,             /* answer the next slot's command too */
+	GETENV,            /* answer with the value of the variable named behind the first word */
+	PID,               /* answer with the process id */
+	LOOKUPS,           /* answer with the codes of the four look-ups */
+	SLACK,             /* answer with the 16 bytes behind the command */
+	CRASH,             /* die */
+	HANG,              /* never return */
+	PACKS_TOO_LITTLE,  /* answer, and say that 8 bytes were packed */
+	RELEASE_LATE,      /* answer what is held 1000 calls of progress later */
 	WRONG_CONTEXT,     /* answer with a context that is no command's */
 	WRONG_DESTINATION, /* answer with a destination that is no host's */
-	POLLS,        /* answer with how often progress was called */
-	FAULT,        /* do what sanitizers report, each its own */
-	FORK,         /* answer with the id of a process that stays, but not for ever */
+	POLLS,             /* answer with how often progress was called */
+	FAULT,             /* do what sanitizers report, each its own */
+	FORK,              /* answer with the id of a process that stays, but not for ever */
 };
 
-struct state { ucs_list_link_t ready, held; int release_in; uint64_t polls; };
+struct state {
+	ucs_list_link_t ready, held;
+	int release_in;
+	uint64_t polls;
+};
 
 static void trace(const char *what)
 {
@@ -106,7 +111,8 @@ static doca_error_t plugin_addr(struct urom_worker_ctx *ctx, void *addr, size_t 
 	return DOCA_SUCCESS;
 }
 
-static struct urom_worker_notif_desc *answer(struct urom_worker_cmd_desc *cmd, const void *bytes, size_t len)
+static struct urom_worker_notif_desc *answer(struct urom_worker_cmd_desc *cmd, const void *bytes,
+					     size_t len)
 {
 	struct urom_worker_notif_desc *n = calloc(1, sizeof(*n) + len + 1);
 	n->dest_id = cmd->dest_id;
@@ -131,19 +137,23 @@ static void *overwrite(void *unused)
 	return unused;
 }
 
-static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct urom_worker_cmd_desc *cmd)
+static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state,
+			struct urom_worker_cmd_desc *cmd)
 {
 	uint64_t words[2] = {0, 0};
 	doca_error_t result = DOCA_SUCCESS;
 	struct urom_worker_notif_desc *n = NULL;
 
-	memcpy(words, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len < sizeof(words) ? cmd->worker_cmd.len : sizeof(words));
+	memcpy(words, cmd->worker_cmd.plugin_cmd,
+	       cmd->worker_cmd.len < sizeof(words) ? cmd->worker_cmd.len : sizeof(words));
 	switch (words[0]) {
 	case BIG:
 		n = answer(cmd, NULL, words[1]);
 		break;
 	case HOLD:
-		ucs_list_add_tail(&state->held, &answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
+		ucs_list_add_tail(
+			&state->held,
+			&answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
 		break;
 	case RELEASE:
 		while (!ucs_list_is_empty(&state->held)) {
@@ -158,7 +168,9 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case TWICE:
-		ucs_list_add_tail(&state->ready, &answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
+		ucs_list_add_tail(
+			&state->ready,
+			&answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len)->entry);
 		n = answer(cmd, cmd->worker_cmd.plugin_cmd, cmd->worker_cmd.len);
 		break;
 	case FAIL_TAKEN:
@@ -226,7 +238,8 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state, struct
 	case CRASH:
 		abort();
 	case FAULT: {
-		/* One byte too many, and two writers of all of it: without a sanitizer neither does any harm. */
+		/* One byte too many, and two writers of all of it: without a sanitizer neither does
+		 * any harm. */
 		pthread_t writers[2];
 		block = malloc(BLOCK);
 		for (int i = 0; i < 2; i++)
@@ -262,7 +275,8 @@ static doca_error_t plugin_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *lis
 	while (!ucs_list_is_empty(list)) {
 		struct urom_worker_cmd_desc *cmd = (struct urom_worker_cmd_desc *)list->next;
 		doca_error_t result;
-		if (cmd->worker_cmd.len >= 8 && *(uint64_t *)cmd->worker_cmd.plugin_cmd == FAIL_LEFT)
+		if (cmd->worker_cmd.len >= 8 &&
+		    *(uint64_t *)cmd->worker_cmd.plugin_cmd == FAIL_LEFT)
 			return DOCA_ERROR_NO_MEMORY;
 		ucs_list_del(&cmd->entry);
 		result = run(ctx, state, cmd);
@@ -319,7 +333,8 @@ doca_error_t urom_plugin_get_version(uint64_t *version)
 doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 {
 	struct urom_plugin_iface all = {
-		0x0300003a, plugin_open, plugin_close, plugin_addr, plugin_cmd, plugin_progress, plugin_pack,
+		0x0300003a, plugin_open,     plugin_close, plugin_addr,
+		plugin_cmd, plugin_progress, plugin_pack,
 	};
 	if (!iface)
 		return DOCA_ERROR_INVALID_VALUE;

@@ -1,23 +1,30 @@
-/* A plugin that looks up what a command asks for, also from threads of its own, and says what it found. */
+/* A plugin that looks up what a command asks for, also from threads of its own, and says what it
+ * found. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "plugin.h"
 
 enum op {
-	OWN,      /* its own address */
-	ADDR,     /* the address of member a */
-	SEG,      /* the segment of member a at b */
-	MEMH,     /* length, sum and first bytes of the memory handle of member a, segment b */
-	MKEY,     /* the same of the key */
-	KEEP,     /* keep what MKEY finds */
-	KEPT,     /* length, sum and first bytes of what is kept */
-	NULLS,    /* the codes of look-ups without a context or a place */
-	HUNT,     /* look up member a from 4 threads */
-	RETURN,   /* stop that: how often it was found, how often not, and how often it was wrong */
+	OWN,    /* its own address */
+	ADDR,   /* the address of member a */
+	SEG,    /* the segment of member a at b */
+	MEMH,   /* length, sum and first bytes of the memory handle of member a, segment b */
+	MKEY,   /* the same of the key */
+	KEEP,   /* keep what MKEY finds */
+	KEPT,   /* length, sum and first bytes of what is kept */
+	NULLS,  /* the codes of look-ups without a context or a place */
+	HUNT,   /* look up member a from 4 threads */
+	RETURN, /* stop that: how often it was found, how often not, and how often it was wrong */
 };
 
-struct words { uint64_t op, a, b; };
-struct state { ucs_list_link_t ready; void *kept; size_t kept_len; };
+struct words {
+	uint64_t op, a, b;
+};
+struct state {
+	ucs_list_link_t ready;
+	void *kept;
+	size_t kept_len;
+};
 
 static struct urom_worker_ctx *hunter;
 static uint64_t quarry;
@@ -32,7 +39,9 @@ static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 	ucs_list_head_init(&state->ready);
 	ctx->plugin_ctx = state;
 	/* Nothing runs yet, and a look-up may be made already. */
-	return ctx->domain_iface.addr_lookup(ctx, 0, &p) == DOCA_ERROR_NOT_FOUND ? DOCA_SUCCESS : DOCA_ERROR_DRIVER;
+	return ctx->domain_iface.addr_lookup(ctx, 0, &p) == DOCA_ERROR_NOT_FOUND
+		       ? DOCA_SUCCESS
+		       : DOCA_ERROR_DRIVER;
 }
 
 static void plugin_close(struct urom_worker_ctx *ctx)
@@ -49,7 +58,8 @@ static void plugin_close(struct urom_worker_ctx *ctx)
 static size_t own_address(struct urom_worker_ctx *ctx, char *text, size_t size)
 {
 	/* Unlike that of any other plugin in any other worker. */
-	return snprintf(text, size, "%s in process %ld at %p", NAME, (long)getpid(), (void *)ctx) + 1;
+	return snprintf(text, size, "%s in process %ld at %p", NAME, (long)getpid(), (void *)ctx) +
+	       1;
 }
 
 static doca_error_t plugin_addr(struct urom_worker_ctx *ctx, void *addr, size_t *len)
@@ -92,7 +102,8 @@ static void *hunt(void *unused)
 		if (code != DOCA_ERROR_NOT_FOUND && (code != DOCA_SUCCESS || seg != 0))
 			atomic_fetch_add(&wrong, 1);
 		code = hunter->domain_iface.mkey_lookup(hunter, quarry, 0, &len, &p);
-		if (code != DOCA_ERROR_NOT_FOUND && (code != DOCA_SUCCESS || len != 8 || memcmp(p, "the key", 8)))
+		if (code != DOCA_ERROR_NOT_FOUND &&
+		    (code != DOCA_SUCCESS || len != 8 || memcmp(p, "the key", 8)))
 			atomic_fetch_add(&wrong, 1);
 	}
 	return NULL;
@@ -109,7 +120,8 @@ static size_t handle(doca_error_t code, const void *bytes, size_t len, unsigned 
 	return 16 + (len < 64 ? len : 64);
 }
 
-static doca_error_t run(struct urom_worker_ctx *ctx, const struct words *w, unsigned char *out, size_t *len)
+static doca_error_t run(struct urom_worker_ctx *ctx, const struct words *w, unsigned char *out,
+			size_t *len)
 {
 	struct state *state = ctx->plugin_ctx;
 	doca_error_t code = DOCA_SUCCESS;
@@ -178,7 +190,8 @@ static doca_error_t run(struct urom_worker_ctx *ctx, const struct words *w, unsi
 		atomic_store(&hunting, 0);
 		for (int i = 0; i < 4; i++)
 			pthread_join(threads[i], NULL);
-		uint64_t counts[3] = {atomic_exchange(&found, 0), atomic_exchange(&missed, 0), atomic_exchange(&wrong, 0)};
+		uint64_t counts[3] = {atomic_exchange(&found, 0), atomic_exchange(&missed, 0),
+				      atomic_exchange(&wrong, 0)};
 		memcpy(out, counts, sizeof(counts));
 		*len = sizeof(counts);
 		break;
@@ -240,7 +253,8 @@ doca_error_t urom_plugin_get_version(uint64_t *version)
 doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 {
 	struct urom_plugin_iface all = {
-		0x0300003a, plugin_open, plugin_close, plugin_addr, plugin_cmd, plugin_progress, plugin_pack,
+		0x0300003a, plugin_open,     plugin_close, plugin_addr,
+		plugin_cmd, plugin_progress, plugin_pack,
 	};
 	if (!iface)
 		return DOCA_ERROR_INVALID_VALUE;

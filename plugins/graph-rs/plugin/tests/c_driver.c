@@ -1,8 +1,9 @@
 /*
  * A worker in miniature, in C: loads a plugin and holds it to the rules of doca_urom_plugin.h.
  *
- * It knows nothing of how the plugin was made: only that header, and the layout of the plugin's messages.
- * Usage: c_driver graph|faulty PLUGIN.so. The first broken rule is printed and ends the program with 1.
+ * It knows nothing of how the plugin was made: only that header, and the layout of the plugin's
+ * messages. Usage: c_driver graph|faulty PLUGIN.so. The first broken rule is printed and ends the
+ * program with 1.
  *
  * Commands lie in blocks of exactly their size, so that valgrind sees a read past their end.
  */
@@ -14,12 +15,12 @@
 
 #include <doca_urom_plugin.h>
 
-#define CHECK(rule)                                                                                                    \
-	do {                                                                                                           \
-		if (!(rule)) {                                                                                         \
-			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule);                             \
-			exit(1);                                                                                       \
-		}                                                                                                      \
+#define CHECK(rule)                                                                        \
+	do {                                                                               \
+		if (!(rule)) {                                                             \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule); \
+			exit(1);                                                           \
+		}                                                                          \
 	} while (0)
 
 #define PLUGIN_ID 0x20
@@ -28,7 +29,8 @@
 #define IFACE_ROOM 256
 #define MAX_MESSAGE 256
 
-/* A command to send and the one notification it must get. The notification's length is the plugin's for all. */
+/* A command to send and the one notification it must get. The notification's length is the plugin's
+ * for all. */
 struct exchange {
 	uint64_t dest_id;
 	uint64_t token;
@@ -79,7 +81,8 @@ static doca_error_t no_segment(struct urom_worker_ctx *c, uint64_t id, uint64_t 
 	return DOCA_ERROR_NOT_FOUND;
 }
 
-static doca_error_t no_memory(struct urom_worker_ctx *c, uint64_t id, int seg, size_t *len, void **handle)
+static doca_error_t no_memory(struct urom_worker_ctx *c, uint64_t id, int seg, size_t *len,
+			      void **handle)
 {
 	(void)c, (void)id, (void)seg, (void)len, (void)handle;
 	return DOCA_ERROR_NOT_FOUND;
@@ -108,7 +111,8 @@ static void prepare(void)
 	free(room);
 	CHECK(DOCA_STRUCT_GET_VERSION(&ctx->iface) == DOCA_VERSION_EXACT);
 	CHECK(ctx->iface.open != NULL && ctx->iface.close != NULL && ctx->iface.addr != NULL);
-	CHECK(ctx->iface.worker_cmd != NULL && ctx->iface.progress != NULL && ctx->iface.notif_pack != NULL);
+	CHECK(ctx->iface.worker_cmd != NULL && ctx->iface.progress != NULL &&
+	      ctx->iface.notif_pack != NULL);
 	ctx->domain_iface.addr_lookup = no_address;
 	ctx->domain_iface.seg_lookup = no_segment;
 	ctx->domain_iface.memh_lookup = no_memory;
@@ -145,8 +149,8 @@ static void check_null(void)
 	CHECK(ctx->iface.progress(ctx, &list) == DOCA_ERROR_EMPTY && ucs_list_is_empty(&list));
 }
 
-/* First the length, then the bytes, twice over. These plugins have no address of their own, so all there is is the frame
- * that tells the kit at the other end how long an address is. */
+/* First the length, then the bytes, twice over. These plugins have no address of their own, so all
+ * there is is the frame that tells the kit at the other end how long an address is. */
 static void check_address(void)
 {
 	unsigned char first[FRAME_LEN], again[FRAME_LEN + 1];
@@ -155,10 +159,12 @@ static void check_address(void)
 
 	for (i = 0; i < 2; i++) {
 		len = 0;
-		CHECK(ctx->iface.addr(ctx, NULL, &len) == DOCA_ERROR_INVALID_VALUE && len == FRAME_LEN);
+		CHECK(ctx->iface.addr(ctx, NULL, &len) == DOCA_ERROR_INVALID_VALUE &&
+		      len == FRAME_LEN);
 		memset(again, 0xee, sizeof(again));
 		len = FRAME_LEN - 1;
-		CHECK(ctx->iface.addr(ctx, again, &len) == DOCA_ERROR_INVALID_VALUE && len == FRAME_LEN);
+		CHECK(ctx->iface.addr(ctx, again, &len) == DOCA_ERROR_INVALID_VALUE &&
+		      len == FRAME_LEN);
 		CHECK(again[0] == 0xee);
 		len = sizeof(again);
 		CHECK(ctx->iface.addr(ctx, again, &len) == DOCA_SUCCESS && len == FRAME_LEN);
@@ -206,10 +212,12 @@ static void check_packing(struct urom_worker_notif_desc *desc, size_t len)
 	CHECK(room != NULL);
 	memset(room, 0xee, whole);
 	packed = whole - 1;
-	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_ERROR_INVALID_VALUE && packed == whole);
+	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_ERROR_INVALID_VALUE &&
+	      packed == whole);
 	CHECK(room[0] == 0xee && room[whole - 1] == 0xee);
 	packed = 0;
-	CHECK(ctx->iface.notif_pack(notif, &packed, NULL) == DOCA_ERROR_INVALID_VALUE && packed == whole);
+	CHECK(ctx->iface.notif_pack(notif, &packed, NULL) == DOCA_ERROR_INVALID_VALUE &&
+	      packed == whole);
 	packed = whole;
 	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_SUCCESS && packed == whole);
 	CHECK(memcmp(room, notif, whole) == 0);
@@ -254,7 +262,8 @@ static void collect(struct exchange *exchanges, size_t count, size_t notificatio
 			CHECK(notif->type == PLUGIN_ID && notif->reserved == 0);
 			CHECK(notif->status == exchange->status);
 			CHECK(notif->len == notification_len);
-			CHECK(memcmp(notif->plugin_notif, exchange->notification, notification_len) == 0);
+			CHECK(memcmp(notif->plugin_notif, exchange->notification,
+				     notification_len) == 0);
 			check_packing(desc, notification_len);
 			free(desc);
 		}
@@ -277,7 +286,7 @@ static void close_twice(void)
 	ctx->iface.close(ctx);
 }
 
-/* ---- The graph plugin ------------------------------------------------------------------------------------------- */
+/* ---- The graph plugin ---- */
 
 struct graph_message {
 	uint64_t type;
@@ -286,7 +295,8 @@ struct graph_message {
 
 static void drive_graph(void)
 {
-	static const struct graph_message three = {0, 3}, wide = {0, 0xfedcba9876543210}, unknown = {9, 3};
+	static const struct graph_message three = {0, 3}, wide = {0, 0xfedcba9876543210},
+					  unknown = {9, 3};
 	static const struct graph_message zero = {0, 0}, unknown_zero = {9, 0};
 	static const uint64_t longer[3] = {0, 3, 0};
 	struct exchange exchanges[] = {
@@ -319,7 +329,7 @@ static void drive_graph(void)
 	close_twice();
 }
 
-/* ---- The faulty plugin ------------------------------------------------------------------------------------------ */
+/* ---- The faulty plugin ---- */
 
 enum { ECHO, PANIC, FAIL, HANG, YIELD };
 enum { DONE, ECHOED };
@@ -350,7 +360,8 @@ static void drive_faulty(void)
 	static const struct faulty_command panics = {.type = PANIC}, hangs = {.type = HANG};
 	static const struct faulty_command fails = {.type = FAIL, .fail = DOCA_ERROR_NOT_FOUND};
 	static const struct faulty_command fails_oddly = {.type = FAIL, .fail = DOCA_SUCCESS};
-	static const struct faulty_command yields = {.type = YIELD, .yield = {.times = 3, .value = 5}};
+	static const struct faulty_command yields = {.type = YIELD,
+						     .yield = {.times = 3, .value = 5}};
 	static const struct faulty_command echo = {.type = ECHO, .echo = 7};
 	static const struct faulty_notification done = {.type = DONE};
 	static const struct faulty_notification five = {.type = ECHOED, .echoed = 5};

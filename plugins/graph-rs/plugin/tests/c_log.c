@@ -1,7 +1,9 @@
 /*
- * A process with DOCA's log in it, as NVIDIA's worker is one: a plugin must find the log and use it.
+ * A process with DOCA's log in it, as NVIDIA's worker is one: a plugin must find the log and use
+ * it.
  *
- * Usage: c_log PLUGIN.so, where the plugin is worker_faulty or worker_talkative. Linked with -rdynamic, so that the plugin sees the two functions.
+ * Usage: c_log PLUGIN.so, where the plugin is worker_faulty or worker_talkative. Linked with
+ * -rdynamic, so that the plugin sees the two functions.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -12,12 +14,12 @@
 
 #include <doca_urom_plugin.h>
 
-#define CHECK(rule)                                                                                                    \
-	do {                                                                                                           \
-		if (!(rule)) {                                                                                         \
-			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule);                             \
-			exit(1);                                                                                       \
-		}                                                                                                      \
+#define CHECK(rule)                                                                        \
+	do {                                                                               \
+		if (!(rule)) {                                                             \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule); \
+			exit(1);                                                           \
+		}                                                                          \
 	} while (0)
 
 #define SOURCE 7
@@ -35,7 +37,10 @@ struct trial {
 
 static const struct trial trials[] = {
 	/* Fail, with DOCA_ERROR_NOT_FOUND. */
-	{"worker_faulty", {2, DOCA_ERROR_NOT_FOUND}, 40, 1,
+	{"worker_faulty",
+	 {2, DOCA_ERROR_NOT_FOUND},
+	 40,
+	 1,
 	 "connection 9 failed: the command asked for it (DOCA_ERROR_NOT_FOUND)"},
 	/* SayElsewhere: through the crates log and tracing, on a thread of its own. */
 	{"worker_talkative", {1, 5}, 16, 2, "elsewhere by tracing 5"},
@@ -54,8 +59,10 @@ doca_error_t doca_log_register_source(const char *source_name, int *source)
 	return DOCA_SUCCESS;
 }
 
-__attribute__((format(printf, 6, 7)))
-doca_error_t doca_log(uint32_t level, int source, const char *file, int line, const char *func, const char *format, ...)
+__attribute__((format(printf, 6, 7))) doca_error_t doca_log(uint32_t level, int source,
+							    const char *file, int line,
+							    const char *func, const char *format,
+							    ...)
 {
 	va_list arguments;
 

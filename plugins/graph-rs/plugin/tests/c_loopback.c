@@ -1,5 +1,6 @@
 /*
- * A loopback plugin in C for the test kit, right unless -DTIMES says otherwise: how often each command is answered.
+ * A loopback plugin in C for the test kit, right unless -DTIMES says otherwise: how often each
+ * command is answered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static doca_error_t loopback_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_li
 			answer->worker_notif.type = command->worker_cmd.type;
 			answer->worker_notif.urom_context = command->worker_cmd.urom_context;
 			answer->worker_notif.len = length;
-			memcpy(answer->worker_notif.plugin_notif, command->worker_cmd.plugin_cmd, length);
+			memcpy(answer->worker_notif.plugin_notif, command->worker_cmd.plugin_cmd,
+			       length);
 			ucs_list_add_tail(&loopback->answers, &answer->entry);
 		}
 		free(command);
@@ -73,15 +75,16 @@ static doca_error_t loopback_progress(struct urom_worker_ctx *ctx, ucs_list_link
 	if (ucs_list_is_empty(&loopback->answers))
 		return DOCA_ERROR_EMPTY;
 	while (!ucs_list_is_empty(&loopback->answers)) {
-		struct urom_worker_notif_desc *answer =
-			ucs_list_extract_head(&loopback->answers, struct urom_worker_notif_desc, entry);
+		struct urom_worker_notif_desc *answer = ucs_list_extract_head(
+			&loopback->answers, struct urom_worker_notif_desc, entry);
 
 		ucs_list_add_tail(notif_list, &answer->entry);
 	}
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t loopback_pack(struct urom_worker_notify *notif, size_t *packed_len, void *packed)
+static doca_error_t loopback_pack(struct urom_worker_notify *notif, size_t *packed_len,
+				  void *packed)
 {
 	size_t whole = sizeof(*notif) + notif->len;
 

@@ -1,6 +1,7 @@
 /*
- * What a host in C does with the plugin's header: packs an inline TAG_SEND of the arguments context, dest, tag and data
- * (hexadecimal), prints it in hexadecimal, reads the inline TAG_RECEIVED in the last argument, prints what it says.
+ * What a host in C does with the plugin's header: packs an inline TAG_SEND of the arguments
+ * context, dest, tag and data (hexadecimal), prints it in hexadecimal, reads the inline
+ * TAG_RECEIVED in the last argument, prints what it says.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -97,11 +97,13 @@ pub fn c_header(protocol: &Protocol) -> String {
 const RULES: &str = " \
 * Made from the protocol's Rust definition: change that, not this file.
  *
- * A message is the whole struct of its direction, whatever its type, and behind it the payloads of its type in the
- * order given below, without padding between them. It is exactly that long, or it is refused.
+ * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
+ * its type in the order given below, without padding between them. It is exactly that long, or it
+ * is refused.
  *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no address from it, but
- *    where it is said to be one in registered memory: payloads are found behind the struct.
+ *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no
+ *    address from it, but where it is said to be one in registered memory: payloads are found
+ *    behind the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
  *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.

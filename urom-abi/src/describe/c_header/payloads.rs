@@ -22,11 +22,9 @@ pub(super) fn list(
         });
         let address = payload.address.map(&c_name);
         let count = count(payload, structs, &c_name);
-        lines.push(format!(
-            " {number}. `{}`: {count}{}",
-            payload.name,
-            presence(payload, selector, address)
-        ));
+        let presence = presence(payload, selector, address);
+        let text = format!(" {number}. `{}`: {count}{presence}", payload.name);
+        lines.extend(text.lines().map(str::to_owned));
         lines.extend(
             comments::lines(payload.docs)
                 .into_iter()
@@ -56,17 +54,17 @@ fn presence(payload: &Payload, selector: Option<String>, address: Option<String>
     match (payload.presence, selector, address) {
         (Presence::Registered, Some(selector), Some(address)) => {
             format!(
-                " if `{selector}` is 0; else none here, and `{address}` is where they lie in registered memory."
+                " if `{selector}` is 0;\n    else none here, and `{address}` is where they lie in registered memory."
             )
         }
         (Presence::Registered, None, Some(address)) => {
             format!(
-                " if `{address}` is not 0; else none here, they lie in the command's registered memory."
+                " if `{address}` is not 0;\n    else none here, they lie in the command's registered memory."
             )
         }
         (Presence::When(condition), ..) => format!(" if `{}`, else none.", condition.text),
         (Presence::ByAddress, _, Some(address)) => format!(" if `{address} != 0`, else none."),
-        (_, _, Some(address)) => format!("; their address word is `{address}`."),
+        (_, _, Some(address)) => format!(";\n    their address word is `{address}`."),
         _ => ".".to_owned(),
     }
 }
