@@ -1,7 +1,9 @@
 //! Converts between C's pointers and this library's objects.
 //!
-//! Each call checks the [mark](crate::shell) behind its pointer. It notices an object that is
-//! destroyed or of another kind. It trusts that the pointer is NULL or once came from this library.
+//! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
+//! Calls of the fast path (progress, and all calls with a command task) check only the
+//! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
+//! the pointer is NULL or once came from this library.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -76,9 +78,23 @@ unsafe fn find<'a, T, C>(kind: Kind, pointer: *const C) -> Result<&'a T, DocaErr
 /// The object behind a pointer to its shell.
 ///
 /// # Safety
+/// The host keeps DOCA's thread rules, and does not end the object while the result is used.
+pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+    check_known(pointer)?;
+    // SAFETY: a shell of this library, and the caller's promise.
+    unsafe { quick(pointer) }
+}
+
+fn check_known<C>(pointer: *const C) -> Result<(), DocaError> {
+    Shells::all().has(pointer).then_some(()).ok_or(DocaError::INVALID_VALUE)
+}
+
+/// As [`borrow`], for calls of the fast path.
+///
+/// # Safety
 /// As [`find`], for the object.
 #[inline]
-pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+pub(super) unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
     // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
     let shell: &Shell = unsafe { find(T::KIND, pointer) }?;
     // SAFETY: a shell that says so holds a reference to a `T`.
@@ -100,6 +116,7 @@ pub(super) unsafe fn context(pointer: *const host::Ctx) -> Result<Rc<Context>, D
 /// # Safety
 /// The host keeps DOCA's thread rules.
 pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+    check_known(pointer)?;
     // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
     let shell: &'static Shell = unsafe { find(T::KIND, pointer) }?;
     let object = shell.object::<T>();
@@ -145,24 +162,25 @@ impl<T> Own<'_, T> {
 
 /// The context behind a host's pointer to one of this kind.
 macro_rules! own {
-    ($($name:ident: $pointer:ty => $part:ty;)*) => {$(
+    ($($name:ident by $find:ident: $pointer:ty => $kind:ident $part:ty;)*) => {$(
         /// # Safety
-        /// As [`borrow`].
+        /// As [`$find`].
         #[inline]
         pub(super) unsafe fn $name<'a>(
             pointer: *const $pointer,
         ) -> Result<Own<'a, $part>, DocaError> {
             // SAFETY: the caller's promise.
-            let ctx: &Context = unsafe { borrow(pointer) }?;
-            Ok(Own { ctx, own: ctx.$name()? })
+            let ctx: &Context = unsafe { $find(pointer) }?;
+            Ok(Own { ctx, own: ctx.$kind()? })
         }
     )*};
 }
 
 own! {
-    service: host::Service => Service;
-    worker: host::Worker => Worker;
-    domain: host::Domain => Domain;
+    service by borrow: host::Service => service Service;
+    worker by borrow: host::Worker => worker Worker;
+    live_worker by quick: host::Worker => worker Worker;
+    domain by borrow: host::Domain => domain Domain;
 }
 
 pub(super) enum AnyTask<'a> {
@@ -183,7 +201,7 @@ impl<'a> AnyTask<'a> {
 /// A task.
 ///
 /// # Safety
-/// As [`borrow`].
+/// As [`quick`].
 #[inline]
 pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
     // SAFETY: the caller's promise.
@@ -191,13 +209,13 @@ pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>,
         return Ok(AnyTask::Command(task));
     }
     // SAFETY: the caller's promise.
-    unsafe { borrow(pointer) }.map(AnyTask::Query)
+    unsafe { quick(pointer) }.map(AnyTask::Query)
 }
 
 /// A command task.
 ///
 /// # Safety
-/// As [`borrow`].
+/// As [`quick`].
 #[inline]
 pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
     // SAFETY: only a command task is marked so, only while it is the host's, and it is never freed.
@@ -207,7 +225,7 @@ pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static C
 /// A buffer of a task.
 ///
 /// # Safety
-/// As [`borrow`].
+/// As [`quick`].
 #[inline]
 pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
     // SAFETY: only a buffer is marked so, and only while its task is the host's.

@@ -6,7 +6,7 @@
 //! a query and a device's description are behind a [`Shell`], which outlives them and is reused
 //! later. Tasks and devices have a mark of their own and are never freed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -104,19 +104,29 @@ impl Shell {
     }
 }
 
-/// The empty shells, the first to be emptied first.
-pub(super) struct Shells(VecDeque<&'static Shell>);
+pub(super) struct Shells {
+    /// The addresses of all there are.
+    known: BTreeSet<usize>,
+    /// The empty ones, the first to be emptied first.
+    resting: VecDeque<&'static Shell>,
+}
 
 impl Shells {
+    const NONE: Shells = Shells { known: BTreeSet::new(), resting: VecDeque::new() };
+
     pub(super) fn all() -> MutexGuard<'static, Shells> {
-        static ALL: Mutex<Shells> = Mutex::new(Shells(VecDeque::new()));
+        static ALL: Mutex<Shells> = Mutex::new(Shells::NONE);
         ALL.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn enclose<T>(&mut self, kind: Kind, object: *const T) -> &'static Shell {
-        let rested = if self.0.len() > RESTING { self.0.pop_front() } else { None };
-        let new = Shell { mark: Mark::none(), object: AtomicPtr::new(ptr::null_mut()) };
-        let shell = rested.unwrap_or_else(|| Box::leak(Box::new(new)));
+        let rested = if self.resting.len() > RESTING { self.resting.pop_front() } else { None };
+        let shell = rested.unwrap_or_else(|| {
+            let new = Shell { mark: Mark::none(), object: AtomicPtr::new(ptr::null_mut()) };
+            let shell: &'static Shell = Box::leak(Box::new(new));
+            self.known.insert(ptr::from_ref(shell).addr());
+            shell
+        });
         shell.object.store(object.cast_mut().cast(), Ordering::Relaxed);
         shell.mark.set(kind);
         shell
@@ -124,7 +134,12 @@ impl Shells {
 
     pub(super) fn empty(&mut self, shell: &'static Shell) {
         shell.mark.clear();
-        self.0.push_back(shell);
+        self.resting.push_back(shell);
+    }
+
+    /// Whether there is a shell at this address, which may be anything.
+    pub(super) fn has<C>(&self, pointer: *const C) -> bool {
+        self.known.contains(&pointer.addr())
     }
 }
 
@@ -134,18 +149,19 @@ mod tests {
 
     #[test]
     fn a_shell_is_of_one_kind_and_nothing_once_it_is_empty() {
-        let mut shells = Shells(VecDeque::new());
+        let mut shells = Shells::NONE;
         let object = 7;
         let shell = shells.enclose(Kind::Pe, &object);
         assert_eq!(shell.object::<i32>(), &raw const object);
         assert!(shell.mark.is(Kind::Pe) && !shell.mark.is(Kind::Query));
+        assert!(shells.has(shell) && !shells.has(&object) && !shells.has(ptr::null::<u8>()));
         shells.empty(shell);
         assert!(!shell.mark.is(Kind::Pe));
     }
 
     #[test]
     fn a_shell_rests_before_it_serves_again() {
-        let mut shells = Shells(VecDeque::new());
+        let mut shells = Shells::NONE;
         let first = shells.enclose(Kind::Pe, &1);
         shells.empty(first);
         let mut others = 0;

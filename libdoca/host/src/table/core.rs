@@ -7,7 +7,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 
-use crate::handle::{self, AnyTask, borrow, buffer, context, present, publish, put, withdraw};
+use crate::handle::{
+    self, AnyTask, borrow, buffer, context, present, publish, put, quick, withdraw,
+};
 use crate::pe::Pe;
 
 functions! {
@@ -78,9 +80,9 @@ functions! {
         unsafe { context(ctx) }?.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
     }
 
-    fn doca_pe_progress[pe = borrow::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
+    fn doca_pe_progress[pe = quick::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
 
-    fn urom_pe_progress_many[pe = borrow::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
+    fn urom_pe_progress_many[pe = quick::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
 
     fn doca_pe_get_num_inflight_tasks[pe = borrow::<Pe, _>: *const host::Pe](
         count: *mut usize,
@@ -94,9 +96,9 @@ functions! {
         pe.notification_fd()
     }
 
-    fn doca_pe_request_notification[pe = borrow::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
+    fn doca_pe_request_notification[pe = quick::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
 
-    fn doca_pe_clear_notification[pe = borrow::<Pe, _>: *mut host::Pe](fd: c_int) {
+    fn doca_pe_clear_notification[pe = quick::<Pe, _>: *mut host::Pe](fd: c_int) {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }

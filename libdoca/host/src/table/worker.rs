@@ -12,7 +12,7 @@ use urom_wire::frame::MAX_SLOTS;
 
 use crate::buf::Buffer;
 use crate::failure::failure;
-use crate::handle::{command, present, publish_context, put, service, worker};
+use crate::handle::{command, live_worker, present, publish_context, put, service, worker};
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::run::task::CmdTask;
@@ -135,13 +135,13 @@ functions! {
 
     fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }
 
-    fn doca_urom_worker_cmd_task_allocate[worker = worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate[worker = live_worker: Pointer](
         task: *mut *mut host::CmdTask,
     ) => task {
         as_task(worker.run(worker.ctx)?.allocate(None)?)
     }
 
-    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate_init[worker = live_worker: Pointer](
         plugin: u64,
         task: *mut *mut host::CmdTask,
     ) => task {
