@@ -26,9 +26,10 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
         return Ok(*description);
     }
     let mut reader = Reader::new(bytes);
-    let (build, protocol) = reader.all()?;
+    // SAFETY: what the reader keeps is left where it is, below.
+    let (build, protocol) = unsafe { reader.all() }?;
     let description = Description { protocol: &reader.keep(&[protocol])[0], build };
-    std::mem::forget(reader.kept);
+    reader.kept.0.clear();
     known.insert(bytes.into(), description);
     Ok(description)
 }
@@ -38,7 +39,9 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
 /// # Errors
 /// As [`read`].
 pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
-    Reader::new(framed(bytes)?).all().map(|_| ())
+    let mut reader = Reader::new(framed(bytes)?);
+    // SAFETY: what is read is dropped before the reader.
+    unsafe { reader.all() }.map(|_| ())
 }
 
 /// The bytes that are the description: without the zeros that a file may have behind it.
@@ -87,8 +90,11 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: HEADER_LEN, kept: Kept(Vec::new()), depth: 0 }
     }
 
-    /// What all of the bytes say. It refers to what this reader keeps.
-    fn all(&mut self) -> Result<(Build, Protocol), ReadError> {
+    /// What all of the bytes say.
+    ///
+    /// # Safety
+    /// It refers to what this reader keeps, and is not used after that is freed.
+    unsafe fn all(&mut self) -> Result<(Build, Protocol), ReadError> {
         let all = (self.build()?, self.protocol()?);
         if self.at != self.bytes.len() {
             return Err(self.malformed("it ends before its bytes do"));
@@ -96,7 +102,7 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// A copy that lives as long as this reader, or for ever if its memory is forgotten.
+    /// A copy that lives as long as this reader, or for ever if `kept` is cleared.
     pub(super) fn keep<T: Copy>(&mut self, items: &[T]) -> &'static [T] {
         let items = Box::into_raw(Box::<[T]>::from(items));
         // SAFETY: the slice was just made, and nobody writes to it.
