@@ -85,15 +85,30 @@ where
         }
     }
 
-    /// Begins all commands. A panic is caught around the loop, because the way into a
-    /// `catch_unwind` is not free in one, and the loop goes on behind the command that panicked.
     #[inline]
     pub(crate) fn accept(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) {
-        while let Err(panic) = contain(|| {
+        if let Err(panic) = self.begin_all(commands) {
+            self.accept_rest(panic, commands);
+        }
+    }
+
+    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
+    /// not free in a loop.
+    #[inline]
+    fn begin_all(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) -> Result<(), Panic> {
+        contain(|| {
             while let Some(command) = commands.pop_front() {
                 self.begin(command.into());
             }
-        }) {
+        })
+    }
+
+    /// Goes on after a command that panicked.
+    #[cold]
+    #[inline(never)]
+    fn accept_rest(&mut self, panic: Panic, commands: &mut DescriptorList<WorkerCmdDesc>) {
+        self.end_panicked(panic);
+        while let Err(panic) = self.begin_all(commands) {
             self.end_panicked(panic);
         }
     }
