@@ -78,11 +78,12 @@ pub(super) struct Pe {
     unreadable: RefCell<LineBudget>,
 }
 
-struct Busy<'a>(&'a Cell<bool>);
+/// While it lives, progress does nothing. Then all is as before.
+struct Busy<'a>(&'a Cell<bool>, bool);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.set(self.1);
     }
 }
 
@@ -186,12 +187,18 @@ impl Pe {
         self.to_tend.borrow_mut().push(run);
     }
 
+    /// Runs a callback of the host outside of progress, as if inside: its progress does nothing.
+    pub(super) fn call_back<R>(&self, callback: impl FnOnce() -> R) -> R {
+        let _busy = Busy(&self.busy, self.busy.replace(true));
+        callback()
+    }
+
     #[inline]
     pub(super) fn progress(&self) -> u8 {
         if self.busy.replace(true) {
             return 0;
         }
-        let _busy = Busy(&self.busy);
+        let _busy = Busy(&self.busy, false);
         self.step(1)
     }
 
@@ -244,7 +251,7 @@ impl Pe {
         if self.busy.replace(true) {
             return 0;
         }
-        let _busy = Busy(&self.busy);
+        let _busy = Busy(&self.busy, false);
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE
