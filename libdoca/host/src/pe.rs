@@ -76,6 +76,8 @@ pub(super) struct Pe {
     busy: Cell<bool>,
     /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
+    /// The limit on log lines about UCX's descriptor, or the timer, when it cannot be armed.
+    unarmed: RefCell<LineBudget>,
 }
 
 /// While it lives, progress does nothing. Then all is as before.
@@ -112,6 +114,7 @@ impl Pe {
             channels: RefCell::new(Channels::new(first_channel())),
             busy: Cell::new(false),
             unreadable: RefCell::default(),
+            unarmed: RefCell::default(),
         }))
     }
 
