@@ -4,7 +4,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Removes the variables that name services, plugins and libraries.
+/// Removes the variables that name services, plugins and libraries, and that say how long a peer
+/// may be silent.
 pub fn without_service(command: &mut Command) -> &mut Command {
     for name in [
         "DOCA_UROM_SERVICE_FILE",
@@ -13,6 +14,7 @@ pub fn without_service(command: &mut Command) -> &mut Command {
         "UROM_PLUGIN_PATH",
         "UROM_CPUS",
         "UROM_KEY_FILE",
+        "UROM_PATIENCE",
         "UROM_DOCA_LIBRARY",
     ] {
         command.env_remove(name);

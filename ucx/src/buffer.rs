@@ -46,8 +46,9 @@ pub unsafe trait Buffer: 'static {
 ///
 /// # Safety
 ///
-/// As for [`Buffer`], and the bytes are writable, initialised, and nobody else reads or writes them
-/// at that time.
+/// As for [`Buffer`], and the bytes are writable and initialised, and nobody else writes them or
+/// holds a reference to them at that time. Copies through raw pointers, such as
+/// [`Memory::read`](crate::Memory::read), may see any mixture of old and new bytes.
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].
     fn start_mut(&mut self) -> *mut u8;

@@ -87,8 +87,8 @@ unsafe impl<const SHARED: bool> Buffer for Lease<SHARED> {
     }
 }
 
-// SAFETY: as above; the lease is the only one on its bytes, and registered memory is written
-// through raw pointers only.
+// SAFETY: as above; the lease is the only one on its bytes, so nobody else writes them, and there
+// are no references to registered memory: `Memory::read` copies through raw pointers.
 unsafe impl BufferMut for Lease {
     fn start_mut(&mut self) -> *mut u8 {
         self.at()

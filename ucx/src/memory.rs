@@ -144,7 +144,8 @@ impl Memory {
         self.inner.length == 0
     }
 
-    /// Copies bytes out, as they are at this moment.
+    /// Copies bytes out, as they are at this moment. Of those that a request or a peer is writing
+    /// it gets any mixture of old and new.
     ///
     /// # Panics
     ///

@@ -19,19 +19,29 @@ pub fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     let place = Location::caller();
     // What a panic may leave half done is behind cells whose every value is valid.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        report(place, &*panic);
+        discard(place, panic);
         otherwise
     })
 }
 
+/// Logs a panic and drops what it carries. Both run the program's code, which may panic in turn:
+/// what that panic carries is leaked.
 #[cold]
+fn discard(place: &Location<'_>, panic: Box<dyn Any + Send>) {
+    let discarded = catch_unwind(AssertUnwindSafe(|| {
+        report(place, &*panic);
+        drop(panic);
+    }));
+    std::mem::forget(discarded);
+}
+
 fn report(place: &Location<'_>, panic: &(dyn Any + Send)) {
     let text = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without text");
-    tracing::error!(target: "urom_library", "a call of the host interface ({place}) panicked: {text}; please report it");
+    tracing::error!(target: "urom_library", "a function that C calls ({place}) panicked: {text}; please report it");
 }
 
 #[cfg(test)]
@@ -42,6 +52,19 @@ mod tests {
     fn a_panic_becomes_a_code() {
         assert_eq!(guard(|| panic!("on purpose")), DocaError::UNEXPECTED);
         assert_eq!(guard_or(7, || std::panic::panic_any(3)), 7);
+    }
+
+    struct Grenade;
+
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            std::panic::panic_any(Grenade);
+        }
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_is_contained() {
+        assert_eq!(guard_or(7, || std::panic::panic_any(Grenade)), 7);
     }
 
     #[test]

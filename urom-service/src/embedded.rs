@@ -206,7 +206,7 @@ extern "C" fn at_exit() {
     if REGISTERED.get() != Some(&std::process::id()) {
         return;
     }
-    let stopped = std::panic::catch_unwind(|| {
+    urom_log::guard_or((), || {
         let shared =
             SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();
         for service in shared.iter().filter_map(|(_, service)| service.upgrade()) {
@@ -214,8 +214,6 @@ extern "C" fn at_exit() {
         }
         wait_for_all(EXIT_DEADLINE);
     });
-    // A panic was printed; the process ends anyway.
-    drop(stopped);
 }
 
 /// Where to look for the reason that a plugin is not served.

@@ -76,13 +76,16 @@ pub(super) struct Pe {
     busy: Cell<bool>,
     /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
+    /// The limit on log lines about UCX's descriptor, or the timer, when it cannot be armed.
+    unarmed: RefCell<LineBudget>,
 }
 
-struct Busy<'a>(&'a Cell<bool>);
+/// While it lives, progress does nothing. Then all is as before.
+struct Busy<'a>(&'a Cell<bool>, bool);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.set(self.1);
     }
 }
 
@@ -111,6 +114,7 @@ impl Pe {
             channels: RefCell::new(Channels::new(first_channel())),
             busy: Cell::new(false),
             unreadable: RefCell::default(),
+            unarmed: RefCell::default(),
         }))
     }
 
@@ -186,12 +190,18 @@ impl Pe {
         self.to_tend.borrow_mut().push(run);
     }
 
+    /// Runs a callback of the host outside of progress, as if inside: its progress does nothing.
+    pub(super) fn call_back<R>(&self, callback: impl FnOnce() -> R) -> R {
+        let _busy = Busy(&self.busy, self.busy.replace(true));
+        callback()
+    }
+
     #[inline]
     pub(super) fn progress(&self) -> u8 {
         if self.busy.replace(true) {
             return 0;
         }
-        let _busy = Busy(&self.busy);
+        let _busy = Busy(&self.busy, false);
         self.step(1)
     }
 
@@ -244,7 +254,7 @@ impl Pe {
         if self.busy.replace(true) {
             return 0;
         }
-        let _busy = Busy(&self.busy);
+        let _busy = Busy(&self.busy, false);
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE

@@ -100,7 +100,9 @@ async fn enter(
     requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
-    let DaemonToHost::Started { id, mut address, ticket, .. } = started else { return Err(gone()) };
+    let DaemonToHost::Started { id, mut address, ticket, .. } = started else {
+        return Err(failure!(IO_FAILED, "the daemon's answer is of another kind"));
+    };
     if address.ip().is_unspecified() {
         address.set_ip(visit.daemon.ip());
     }

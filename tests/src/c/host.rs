@@ -141,9 +141,11 @@ impl Group {
         }
     }
 
-    /// Kills what is left. The group keeps its number until the program was waited for.
+    /// Kills what is left. The group keeps its number until the program was waited for, which may
+    /// have left it.
     fn kill(&mut self) -> Result<ExitStatus> {
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.0.kill();
         Ok(self.0.wait()?)
     }
 }

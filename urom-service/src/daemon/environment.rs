@@ -29,16 +29,14 @@ const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 const FOR_PLUGINS: &str = "UROM_";
 
 /// The kit's own names among these: by some of them it finds keys, services and libraries.
-const OWN: [&str; 10] = [
+const OWN: [&str; 8] = [
     "UROM_CPUS",
     "UROM_DEVICE",
     "UROM_DOCA_LIBRARY",
-    "UROM_DOCA_VERSION",
     "UROM_KEY_FILE",
     "UROM_PATIENCE",
     "UROM_PLUGIN_PATH",
     "UROM_SERVICE_PORT",
-    "UROM_TEST_TRANSPORTS",
     "UROM_UCX_DIR",
 ];
 

@@ -196,6 +196,8 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let ended = has_ended(group, limit);
     // The group is there for as long as anybody of it is; the child itself is not waited for yet.
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    // The plugin may have left the group.
+    let _ = child.kill();
     let status = child.wait()?;
     Ok(ended?.then_some(status))
 }
@@ -251,4 +253,27 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
         }
     };
     examined
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_leaves_its_group_ends_in_time() {
+        let parents = rustix::process::getpgrp();
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec sleep 60"]);
+        // SAFETY: one system call, which allocates nothing and takes no lock.
+        unsafe {
+            command.pre_exec(move || Ok(rustix::process::setpgid(None, Some(parents))?));
+        }
+        let begin = Instant::now();
+        let limit = Duration::from_millis(100);
+        let examined = examine(command, Path::new("plugin.so"), limit).unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+        assert_eq!(examined.trouble, Some(Trouble::Hang { stage: Stage::Load, limit }));
+    }
 }

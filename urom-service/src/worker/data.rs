@@ -328,7 +328,7 @@ impl Data {
             Ok(true) => {}
             Ok(false) => return true,
             Err(problem) => {
-                error!("{problem}");
+                limited!(error, "{problem}");
                 // UCX wakes nobody now, so there is no event to wait for: look again soon.
                 std::thread::sleep(longest.min(Duration::from_millis(1)));
                 return false;

@@ -19,9 +19,9 @@ use super::messages::LinkKey;
 const ROOM: usize = 256 << 20;
 
 /// How often a host's table is looked at that is not whole.
-pub(super) const ROUND: Duration = Duration::from_secs(4);
+pub(super) const TABLE_LOOK: Duration = Duration::from_secs(4);
 
-/// How many rounds a table may take to come in: a megabyte a second is enough for the longest.
+/// How many such looks a table may take to come in: a megabyte a second is enough for the longest.
 /// Until then it has its part of the room.
 const WHOLE_WITHIN: u32 = 16;
 
@@ -193,8 +193,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Counts one [`ROUND`]. Why the host must go: its table does not become whole, and keeps room
-    /// that others need.
+    /// Counts one [`TABLE_LOOK`]. Why the host must go: its table does not become whole, and keeps
+    /// room that others need.
     pub(crate) fn round(&mut self) -> Option<Failure> {
         let table = self.table.as_mut()?;
         table.rounds += 1;
@@ -204,7 +204,7 @@ impl Intake {
         let text = format!(
             "the table of domain {} was not whole within {} s: {} bytes are missing",
             table.domain,
-            (ROUND * WHOLE_WITHIN).as_secs(),
+            (TABLE_LOOK * WHOLE_WITHIN).as_secs(),
             table.missing
         );
         Some(Failure::new(DocaError::TIME_OUT, text))

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+use urom_log::guard;
 
 use super::domains::Domains;
 
@@ -39,6 +40,12 @@ impl PluginCtx {
         NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
     }
 
+    /// Frees a context.
+    ///
+    /// # Safety
+    ///
+    /// `ctx` is from [`leak`](PluginCtx::leak) and was not freed, and nobody uses it any more: the
+    /// plugin's `close` has returned.
     pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
         // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
         // promise.
@@ -56,9 +63,9 @@ unsafe fn answer<T>(
     ctx: *mut WorkerCtx,
     place: *mut T,
     look: impl FnOnce(&Domains, &str) -> Option<T>,
-) -> DocaError {
+) -> Result<(), DocaError> {
     if ctx.is_null() || place.is_null() {
-        return DocaError::INVALID_VALUE;
+        return Err(DocaError::INVALID_VALUE);
     }
     let whole = ctx.cast::<PluginCtx>();
     // No reference to the whole: the plugin may be writing to its part.
@@ -71,23 +78,23 @@ unsafe fn answer<T>(
     let domains = unsafe { &*domains };
     // SAFETY: as for `domains`.
     let plugin = unsafe { &*plugin };
-    let Some(found) = look(domains, plugin) else { return DocaError::NOT_FOUND };
+    let found = look(domains, plugin).ok_or(DocaError::NOT_FOUND)?;
     // SAFETY: the caller's promise.
     unsafe { place.write(found) };
-    DocaError::SUCCESS
+    Ok(())
 }
 
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) -> DocaError {
     let look =
         |domains: &Domains, plugin: &str| Some(domains.address(id, plugin)?.cast_mut().cast());
     // SAFETY: the plugin's promise.
-    unsafe { answer(ctx, addr, look) }
+    guard(|| unsafe { answer(ctx, addr, look) })
 }
 
 unsafe extern "C" fn seg(ctx: *mut WorkerCtx, id: u64, va: u64, seg: *mut c_int) -> DocaError {
     let look = |domains: &Domains, _: &str| c_int::try_from(domains.segment(id, va)?).ok();
     // SAFETY: the plugin's promise.
-    unsafe { answer(ctx, seg, look) }
+    guard(|| unsafe { answer(ctx, seg, look) })
 }
 
 unsafe extern "C" fn memh(
@@ -98,7 +105,7 @@ unsafe extern "C" fn memh(
     memh: *mut *mut c_void,
 ) -> DocaError {
     // SAFETY: the plugin's promise.
-    unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(id, seg)) }
+    guard(|| unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(id, seg)) })
 }
 
 unsafe extern "C" fn mkey(
@@ -109,19 +116,24 @@ unsafe extern "C" fn mkey(
     rkey: *mut *mut c_void,
 ) -> DocaError {
     // SAFETY: the plugin's promise.
-    unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(id, seg)) }
+    guard(|| unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(id, seg)) })
 }
 
+/// Writes the handle that `find` finds of a segment, and its length, to the plugin's places.
+///
+/// # Safety
+///
+/// As for [`answer`]; `len` is NULL or a place that the plugin may write to.
 unsafe fn handle(
     ctx: *mut WorkerCtx,
     seg: c_int,
     len: *mut usize,
     handle: *mut *mut c_void,
     find: impl FnOnce(&Domains, usize) -> Option<*const [u8]>,
-) -> DocaError {
-    let Ok(seg) = usize::try_from(seg) else { return DocaError::INVALID_VALUE };
+) -> Result<(), DocaError> {
+    let seg = usize::try_from(seg).map_err(|_| DocaError::INVALID_VALUE)?;
     if len.is_null() {
-        return DocaError::INVALID_VALUE;
+        return Err(DocaError::INVALID_VALUE);
     }
     let look = |domains: &Domains, _: &str| {
         let found = find(domains, seg)?;

@@ -145,14 +145,20 @@ impl Context {
         if previous == next {
             return;
         }
+        // A clone: the callback may destroy the context.
+        let pe = self.pe.borrow().clone();
         if next == CtxState::IDLE {
             self.run.set(0);
             // What else was announced must not reach the next run.
-            self.pe.borrow().as_ref().inspect(|pe| pe.forget(self));
+            pe.as_ref().inspect(|pe| pe.forget(self));
         }
         if let Some(callback) = self.state_changed.get() {
             // SAFETY: the host gave this function for exactly this call, and the context is live.
-            unsafe { callback(self.user_data.get(), self.as_ctx(), previous, next) };
+            let call = || unsafe { callback(self.user_data.get(), self.as_ctx(), previous, next) };
+            match pe {
+                Some(pe) => pe.call_back(call),
+                None => call(),
+            }
         }
     }
 

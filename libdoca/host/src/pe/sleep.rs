@@ -1,6 +1,7 @@
 //! The engine's descriptor, its bell and its nap: what wakes a host that sleeps.
 
 use std::cell::Cell;
+use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::time::{
@@ -81,13 +82,9 @@ impl Nap {
         Ok(Nap { timer, begun: Cell::new(false) })
     }
 
-    fn begin(&self) -> Result<(), DocaError> {
+    fn begin(&self) -> rustix::io::Result<()> {
         self.begun.set(true);
-        let begun = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Nap::LENGTH);
-        begun.map(drop).map_err(|error| {
-            log!(error, "the progress engine's timer cannot be set: {error}");
-            DocaError::OPERATING_SYSTEM
-        })
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Nap::LENGTH).map(drop)
     }
 
     fn end(&self) {
@@ -115,7 +112,10 @@ impl Pe {
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
         if !self.exchanging.borrow().is_empty() {
-            self.nap.begin()?;
+            self.nap.begin().map_err(|error| {
+                self.cannot_arm(format_args!("the progress engine's timer cannot be set: {error}"));
+                DocaError::OPERATING_SYSTEM
+            })?;
         }
         let nothing = self.ready.borrow().is_empty()
             && !self.mailbox.has_post()
@@ -139,7 +139,7 @@ impl Pe {
         // nothing.
         for _ in 0..ARM_ATTEMPTS {
             let armed = ucx.arm().map_err(|error| {
-                log!(error, "{error}");
+                self.cannot_arm(format_args!("{error}"));
                 DocaError::DRIVER
             })?;
             if armed || ucx.progress() {
@@ -150,6 +150,16 @@ impl Pe {
         // poll for it without a pause would leave a worker on the same machine no processor.
         std::thread::yield_now();
         Ok(false)
+    }
+
+    /// Logs why the host cannot sleep. It may ask any number of times.
+    #[cold]
+    fn cannot_arm(&self, why: fmt::Arguments<'_>) {
+        let line = self.unarmed.borrow_mut().line();
+        // The reader of the log may call back.
+        if let Some(left_out) = line {
+            log!(error, "{why}{left_out}");
+        }
     }
 
     /// Makes the descriptor wait again. Progress handles UCX's events.

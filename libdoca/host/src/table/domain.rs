@@ -25,10 +25,13 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
     if len == 0 {
         return Ok(Vec::new());
     }
-    if start.is_null() || len > MAX_TABLE {
+    if start.is_null() {
+        return Err(failure!(INVALID_VALUE, "a memory handle or key of {len} bytes is NULL"));
+    }
+    if len > MAX_TABLE {
         return Err(failure!(
             INVALID_VALUE,
-            "a memory handle or key of {len} bytes cannot be, or is NULL: {MAX_TABLE} are possible"
+            "a memory handle or key of {len} bytes cannot be: at most {MAX_TABLE} are possible"
         ));
     }
     // SAFETY: the caller's promise.
@@ -77,9 +80,13 @@ functions! {
         workers: *mut *mut host::Worker,
         count: usize,
     ) {
-        if domain_worker_ids.is_null() || workers.is_null() || count == 0 || count > MAX_MEMBERS {
-            return Err(failure!(INVALID_VALUE, "a domain needs 1 to {MAX_MEMBERS} workers and \
-                                                their ids: it was given {count}, or NULL"));
+        if count == 0 || count > MAX_MEMBERS {
+            return Err(failure!(INVALID_VALUE, "a domain of {count} workers cannot be: from 1 to \
+                                                {MAX_MEMBERS} are possible"));
+        }
+        if domain_worker_ids.is_null() || workers.is_null() {
+            let what = if workers.is_null() { "workers" } else { "workers' ids" };
+            return Err(failure!(INVALID_VALUE, "the domain's {what} are NULL"));
         }
         // SAFETY: the caller gives `count` ids.
         let ids = unsafe { slice::from_raw_parts(domain_worker_ids, count) };

@@ -92,10 +92,13 @@ functions! {
         env: *const *mut c_char,
         count: usize,
     ) {
-        if env.is_null() || count == 0 || count > MAX_VARIABLES {
+        if count == 0 || count > MAX_VARIABLES {
             return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables cannot \
-                                                be, or is NULL: from 1 to {MAX_VARIABLES} are \
-                                                possible"));
+                                                be: from 1 to {MAX_VARIABLES} are possible"));
+        }
+        if env.is_null() {
+            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables is \
+                                                NULL"));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);

@@ -221,6 +221,54 @@ fn a_callback_may_submit_and_its_progress_does_nothing() {
 }
 
 thread_local! {
+    static TOLD: RefCell<Vec<CtxState>> = const { RefCell::new(Vec::new()) };
+}
+
+unsafe extern "C" fn progress_inside(_: Data, _: *mut Ctx, _: CtxState, next: CtxState) {
+    assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
+    TOLD.with_borrow_mut(|told| told.push(next));
+}
+
+#[test]
+fn progress_in_a_state_callback_does_nothing() {
+    use CtxState as S;
+    with_service(|engine, service| {
+        ENGINE.set(engine.0);
+        let worker = TestWorker::new(service.raw, engine, 1, 1);
+        assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(progress_inside))), OK);
+        worker.run(engine);
+        worker.submit(&command(op::HOLD, 0));
+        // It completes the task, which is ready when the callback runs.
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(take_done(), []);
+        assert_eq!(engine.done().status, DocaError::SHUTDOWN);
+        engine.until_idle(worker.ctx);
+        assert_eq!(TOLD.take(), [S::STARTING, S::RUNNING, S::STOPPING, S::IDLE]);
+    });
+}
+
+unsafe extern "C" fn stop_inside(_: Data, ctx: *mut Ctx, _: CtxState, next: CtxState) {
+    if next == CtxState::STARTING {
+        assert_eq!(c!(doca_ctx_stop(ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
+        assert_ne!(c!(doca_urom_worker_destroy(ctx.cast())), OK);
+    }
+}
+
+#[test]
+fn a_worker_may_be_stopped_by_the_callback_of_its_start() {
+    with_service(|engine, service| {
+        ENGINE.set(engine.0);
+        let worker = TestWorker::new(service.raw, engine, 1, 1);
+        assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(stop_inside))), OK);
+        assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(state(worker.ctx), CtxState::STOPPING);
+        engine.until_idle(worker.ctx);
+        worker.destroy();
+    });
+}
+
+thread_local! {
     static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -26,7 +26,7 @@ use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
 use crate::worker::domains::Domains;
-use crate::worker::intake::{ROUND, TableInbox, read_tables};
+use crate::worker::intake::{TABLE_LOOK, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::streams::{daemon_stream, host_stream, pass_on};
 use crate::worker::watch::{LOOK, Watch};
@@ -109,7 +109,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
-    let (mut round, mut look) = (interval(ROUND), interval(LOOK));
+    let (mut round, mut look) = (interval(TABLE_LOOK), interval(LOOK));
     // A pause of this process is one round, and one look.
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -86,13 +86,14 @@ impl Service {
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
         match awake::receive(&answered, ANSWER_DEADLINE) {
             Ok(Ok(DaemonToHost::Description { description, .. })) => Ok(description),
+            Ok(Ok(_)) => Err(failure!(IO_FAILED, "the daemon's answer is of another kind")),
             Ok(Err(failure)) => Err(failure),
             Err(RecvTimeoutError::Timeout) => Err(failure!(
                 TIME_OUT,
                 "the daemon did not answer within {} ms",
                 ANSWER_DEADLINE.as_millis()
             )),
-            _ => Err(gone(DocaError::CONNECTION_RESET)),
+            Err(RecvTimeoutError::Disconnected) => Err(gone(DocaError::CONNECTION_RESET)),
         }
     }
 

@@ -75,10 +75,10 @@ impl Worker {
 
     pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
-        let service = self.service.borrow();
-        let service = service
-            .as_ref()
-            .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
+        // A clone: the state callback may destroy the worker, which takes it out of the cell.
+        let service = self.service.borrow().clone();
+        let service =
+            service.ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
         let running = service.running().ok_or_else(|| {
             failure!(BAD_STATE, "the worker's service does not run: start it first")
         })?;
