@@ -4,8 +4,8 @@
 //!
 //! - the **daemon** ([`daemon`]) finds plugins and numbers them, starts one worker for each worker
 //!   id, and tells hosts where the workers are. It sees no command;
-//! - a **worker** ([`worker`]) loads the plugins it was told to, takes commands from hosts over UCX,
-//!   gives them to the plugins, and sends back what those answer. One worker can serve several
+//! - a **worker** ([`worker`]) loads the plugins it was told to, takes commands from hosts over
+//!   UCX, gives them to the plugins, and sends back what those answer. One worker can serve several
 //!   hosts, and ends when the last one has left;
 //! - an **examiner** ([`examine`]) loads one file for the daemon and tells what it is.
 //!

@@ -33,8 +33,8 @@ pub(crate) struct Encoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Encodes a message. Optional fields that are missing are zero; any other is an error. The words of
-/// payloads are filled in unless they are given.
+/// Encodes a message. Optional fields that are missing are zero; any other is an error. The words
+/// of payloads are filled in unless they are given.
 pub(crate) fn encode(
     messages: &Messages,
     variant: &Variant,

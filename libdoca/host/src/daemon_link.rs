@@ -212,8 +212,8 @@ pub(super) async fn answer(
     }
 }
 
-/// How long a caller waits for the daemon's answer to a question: the deadline, and a margin for the
-/// control thread itself.
+/// How long a caller waits for the daemon's answer to a question: the deadline, and a margin for
+/// the control thread itself.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
 
 #[cfg(test)]

@@ -34,9 +34,9 @@ pub struct RawTask<'a> {
 }
 
 impl RawTask<'_> {
-    /// Gives the command up `limit` after its submission: its [`RawReply`] then is `TIME_OUT` without
-    /// bytes. It replaces [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is
-    /// none. [`Completion`](crate::Completion) says more about deadlines.
+    /// Gives the command up `limit` after its submission: its [`RawReply`] then is `TIME_OUT`
+    /// without bytes. It replaces [the worker's](crate::WorkerBuilder::deadline);
+    /// [`Duration::MAX`] is none. [`Completion`](crate::Completion) says more about deadlines.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
