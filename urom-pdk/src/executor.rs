@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{Borrowed, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
@@ -88,7 +88,7 @@ where
     /// Begins all commands. A panic is caught around the loop, because the way into a
     /// `catch_unwind` is not free in one, and the loop goes on behind the command that panicked.
     #[inline]
-    pub(crate) fn accept(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) {
+    pub(crate) fn accept(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) {
         while let Err(panic) = contain(|| {
             while let Some(command) = commands.pop_front() {
                 self.begin(command.into());
