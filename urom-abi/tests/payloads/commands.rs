@@ -3,10 +3,11 @@
 use std::num::NonZeroU64;
 
 use urom_abi::protocol::Request as _;
-use urom_abi::wire::{DecodeProblem, EncodeError, get, put};
+use urom_abi::wire::{DecodeProblem, EncodeError};
 use urom_abi::{Data, DocaError, Elements, Registered};
 
 use crate::message::Everything;
+use crate::{get, put};
 
 const LEN: usize = crate::message::Command::FIXED_LEN;
 const N: usize = 8;
