@@ -181,10 +181,7 @@ fn other_fields_give_lengths() {
         wrong[at..at + 4].fill(value);
         let error = Command::decode(&wrong).unwrap_err();
         assert!(
-            matches!(
-                error.problem,
-                DecodeProblem::OutOfRange { .. } | DecodeProblem::Length { .. }
-            ),
+            matches!(error.problem, DecodeProblem::NoLength | DecodeProblem::Length { .. }),
             "{error}"
         );
         (error.message, error.field)

@@ -7,7 +7,6 @@
 mod room;
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use crate::error::DocaError;
@@ -266,17 +265,6 @@ impl<T: Block> DescriptorList<T> {
         DescriptorList { head, owns: PhantomData }
     }
 
-    /// A list that somebody else owns: what is taken off it is the caller's.
-    ///
-    /// # Safety
-    /// While the result is used, `head` is the initialised head of a well-formed list that nobody
-    /// else touches. It holds descriptors of this kind, link first, one block of the C heap each,
-    /// with as many bytes as the header says.
-    #[inline]
-    pub unsafe fn borrowed(head: NonNull<ListLink>) -> ManuallyDrop<DescriptorList<T>> {
-        ManuallyDrop::new(DescriptorList { head, owns: PhantomData })
-    }
-
     /// Whether the list holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -301,12 +289,8 @@ impl<T: Block> DescriptorList<T> {
     /// `notif_pack`.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
-        // SAFETY: the list is ours alone and well formed.
-        let link = unsafe { list::pop_front(self.head.as_ptr()) }?;
-        let block = NonNull::new(link.cast::<T>())?;
-        // SAFETY: a link is the first field of its descriptor, which the list owned and now gives
-        // up.
-        Some(unsafe { Descriptor::from_raw(block) })
+        // SAFETY: the list is ours alone and well formed, and owns its descriptors.
+        unsafe { pop_front(self.head) }
     }
 
     /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this
@@ -323,6 +307,49 @@ impl<T: Block> Drop for DescriptorList<T> {
         // SAFETY: the head came from a Box in `new`, and nothing points at it any more.
         drop(unsafe { Box::from_raw(self.head.as_ptr()) });
     }
+}
+
+/// A list that somebody else owns: what is taken off it is the caller's.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Borrowed<'a, T: Block> {
+    head: NonNull<ListLink>,
+    of: PhantomData<(&'a mut ListLink, T)>,
+}
+
+impl<T: Block> Borrowed<'_, T> {
+    /// The list of this head.
+    ///
+    /// # Safety
+    /// For `'a`, `head` is the initialised head of a well-formed list that nobody else touches. It
+    /// holds descriptors of this kind, link first, one block of the C heap each, with as many bytes
+    /// as the header says.
+    #[inline]
+    pub unsafe fn new(head: NonNull<ListLink>) -> Self {
+        Borrowed { head, of: PhantomData }
+    }
+
+    /// Takes the first descriptor off.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
+        // SAFETY: what the caller of `new` said.
+        unsafe { pop_front(self.head) }
+    }
+}
+
+/// Takes the first descriptor off a list.
+///
+/// # Safety
+/// `head` is the initialised head of a well-formed list that nobody else touches during the call.
+/// It holds descriptors of this kind, link first, one block of the C heap each, with as many bytes
+/// as the header says, and the one that is taken off has no other owner.
+#[inline]
+unsafe fn pop_front<T: Block>(head: NonNull<ListLink>) -> Option<Descriptor<T>> {
+    // SAFETY: the caller's promise.
+    let link = unsafe { list::pop_front(head.as_ptr()) }?;
+    let block = NonNull::new(link.cast::<T>())?;
+    // SAFETY: a link is the first field of its descriptor, which the list gives up.
+    Some(unsafe { Descriptor::from_raw(block) })
 }
 
 #[cfg(test)]

@@ -98,6 +98,7 @@ impl DocaError {
     }
 
     /// The code of a result: `SUCCESS` for `Ok`.
+    #[doc(hidden)]
     pub const fn of(result: Result<(), DocaError>) -> DocaError {
         match result {
             Ok(()) => DocaError::SUCCESS,

@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | [`error`] | [`DocaError`] | `doca_error_t` |
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
-//! | [`list`] | the intrusive list those structures hang in | `ucs_list_link_t` |
+//! | [`list`] | the links those structures hang in | `ucs_list_link_t` |
 //! | [`log`] | the levels of log lines | `enum doca_log_level` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_{cmd,notif}_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
@@ -74,6 +74,8 @@ pub use bytemuck;
 // For the plugin kit.
 #[doc(hidden)]
 pub use copy::copy;
+// Between the kit's own crates.
+#[doc(hidden)]
 pub use count::Count;
 pub use describe::Described;
 pub use error::DocaError;

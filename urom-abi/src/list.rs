@@ -31,6 +31,7 @@ impl ListLink {
 ///
 /// # Safety
 /// `head` is valid for writes and stays where it is for as long as the list is used.
+#[doc(hidden)]
 #[inline]
 pub unsafe fn init(head: *mut ListLink) {
     // SAFETY: the caller says that `head` is valid for writes.
@@ -41,6 +42,7 @@ pub unsafe fn init(head: *mut ListLink) {
 ///
 /// # Safety
 /// `head` is the initialised head of a list.
+#[doc(hidden)]
 #[inline]
 pub unsafe fn is_empty(head: *const ListLink) -> bool {
     // SAFETY: the caller says that `head` is initialised, hence readable.
@@ -53,6 +55,7 @@ pub unsafe fn is_empty(head: *const ListLink) -> bool {
 /// # Safety
 /// `head` is the initialised head of a well-formed list that nobody else touches during the call;
 /// `link` is valid for writes, hangs in no list, and stays where it is until it is removed.
+#[doc(hidden)]
 #[inline]
 pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     // SAFETY: `head` is initialised.
@@ -70,6 +73,7 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
 ///
 /// # Safety
 /// `head` is the initialised head of a well-formed list that nobody else touches during the call.
+#[doc(hidden)]
 #[inline]
 pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
     // SAFETY: `head` is initialised.
@@ -92,6 +96,7 @@ pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
 /// # Safety
 /// Both are initialised heads of well-formed, distinct lists that nobody else touches during the
 /// call.
+#[doc(hidden)]
 #[inline]
 pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     // SAFETY: `from` is initialised.

@@ -69,6 +69,7 @@ impl Level {
 }
 
 /// A log line, for the time of the call that passes it on.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Line {
@@ -87,6 +88,7 @@ pub struct Line {
 }
 
 /// A text that lies in the other side's memory.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Text {

@@ -27,9 +27,11 @@ pub trait Protocol: Sized + 'static {
     const DESCRIPTION: &'static describe::Protocol;
 
     /// The typed host-side client, with one `task_*` method for each command.
+    #[doc(hidden)]
     type Client<H: HostSide>;
 
     /// Wraps what a host side knows of the running plugin into the typed client.
+    #[doc(hidden)]
     fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
 
     /// The notification for a command that ends without one of its own: malformed, failed,
@@ -40,6 +42,7 @@ pub trait Protocol: Sized + 'static {
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.
+    #[doc(hidden)]
     fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError> {
         wire::refusal(Self::DESCRIPTION, command)
     }
@@ -96,6 +99,7 @@ pub trait Reply: Sized {
     ///
     /// # Errors
     /// As [`read`](Self::read).
+    #[doc(hidden)]
     #[inline]
     fn decode(incoming: impl Incoming, echo: &Self::Echo) -> Result<Self, DecodeError> {
         Self::read(incoming, Some(echo)).map(|(reply, _)| reply)

@@ -44,7 +44,7 @@ pub const API_VERSION: usize = {
 
 /// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its
 /// field (8, 8 and 16 bits).
-pub const fn parse(text: &str) -> Option<usize> {
+pub(crate) const fn parse(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let limits = [0xff, 0xff, 0xffff];
     let mut parts = [0usize; 3];

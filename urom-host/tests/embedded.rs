@@ -146,7 +146,9 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
         let (graph, worker) = start(&service);
         let text = format!("takes {} bytes, but {} fit", size - 23, size - 24);
         let too_big = worker.task(&graph, &vec![0; size - 23]).submit();
-        fails(too_big, DocaError::TOO_BIG, &[&text, "send less, or raise"]);
+        let error = too_big.map(drop).unwrap_err();
+        assert_eq!(error.to_string().matches("max_message_size").count(), 1, "{error}");
+        fails(Err::<(), _>(error), DocaError::TOO_BIG, &[&text, "send less, or raise"]);
         // The worker takes it as well: it is the plugin that says it is no command.
         let answer =
             block_on_for(LIMIT, worker.task(&graph, &vec![0xff; size - 24]).submit().unwrap())

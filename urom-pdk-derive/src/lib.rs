@@ -130,13 +130,13 @@ use proc_macro::TokenStream;
 /// - `unless = name`: the `Data` travels with the command when the word `name` is 0, and otherwise
 ///   that is the id of registered memory.
 ///
-/// A `word` belongs to one payload. A second payload of the same length says so with an expression,
-/// such as `len = keys.len()`. So `len = name` is a word to be filled in where the field `name` is
-/// marked `word`, and otherwise an expression that consists of that field.
+/// Each length word belongs to one payload. If a second payload has the same length, say so with an
+/// expression: `len = keys.len()`. `len = name` fills the field `name` if that is marked `word`;
+/// otherwise the field is only read.
 ///
-/// An `Option` without `when` is there when its address word is not 0. Nothing else is made of an
-/// address word that was read; written, it is 1 for a payload that is there, and 0 for one that is
-/// absent or empty.
+/// An `Option` without `when` is there when its address word is not 0. Written, the word of an
+/// `Option` or a `Received` is 1 when it is there, also when it is empty, and of any other payload 1
+/// when it has bytes; otherwise 0. That of a `Data` in registered memory is its address there.
 ///
 /// An expression sees all plain, header and echoed fields of its variant and the payloads before
 /// its own, each by its name and by value; a field with a codec is a reference, a notification's

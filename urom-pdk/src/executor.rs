@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{Borrowed, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
@@ -86,7 +86,7 @@ where
     }
 
     #[inline]
-    pub(crate) fn accept(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) {
+    pub(crate) fn accept(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) {
         if let Err(panic) = self.begin_all(commands) {
             self.accept_rest(panic, commands);
         }
@@ -95,7 +95,7 @@ where
     /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
     /// not free in a loop.
     #[inline]
-    fn begin_all(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) -> Result<(), Panic> {
+    fn begin_all(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) -> Result<(), Panic> {
         contain(|| {
             while let Some(command) = commands.pop_front() {
                 self.begin(command.into());
@@ -106,7 +106,7 @@ where
     /// Goes on after a command that panicked.
     #[cold]
     #[inline(never)]
-    fn accept_rest(&mut self, panic: Panic, commands: &mut DescriptorList<WorkerCmdDesc>) {
+    fn accept_rest(&mut self, panic: Panic, commands: &mut Borrowed<'_, WorkerCmdDesc>) {
         self.end_panicked(panic);
         while let Err(panic) = self.begin_all(commands) {
             self.end_panicked(panic);

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{Borrowed, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
@@ -201,7 +201,7 @@ where
         calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
             // SAFETY: a worker passes the head of a well-formed list of command descriptors, which
             // is the plugin's for the call.
-            let mut commands = unsafe { DescriptorList::borrowed(list) };
+            let mut commands = unsafe { Borrowed::new(list) };
             executor.accept(&mut commands);
             DocaError::SUCCESS
         })

@@ -7,9 +7,9 @@
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
  *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload is there and 0 when it is not. The receiver takes no
- *    address from it, but where it is said to be one in registered memory: payloads are found
- *    behind the struct.
+ *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
+ *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
+ *    memory: payloads are found behind the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
  *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.

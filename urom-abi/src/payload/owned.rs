@@ -16,7 +16,8 @@ use crate::wire::Plain;
 /// | --- | --- | --- |
 /// | the generated `payload` function of a notification | the tail of its descriptor | none |
 /// | a reply that a host took | the task's response, until the payload is dropped | none |
-/// | a `Vec` or a slice | the heap | one, into the notification |
+/// | `Vec<u8>`, `Box<[u8]>` | the heap | one, into the notification |
+/// | a slice, a `Vec` of other elements | the heap | two |
 ///
 /// The bytes never move, even when the payload does, so UCX can receive into them. On the host, a
 /// payload keeps its task in use, which counts against `max_inflight`; [`to_vec`](Self::to_vec)

@@ -186,7 +186,7 @@ pub enum Length<C> {
 impl<C: Count> Length<C> {
     fn elements(self, input: &mut Unstructured<'_>) -> Made<usize> {
         let most = match self {
-            Length::Given(count) => return count.count().map_err(|_| Unfit),
+            Length::Given(count) => return count.count().ok_or(Unfit),
             Length::Free => MOST,
             Length::Short => MOST_IN_A_BYTE,
         };

@@ -66,6 +66,9 @@ pub enum DecodeProblem {
         /// The largest value allowed.
         most: u64,
     },
+    /// A length or a count that is negative, absent, or more than a payload can have.
+    #[error("the fields before it give no length that a payload can have")]
+    NoLength,
     /// Bytes that are no value of the field's type, such as a `bool` of 7.
     #[error("{0}")]
     NoValue(Misfit),
@@ -100,10 +103,7 @@ impl From<DecodeError> for DocaError {
 #[non_exhaustive]
 pub enum EncodeError {
     /// The message takes more bytes than there is room for.
-    #[error(
-        "{message}: takes {need} bytes, but {room} fit: send less, or raise \
-         ServiceBuilder::max_message_size and uromd --max-msg-size"
-    )]
+    #[error("{message}: takes {need} bytes, but {room} fit")]
     TooBig {
         /// The variant.
         message: &'static str,

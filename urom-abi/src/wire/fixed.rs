@@ -117,7 +117,8 @@ pub fn tag<T: Tag, const LEN: usize>(message: Name, bytes: &[u8]) -> Result<u64,
 /// The tag of a message that ends before its fixed part does.
 #[cold]
 fn short_tag<T: Tag>(message: Name, bytes: &[u8], least: usize) -> Result<u64, DecodeError> {
-    let tag = super::get::<T>(bytes, 0).ok_or_else(|| too_short(message, bytes.len(), least))?;
+    let tag = bytes.get(..size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
+    let tag = tag.ok_or_else(|| too_short(message, bytes.len(), least))?;
     Ok(tag.into())
 }
 

@@ -60,9 +60,9 @@ impl<'a> Behind<'a> {
         if !there && let Some(absent) = P::absent() {
             return Ok(absent);
         }
-        let out_of_range = |found| self.out_of_range::<P>(field, found);
-        let count = count.count().map_err(out_of_range)?;
-        let bytes = count.checked_mul(P::UNIT).ok_or_else(|| out_of_range(count as u64))?;
+        let count = count.count().ok_or_else(|| self.no_length(field))?;
+        let out_of_range = || self.out_of_range::<P>(field, count as u64);
+        let bytes = count.checked_mul(P::UNIT).ok_or_else(out_of_range)?;
         let message = self.message;
         let taken = self.total - self.rest.len();
         let Some((payload, rest)) = self.rest.split_at_checked(bytes) else {
@@ -72,6 +72,12 @@ impl<'a> Behind<'a> {
         let payload = P::present(payload).ok_or_else(refused)?;
         self.rest = rest;
         Ok(payload)
+    }
+
+    /// The error for what is no number of elements.
+    #[inline(always)]
+    fn no_length(&self, field: Name) -> DecodeError {
+        DecodeError { message: self.message, field, problem: DecodeProblem::NoLength }
     }
 
     /// The error for a number of elements. No run of bytes is longer than `isize` can say.
@@ -121,8 +127,8 @@ impl<'a> Behind<'a> {
     ) -> Result<(P::View<'a>, Part), DecodeError> {
         let view: P::View<'a> = self.take(field, there, count)?;
         let (there, bytes) = (view.shown().there, view.shown().bytes.len());
-        let length = if P::LANDS { count.count() } else { Ok(0) };
-        let length = length.map_err(|found| self.out_of_range::<P>(field, found))? as u64;
+        let length = if P::LANDS { count.count() } else { Some(0) };
+        let length = length.ok_or_else(|| self.no_length(field))? as u64;
         Ok((view, Part { there, length, bytes }))
     }
 

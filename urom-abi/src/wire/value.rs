@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
+use super::Sentence;
+
 /// What can be an element of a payload, or any plain field: a type of plain old data.
 ///
 /// Implemented for every [`bytemuck::Pod`] type and for nothing else.
@@ -18,6 +20,19 @@ pub trait Plain: bytemuck::Pod {}
 
 #[diagnostic::do_not_recommend]
 impl<T: bytemuck::Pod> Plain for T {}
+
+/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of
+/// a payload.
+#[track_caller]
+pub const fn assert_element<T: Plain>(name: &str) {
+    if size_of::<T>() == 0 {
+        let text = Sentence::new().text("`").text(name);
+        let text = text.text(
+            "` has no bytes, so nothing could count such elements: use a type with at least one",
+        );
+        panic!("{}", text.as_str());
+    }
+}
 
 /// What can be a field of a message. `ANY` says whether any bytes are a value: [`AnyBytes`] finds
 /// that out.

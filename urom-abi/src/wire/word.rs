@@ -20,8 +20,8 @@ pub trait Word: Plain + Count + Into<u64> {
     note = "`len` is an expression over the fields before the payload that gives an integer, or an `Option` of one"
 )]
 pub trait Count: Copy {
-    /// The number.
-    fn count(self) -> Result<usize, u64>;
+    /// The number; `None` when a payload cannot have so many.
+    fn count(self) -> Option<usize>;
 }
 
 macro_rules! words {
@@ -39,11 +39,8 @@ macro_rules! counts {
     ($($ty:ident)*) => {$(
         impl Count for $ty {
             #[inline(always)]
-            fn count(self) -> Result<usize, u64> {
-                self.try_into().map_err(|_| {
-                    let found = self as u64;
-                    if found as $ty == self { found } else { u64::MAX }
-                })
+            fn count(self) -> Option<usize> {
+                self.try_into().ok()
             }
         }
     )*};
@@ -54,8 +51,8 @@ counts!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 impl<C: Count> Count for Option<C> {
     #[inline(always)]
-    fn count(self) -> Result<usize, u64> {
-        self.map_or(Err(u64::MAX), C::count)
+    fn count(self) -> Option<usize> {
+        self.and_then(C::count)
     }
 }
 
@@ -73,10 +70,10 @@ mod tests {
 
     #[test]
     fn a_count_is_any_integer_that_is_not_negative() {
-        assert_eq!((7u8.count(), 7i64.count(), Some(7u32).count()), (Ok(7), Ok(7), Ok(7)));
-        assert_eq!((u64::MAX.count(), i32::MAX.count()), (Ok(usize::MAX), Ok(0x7fff_ffff)));
-        assert_eq!(((-1i8).count(), i64::MIN.count()), (Err(u64::MAX), Err(1 << 63)));
-        assert_eq!((None::<u8>.count(), Some(-2i32).count()), (Err(u64::MAX), Err(u64::MAX - 1)));
-        assert_eq!(((1u128 << 64).count(), (1i128 << 65).count()), (Err(u64::MAX), Err(u64::MAX)));
+        assert_eq!((7u8.count(), 7i64.count(), Some(7u32).count()), (Some(7), Some(7), Some(7)));
+        assert_eq!((u64::MAX.count(), i32::MAX.count()), (Some(usize::MAX), Some(0x7fff_ffff)));
+        assert_eq!(((-1i8).count(), i64::MIN.count()), (None, None));
+        assert_eq!((None::<u8>.count(), Some(-2i32).count()), (None, None));
+        assert_eq!(((1u128 << 64).count(), (1i128 << 65).count()), (None, None));
     }
 }

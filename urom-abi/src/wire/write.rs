@@ -74,9 +74,9 @@ pub fn agrees<P: Outgoing, C: Count>(
     let Shown { there, length, .. } = payload.shown();
     let what = match count.count() {
         _ if !there => return Ok(()),
-        Ok(count) if count as u64 == length => return Ok(()),
-        Ok(_) => "does not have the length that the fields before it call for",
-        Err(_) => "has a length, by the fields before it, that no payload can have",
+        Some(count) if count as u64 == length => return Ok(()),
+        Some(_) => "does not have the length that the fields before it call for",
+        None => "has a length, by the fields before it, that no payload can have",
     };
     Err(mismatch(message, field, what))
 }

@@ -3,10 +3,11 @@
 use std::num::NonZeroU64;
 
 use urom_abi::protocol::Request as _;
-use urom_abi::wire::{DecodeProblem, EncodeError, get, put};
+use urom_abi::wire::{DecodeProblem, EncodeError};
 use urom_abi::{Data, DocaError, Elements, Registered};
 
 use crate::message::Everything;
+use crate::{get, put};
 
 const LEN: usize = crate::message::Command::FIXED_LEN;
 const N: usize = 8;
@@ -169,24 +170,26 @@ fn lengths_that_the_bytes_do_not_have_are_refused_by_name() {
 }
 
 #[test]
-fn counts_that_no_payload_can_have_are_out_of_range() {
-    let most = i64::MAX as u64 / 4;
-    let negative = DecodeProblem::OutOfRange { found: -2i64 as u64, most };
-    assert_eq!(refused("counts", N, -1), negative);
-    let overflow = DecodeProblem::OutOfRange { found: u64::MAX, most };
-    assert_eq!(refused("counts", N, i32::MAX), overflow);
+fn expressions_that_give_no_length_say_so() {
+    assert_eq!(refused("counts", N, -1), DecodeProblem::NoLength);
+    assert_eq!(refused("counts", N, i32::MAX), DecodeProblem::NoLength);
+    for count in [None, Some(-1), Some(1 << 64), Some(i128::MIN)] {
+        assert_eq!(taken::<&[u8]>(count), DecodeProblem::NoLength, "{count:?}");
+    }
 }
 
 #[test]
-fn what_was_found_out_of_range_is_more_than_what_is_possible() {
-    let refused = |count: Option<i128>| {
-        let (_, mut behind) = urom_abi::wire::start::<0>("M", &[]).unwrap();
-        behind.take::<&[u8]>("data", true, count).unwrap_err().problem
-    };
-    for count in [None, Some(-1), Some(1 << 64), Some(i128::MIN)] {
-        let DecodeProblem::OutOfRange { found, most } = refused(count) else { panic!("{count:?}") };
-        assert!(found > most, "{count:?}: {found}, but at most {most}");
-    }
+fn a_length_over_what_memory_can_hold_is_out_of_range() {
+    let (found, most) = (u64::MAX, i64::MAX as u64 / 4);
+    let problem = taken::<Elements<'_, u32>>(Some(i128::from(found)));
+    assert_eq!(problem, DecodeProblem::OutOfRange { found, most });
+}
+
+fn taken<P: urom_abi::wire::Borrowed<'static> + std::fmt::Debug>(
+    count: Option<i128>,
+) -> DecodeProblem {
+    let (_, mut behind) = urom_abi::wire::start::<0>("M", &[]).unwrap();
+    behind.take::<P>("data", true, count).unwrap_err().problem
 }
 
 #[test]

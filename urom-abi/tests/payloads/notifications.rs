@@ -5,9 +5,10 @@ use std::ptr::NonNull;
 
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{Incoming, Reply};
-use urom_abi::wire::{self, DecodeError, DecodeProblem, EncodeError, get};
+use urom_abi::wire::{self, DecodeError, DecodeProblem, EncodeError};
 use urom_abi::{Payload, Received};
 
+use crate::get;
 use crate::message::{Brought, BroughtEcho, Got, GotEcho};
 
 const LEN: usize = crate::message::Notification::FIXED_LEN;

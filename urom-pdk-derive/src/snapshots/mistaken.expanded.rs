@@ -27,8 +27,9 @@ trait Handler<
     /// Makes the handler, when a worker opens the plugin. After an error the worker
     /// does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The plugin's own network address; it has none unless it says so. The worker
-    /// reports an error, and has no address of this plugin then.
+    /// The address by which the plugin's members in a domain reach this one; without
+    /// this method it has none. Called once, right after `open`. An error ends the
+    /// worker's start, as one of `open` does.
     fn address(
         &self,
     ) -> ::core::result::Result<

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{HostSide, Protocol, Serve};
-use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError, get, put};
+use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 
 /// What a test and the handler of its thread share.
@@ -309,4 +309,17 @@ async fn turns(mut n: u64) {
         Poll::Pending
     })
     .await;
+}
+
+/// Reads a plain value at `offset`, or `None` when the bytes end before it does.
+fn get<T: urom_abi::bytemuck::AnyBitPattern>(bytes: &[u8], offset: usize) -> Option<T> {
+    let end = offset.checked_add(size_of::<T>())?;
+    bytes.get(offset..end).map(urom_abi::bytemuck::pod_read_unaligned)
+}
+
+/// Writes a plain value at `offset`, or gives `None` and writes nothing when there is no room.
+fn put<T: urom_abi::bytemuck::NoUninit>(bytes: &mut [u8], offset: usize, value: &T) -> Option<()> {
+    let end = offset.checked_add(size_of::<T>())?;
+    bytes.get_mut(offset..end)?.copy_from_slice(urom_abi::bytemuck::bytes_of(value));
+    Some(())
 }

@@ -53,7 +53,9 @@ macro_rules! get {
     };
     ($reader:ident, (&$item:ident)) => {{
         let item = $reader.$item()?;
-        &$reader.keep(&[item])[0]
+        // SAFETY: as in `Reader::list`.
+        let kept = unsafe { $reader.keep(&[item]) };
+        &kept[0]
     }};
     ($reader:ident, {$item:tt}) => {
         get!($reader, $item)

@@ -28,7 +28,9 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     let mut reader = Reader::new(bytes);
     // SAFETY: what the reader keeps is left where it is, below.
     let (build, protocol) = unsafe { reader.all() }?;
-    let description = Description { protocol: &reader.keep(&[protocol])[0], build };
+    // SAFETY: as above.
+    let protocol = unsafe { reader.keep(&[protocol]) };
+    let description = Description { protocol: &protocol[0], build };
     reader.kept.0.clear();
     known.insert(bytes.into(), description);
     Ok(description)
@@ -103,7 +105,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A copy that lives as long as this reader, or for ever if `kept` is cleared.
-    pub(super) fn keep<T: Copy>(&mut self, items: &[T]) -> &'static [T] {
+    ///
+    /// # Safety
+    /// `'static` stands for as long as `kept` is not dropped; the caller lets nothing of it out
+    /// that outlives the reader.
+    pub(super) unsafe fn keep<T: Copy>(&mut self, items: &[T]) -> &'static [T] {
         let items = Box::into_raw(Box::<[T]>::from(items));
         // SAFETY: the slice was just made, and nobody writes to it.
         let kept = unsafe { &*items };
@@ -134,7 +140,8 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             items.push(item(self)?);
         }
-        Ok(self.keep(&items))
+        // SAFETY: it goes to the caller of `all`, who answers for it.
+        Ok(unsafe { self.keep(&items) })
     }
 
     pub(super) fn docs(&mut self) -> Result<&'static str, ReadError> {
@@ -144,7 +151,8 @@ impl<'a> Reader<'a> {
     pub(super) fn text(&mut self) -> Result<&'static str, ReadError> {
         let len = self.length()?;
         let bytes = self.take(len)?;
-        let bytes = self.keep(bytes);
+        // SAFETY: as in `list`.
+        let bytes = unsafe { self.keep(bytes) };
         std::str::from_utf8(bytes).map_err(|_| self.malformed("a text is not UTF-8"))
     }
 
