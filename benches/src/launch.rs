@@ -93,7 +93,7 @@ impl Drop for Daemon {
 /// Starts a worker on a core, with some plugins.
 pub(crate) fn worker(service: &Service, plugins: &[&Plugin], core: usize) -> Result<Worker> {
     let cpus: CpuSet = [core].into_iter().collect();
-    let builder = service.worker().any_id().cpus(cpus).max_inflight(DEPTH as u32);
+    let builder = service.worker().cpus(cpus).max_inflight(DEPTH as u32);
     let builder = plugins.iter().fold(builder, |builder, plugin| builder.plugin(**plugin));
     Ok(block_on(builder.start())?)
 }

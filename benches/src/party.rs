@@ -78,7 +78,7 @@ impl Party {
         let builder = service.worker().plugin(graph.plugin()).plugin(bench.plugin());
         let mut builder = match worker {
             Some(id) => builder.id(*id),
-            None => builder.any_id(),
+            None => builder,
         };
         if let Place::Uromd { .. } = place {
             builder = builder.cpus([cores.worker()].into_iter().collect::<CpuSet>());

@@ -23,8 +23,8 @@ use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
 
 /// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone
-/// notices. The clock is read once in 256 polls, so over TCP, where a poll takes longer, the time
-/// is a multiple of this.
+/// notices. The clock is read after [`LOOK`] calls of the library, so over TCP, where a call takes
+/// longer, the time is a multiple of this.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
 /// The longest sleep when the system has no descriptor left that could wake the thread.

@@ -68,8 +68,8 @@
 //!
 //! # One command, one notification
 //!
-//! Every command gets exactly one notification, with the command's token, connection and echoed
-//! fields:
+//! Every command that ends gets exactly one notification, with the command's token, connection and
+//! echoed fields:
 //!
 //! | how the command ends | status | the rest of the notification |
 //! | --- | --- | --- |

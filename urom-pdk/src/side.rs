@@ -92,7 +92,7 @@ impl Context {
     }
 
     /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one
-    /// host share it; the notification goes back to it.
+    /// connection share it; a host may have several. The notification goes back to it.
     #[inline]
     pub fn dest_id(&self) -> u64 {
         self.command.dest_id()

@@ -14,13 +14,12 @@
 //!
 //! # Precision
 //!
-//! A plugin has no thread of its own: what sleeps is woken from the worker's next call of
-//! `progress` after its time, never before. How late that is depends on how often the worker calls.
-//! A worker of this project calls without a pause while there is work and for 50 µs after; a
-//! sleeping command is an answer it is owed, so from then on it yields, from 200 µs on sleeps
-//! between its calls, first 20 µs, then twice as long each time, up to 1 ms. A long sleep thus ends
-//! up to about 1 ms late, and costs a thousand calls a second. A handler that holds up its worker
-//! holds up the clock too. NVIDIA's worker states nothing about its pauses.
+//! A plugin has no thread of its own: what sleeps is woken by the first call of `progress` after
+//! its time, never before. A worker of this project calls without sleeping while there is work and
+//! for 200 µs after. Then, while a command sleeps, it sleeps between its calls for an eighth of the
+//! time since the last work: at least 20 µs, at most 1 ms. So a sleep of 1 ms ends up to 0.13 ms
+//! late, one of 8 ms or more up to 1 ms. A handler that holds up its worker holds up the clock too.
+//! NVIDIA's worker states nothing about its pauses.
 //!
 //! A plugin in which nothing sleeps pays a load and a comparison for each call of `progress`. While
 //! something does, each call reads the clock.

@@ -48,7 +48,7 @@ fn answer_late(
     late: u64,
 ) -> Result<()> {
     faulty.task_tell(worker, key).submit()?.wait()?;
-    progress_until(service, || worker.late_answers() == late)?;
+    progress_until(service, || worker.late_replies() == late)?;
     ensure!((worker.given_up(), worker.in_flight()?) == (0, 0));
     Ok(())
 }
@@ -65,7 +65,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     let text = error.to_string();
     let what = format!("Await on worker {}, plugin `worker_faulty`, failed", WorkerId(worker.id()));
     assert!(text.starts_with(&what) && text.contains("within the deadline of 20ms"), "{text}");
-    assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_answers()), (1, 1, 0));
+    assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_replies()), (1, 1, 0));
     // Others come and go meanwhile.
     for data in 0..100 {
         assert_eq!(faulty.task_echo(&worker, data).submit()?.wait()?.data, data);
@@ -120,7 +120,7 @@ pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
     assert!(!patient.is_complete());
     faulty.task_tell(&worker, 1).deadline(LIMIT).submit()?.wait()?;
     assert_eq!(patient.wait()?.data, 10);
-    progress_until(&service, || worker.late_answers() == 2)
+    progress_until(&service, || worker.late_replies() == 2)
 }
 
 pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_s(
@@ -155,7 +155,7 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
         progress_until(&service, || worker.given_up() <= 8)?;
     }
     progress_until(&service, || worker.given_up() == 0)?;
-    assert_eq!((worker.late_answers(), timed_out + right), (timed_out, 2000));
+    assert_eq!((worker.late_replies(), timed_out + right), (timed_out, 2000));
     Ok(())
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
     let other = faulty.task_echo(&worker, 9).submit()?;
     assert!(!handle.cancel());
     assert_eq!(other.wait()?.data, 9);
-    assert_eq!(worker.late_answers(), 1);
+    assert_eq!(worker.late_replies(), 1);
     Ok(())
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     theirs.task_tell(&same, 1).submit()?.wait()?;
     progress_until(&service, || worker.given_up() == 0)?;
     assert_eq!(client.task_echo(&worker, 5).submit()?.wait()?.data, 5);
-    assert_eq!(worker.late_answers(), 4);
+    assert_eq!(worker.late_replies(), 4);
     assert_eq!(last.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SKIPPED));
     Ok(())
 }
@@ -267,7 +267,7 @@ pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) ->
     let took = start.elapsed();
     kill_process(pid, Signal::CONT)?;
     assert!(has_timed_out(answer) && took < Duration::from_secs(1), "{took:?}");
-    progress_until(&service, || worker.late_answers() == 1)?;
+    progress_until(&service, || worker.late_replies() == 1)?;
     assert_eq!(faulty.task_echo(&worker, 2).submit()?.wait()?.data, 2);
     Ok(())
 }

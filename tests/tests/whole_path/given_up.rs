@@ -22,14 +22,14 @@ pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
     // The deadline passed behind the others: they have left.
     let is_cancelled = cancelled.cancel();
     drop(dropped);
-    assert_eq!((service.late_answers(), service.dropped_answers()), (0, 0));
+    assert_eq!((service.late_replies(), service.dropped_replies()), (0, 0));
     kill_process(daemon, Signal::CONT)?;
     let error = answer.unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(error.to_string().contains("within the deadline of 20ms"), "{error}");
     assert!(is_cancelled && took >= SHORT && took < Duration::from_secs(1), "{took:?}");
     assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
-    while (service.late_answers(), service.dropped_answers()) != (2, 1) {
+    while (service.late_replies(), service.dropped_replies()) != (2, 1) {
         assert_eq!(service.workers_of_group(0).wait()?, [worker.id()]);
         ensure!(start.elapsed() < LIMIT, "the late answers never came");
     }

@@ -37,8 +37,11 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Adds a worker with deadlines. It must be [removed](Self::remove_worker) before it is freed.
-    pub(crate) fn add_worker(&self, worker: &(dyn Timed + 'static)) {
+    /// Adds a worker with deadlines.
+    ///
+    /// # Safety
+    /// The worker stays where it is, and is [removed](Self::remove_worker) before it is freed.
+    pub(crate) unsafe fn add_worker(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 

@@ -49,6 +49,9 @@ const AT_ONCE: usize = 8 << 20;
 /// ```
 pub struct Mpi {
     communicator: ManuallyDrop<SimpleCommunicator>,
+    /// Read once: after MPI is finalized, asking it would end the program.
+    participants: u32,
+    index: u32,
     exchange: Option<Exchange>,
     /// MPI failed, perhaps in this process only, so participants may be at different exchanges.
     broken: bool,
@@ -94,17 +97,19 @@ impl Mpi {
         // SAFETY: the communicator is live, and its own.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(duplicate, returned) };
         check(code, "setting up the communicator")?;
-        Ok(Mpi { communicator, exchange: None, broken: false })
+        let (participants, index) =
+            (communicator.size().unsigned_abs(), communicator.rank().unsigned_abs());
+        Ok(Mpi { communicator, participants, index, exchange: None, broken: false })
     }
 }
 
 impl AllGather for Mpi {
     fn participants(&self) -> u32 {
-        self.communicator.size().unsigned_abs()
+        self.participants
     }
 
     fn index(&self) -> u32 {
-        self.communicator.rank().unsigned_abs()
+        self.index
     }
 
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
@@ -120,14 +125,16 @@ impl AllGather for Mpi {
         let mut exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
         // An exchange without a request looks like one that is over, so only one with a request is
         // kept.
-        exchange.next(&self.communicator).inspect_err(|_| self.broken = true)?;
+        exchange
+            .next(&self.communicator, self.participants as usize)
+            .inspect_err(|_| self.broken = true)?;
         self.exchange = Some(exchange);
         Ok(())
     }
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
         self.usable()?;
-        let participants = self.participants() as usize;
+        let participants = self.participants as usize;
         let Some(exchange) = &mut self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
         };
@@ -138,8 +145,9 @@ impl AllGather for Mpi {
             )
             .into());
         }
-        let over =
-            exchange.go_on(&self.communicator, blocks).inspect_err(|_| self.broken = true)?;
+        let over = exchange
+            .go_on(&self.communicator, participants, blocks)
+            .inspect_err(|_| self.broken = true)?;
         if over {
             self.exchange = None;
         }
@@ -163,6 +171,7 @@ impl Exchange {
     fn go_on(
         &mut self,
         communicator: &SimpleCommunicator,
+        participants: usize,
         blocks: &mut [u8],
     ) -> Result<bool, Error> {
         while let Some(request) = &mut self.request {
@@ -184,15 +193,18 @@ impl Exchange {
             }
             self.done += self.length;
             if self.done < self.block.len() {
-                self.next(communicator)?;
+                self.next(communicator, participants)?;
             }
         }
         Ok(true)
     }
 
     /// Begins to exchange the next bytes of the blocks.
-    fn next(&mut self, communicator: &SimpleCommunicator) -> Result<(), Error> {
-        let participants = communicator.size().unsigned_abs() as usize;
+    fn next(
+        &mut self,
+        communicator: &SimpleCommunicator,
+        participants: usize,
+    ) -> Result<(), Error> {
         self.length = (self.block.len() - self.done).min((AT_ONCE / participants).max(1));
         self.blocks.resize(self.length * participants, 0);
         // It is at most `AT_ONCE`.

@@ -48,8 +48,8 @@ impl GroupQuery {
     /// the answer comes or the service is gone.
     ///
     /// The service's own thread does so, as soon after that time as it gets to it and never before.
-    /// An answer that came before counts; one that comes later is thrown away and
-    /// [counted](crate::ServiceHandle::late_answers).
+    /// A reply that came before counts; one that comes later is thrown away and
+    /// [counted](crate::ServiceHandle::late_replies).
     pub fn deadline(self, limit: Duration) -> Self {
         let query = Weak::clone(&self.handle.query);
         // An instant that overflows never comes.
@@ -64,7 +64,7 @@ impl GroupQuery {
     /// Gives the query up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
     /// `false` when the answer is there already, or the query has ended otherwise.
     ///
-    /// An answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
+    /// A reply that comes later is thrown away and [counted](crate::ServiceHandle::late_replies).
     /// A query that the service's thread has not asked yet is never asked.
     pub fn cancel(&self) -> bool {
         self.handle.cancel()

@@ -27,15 +27,14 @@ use crate::worker::WorkerBuilder;
 /// its handle, so it has all methods of this.
 ///
 /// ```no_run
-/// # use urom_host::{ProgressEngine, Service, Result};
+/// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let threads = (0..4).map(|id| {
 ///     let handle = service.handle();
 ///     std::thread::spawn(move || -> Result<u64> {
 ///         let graph = handle.plugin::<graph_protocol::Protocol>()?;
-///         let engine = ProgressEngine::with_library(handle.library())?;
-///         let worker = handle.worker().engine(&engine).id(id).plugin(&graph).start().wait()?;
+///         let worker = handle.worker().id(id).plugin(&graph).start().wait()?;
 ///         Ok(graph.task_loopback(&worker, id).submit()?.wait()?.data)
 ///     })
 /// });
@@ -128,14 +127,14 @@ impl ServiceHandle {
         GroupQuery::submit(&self.core, group)
     }
 
-    /// How many answers came to [group queries](GroupQuery) after their deadline or after they were
+    /// How many replies came to [group queries](GroupQuery) after their deadline or after they were
     /// cancelled, and were thrown away. Queries that ended with their service are not counted.
-    pub fn late_answers(&self) -> u64 {
+    pub fn late_replies(&self) -> u64 {
         self.core.counts.late.load(Ordering::Relaxed)
     }
 
-    /// How many answers came to group queries whose future had been dropped, and were thrown away.
-    pub fn dropped_answers(&self) -> u64 {
+    /// How many replies came to group queries whose future had been dropped, and were thrown away.
+    pub fn dropped_replies(&self) -> u64 {
         self.core.counts.dropped.load(Ordering::Relaxed)
     }
 

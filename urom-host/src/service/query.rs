@@ -47,8 +47,8 @@ pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
                 .error(DocaError::TIME_OUT)
                 .why(format!("no answer came within the deadline of {limit:?}"))
                 .hint(
-                    "allow more time, or see whether the service still runs; a late answer is \
-                     thrown away and counted in late_answers",
+                    "allow more time, or see whether the service still runs; a late reply is \
+                     thrown away and counted in late_replies",
                 );
             query.settle(Err(error), false);
         }

@@ -192,6 +192,9 @@ pub(crate) fn submit<C: Request>(
 /// cannot be read as this command's, and with the library's code, such as `CONNECTION_RESET`, when
 /// the worker is gone.
 ///
+/// # Panics
+/// When it is polled after it gave its result.
+///
 /// # Threads
 /// It belongs to the thread of its worker.
 ///
@@ -230,8 +233,8 @@ impl<R: Reply> Completion<R> {
     /// `false` when the reply is there already, or the task has ended otherwise.
     ///
     /// DOCA has no call that takes a command back. The worker may still run it, and its task counts
-    /// against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer comes, which
-    /// is thrown away and [counted](crate::Worker::late_answers).
+    /// against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the reply comes, which
+    /// is thrown away and [counted](crate::Worker::late_replies).
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }

@@ -37,10 +37,12 @@ pub(crate) struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// The task of a slot; `None` when it has none. Only for a task that is not in flight and that
-    /// nobody else has.
+    /// The task of a slot; `None` when it has none.
+    ///
+    /// # Safety
+    /// The slot is one of `context`; its task is not in flight, and nobody else has it.
     #[inline]
-    pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
+    pub(crate) unsafe fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
         Some(Task { context, slot, doca: slot.doca.get()? })
     }
 
@@ -72,7 +74,8 @@ impl<'a> Task<'a> {
             None => Task::make(context, plugin)?,
         };
         // It is read from the slot in both cases: returning it would copy it through memory.
-        let Some(task) = Task::of(context, slot) else {
+        // SAFETY: what was ready or is new is not in flight, and was taken from the slots here.
+        let Some(task) = (unsafe { Task::of(context, slot) }) else {
             unreachable!("a slot that is ready has a task")
         };
         if slot.plugin.get() != plugin.id() {
@@ -220,7 +223,7 @@ impl<'a> Task<'a> {
     }
 
     /// What it ended with, copied; only after completion.
-    pub(crate) fn answer(&self) -> RawReply {
+    pub(crate) fn reply(&self) -> RawReply {
         let (status, bytes) = self.end();
         // SAFETY: the response is the task's own memory until it is released, and nobody writes to
         // it meanwhile.
@@ -274,6 +277,7 @@ unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data:
         // The usual case; nothing in it can unwind.
         slot.state.set(State::Complete);
     } else {
-        guard(|| context.complete(slot));
+        // SAFETY: this is the completion of the slot's task.
+        guard(|| unsafe { context.complete(slot) });
     }
 }

@@ -62,8 +62,8 @@ fn ended(what: String, end: End) -> Error {
     match end {
         End::TimedOut(limit) => {
             error.why(format!("no answer came within the deadline of {limit:?}")).hint(
-                "allow more time, or ask the worker for its state; a late answer is thrown away \
-                and counted in late_answers",
+                "allow more time, or ask the worker for its state; a late reply is thrown away \
+                and counted in late_replies",
             )
         }
         _ => error.why("it was cancelled before its answer came"),

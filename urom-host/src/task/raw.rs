@@ -69,23 +69,29 @@ impl RawTask<'_> {
 }
 
 /// A raw command in flight: a future of its [`RawReply`], whatever its status.
-#[must_use = "dropping a completion throws the answer away"]
+///
+/// # Panics
+/// When it is polled after it gave its result.
+#[must_use = "dropping a completion throws the reply away"]
 pub struct RawCompletion {
     ticket: Ticket,
 }
 
 impl RawCompletion {
-    /// Waits for the answer, progressing all engines of this thread.
+    /// Waits for the reply, progressing all engines of this thread.
     ///
     /// # Errors
     /// `BAD_STATE` inside a completion callback, where nothing can move.
+    ///
+    /// # Panics
+    /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<RawReply> {
         wait::allowed()?;
         self.ticket.spin();
         Ok(wait::block_on(self))
     }
 
-    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer
+    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the reply
     /// is `SKIPPED` without bytes.
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
@@ -104,10 +110,10 @@ impl Future for RawCompletion {
         self.ticket.poll(cx, |context, slot| {
             let response = context.take(slot);
             if let Response::GivenUp(End::Undriven) = response {
-                // An answer has no text.
+                // A reply has no text.
                 tracing::warn!("{}", wait::undriven(COMMAND));
             }
-            response.into_answer()
+            response.into_reply()
         })
     }
 }

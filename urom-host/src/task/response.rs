@@ -39,12 +39,12 @@ impl<'a> Response<'a> {
     }
 
     /// The status, and bytes of their own.
-    pub(crate) fn into_answer(self) -> RawReply {
+    pub(crate) fn into_reply(self) -> RawReply {
         match self {
             Response::Arrived(status, arrived) => {
                 RawReply { status, bytes: Some((&arrived).bytes().to_vec()) }
             }
-            Response::Held(answer) => answer,
+            Response::Held(reply) => reply,
             Response::GivenUp(end) => RawReply { status: end.code(), bytes: None },
         }
     }

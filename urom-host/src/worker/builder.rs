@@ -79,15 +79,13 @@ impl WorkerBuilder {
     /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this
     /// is a further connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's
     /// convention.
+    ///
+    /// Without this, or with [`WORKER_ID_ANY`], the worker is a new one, with an id that the service
+    /// chooses. This project's service counts from 0xf7a391c5_00000000, which is far from what
+    /// programs choose.
     pub fn id(mut self, id: u64) -> Self {
         self.settings.id = id;
         self
-    }
-
-    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
-    /// This project's service chooses ids from 2^63 on, which programs rarely use.
-    pub fn any_id(self) -> Self {
-        self.id(WORKER_ID_ANY)
     }
 
     /// The worker's group (`doca_urom_worker_set_gid`): a label that

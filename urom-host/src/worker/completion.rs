@@ -11,9 +11,14 @@ use crate::worker::slots::State;
 
 impl Context {
     /// Ends a task that the library has completed, for all but the usual case.
-    pub(crate) fn complete(&self, slot: &Slot) {
+    ///
+    /// # Safety
+    /// The library has just completed the task of this slot, which is one of this worker's.
+    pub(crate) unsafe fn complete(&self, slot: &Slot) {
         let state = slot.state.get();
-        let Some(task) = Task::of(self, slot) else { return };
+        // SAFETY: the task has completed, and those who wait for it learn that from the state,
+        // which still says that it is in flight.
+        let Some(task) = (unsafe { Task::of(self, slot) }) else { return };
         match state {
             State::Waiting | State::Watched => {
                 let waker = slot.waker.take();
@@ -31,12 +36,12 @@ impl Context {
                 self.deliver(slot, State::Complete);
             }
             State::Late => {
-                self.count(&self.late_answers, &task);
+                self.count(&self.late_replies, &task);
                 drop(Response::of(task));
             }
             // The future has the slot until it is polled.
             State::Ended | State::CallCancelled => {
-                self.count(&self.late_answers, &task);
+                self.count(&self.late_replies, &task);
                 task.leave();
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
@@ -45,7 +50,7 @@ impl Context {
                 }
             }
             State::Dropped => {
-                self.count(&self.dropped_answers, &task);
+                self.count(&self.dropped_replies, &task);
                 drop(Response::of(task));
             }
             // A task completes once: nothing else is in flight.
@@ -66,7 +71,7 @@ impl Context {
         }
     }
 
-    /// Copies the answers that no future has taken yet, and releases their tasks and those that are
+    /// Copies the replies that no future has taken yet, and releases their tasks and those that are
     /// ready for use.
     pub(crate) fn release_all(&self) {
         for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Complete) {
@@ -83,8 +88,12 @@ impl Context {
     }
 
     fn copy(&self, slot: &Slot) {
-        let Some(task) = Task::of(self, slot) else { return };
-        slot.answer.set(Some(task.answer()));
+        if slot.state.get() != State::Complete {
+            return;
+        }
+        // SAFETY: it is complete, and nobody has taken it, or the state would say so.
+        let Some(task) = (unsafe { Task::of(self, slot) }) else { return };
+        slot.reply.set(Some(task.reply()));
         task.leave();
         self.release(slot);
         slot.state.set(State::Copied);
@@ -97,7 +106,8 @@ impl Context {
     #[inline]
     pub(crate) fn take<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
         if slot.state.get() == State::Complete
-            && let Some(task) = Task::of(self, slot)
+            // SAFETY: it is complete, and the state that it gets here says that it was taken.
+            && let Some(task) = (unsafe { Task::of(self, slot) })
         {
             slot.state.set(State::Held);
             return Response::of(task);
@@ -109,10 +119,10 @@ impl Context {
     fn take_rare<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
         match slot.state.get() {
             State::Copied => {
-                let answer = slot.answer.take();
+                let reply = slot.reply.take();
                 self.slots.put_empty(slot);
                 let none = RawReply { status: DocaError::UNEXPECTED, bytes: None };
-                Response::Held(answer.unwrap_or(none))
+                Response::Held(reply.unwrap_or(none))
             }
             State::Ended => {
                 slot.state.set(State::Late);

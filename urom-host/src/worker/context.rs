@@ -45,10 +45,10 @@ pub(crate) struct Worker {
     pub(crate) id: Cell<u64>,
     /// Whether the engine knows it as one that has deadlines.
     pub(crate) timed: Cell<bool>,
-    /// How many answers came to tasks that had passed their deadline or were cancelled.
-    pub(crate) late_answers: Cell<u64>,
+    /// How many replies came to tasks that had passed their deadline or were cancelled.
+    pub(crate) late_replies: Cell<u64>,
     /// How many came to tasks whose future had been dropped.
-    pub(crate) dropped_answers: Cell<u64>,
+    pub(crate) dropped_replies: Cell<u64>,
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once, so that the context can become idle.
     winding_down: Cell<bool>,
@@ -167,8 +167,8 @@ impl Owner {
             id: Cell::new(settings.id),
             settings,
             timed: Cell::new(false),
-            late_answers: Cell::new(0),
-            dropped_answers: Cell::new(0),
+            late_replies: Cell::new(0),
+            dropped_replies: Cell::new(0),
             domains: Cell::new(0),
             winding_down: Cell::new(false),
             keeps_tasks: Cell::new(false),

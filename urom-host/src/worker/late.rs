@@ -42,7 +42,8 @@ impl Context {
         slot.deadline.set(Some(at));
         let deadlines = self.engine.core().deadlines();
         if !self.timed.replace(true) {
-            deadlines.add_worker(self);
+            // SAFETY: the context stays in its box until the drop of its owner, which removes it first.
+            unsafe { deadlines.add_worker(self) };
         }
         deadlines.note(at);
     }
@@ -87,15 +88,15 @@ impl Context {
         true
     }
 
-    /// Counts the answer of a task that nobody waits for. Answers that refuse a command or that are
-    /// too long have no bytes; while the worker stops, an end without bytes is no answer.
+    /// Counts the reply of a task that nobody waits for. Replies that refuse a command or that are
+    /// too long have no bytes; while the worker stops, an end without bytes is no reply.
     pub(super) fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);
         }
     }
 
-    /// How many tasks are in flight whose answers will be thrown away.
+    /// How many tasks are in flight whose replies will be thrown away.
     pub(crate) fn given_up(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_given_up()).count()
     }

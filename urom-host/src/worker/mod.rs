@@ -17,7 +17,6 @@ pub use health::Health;
 pub use raw_reply::RawReply;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
-use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 use crate::pending::Pending;
@@ -88,7 +87,7 @@ impl Worker {
     ///
     /// # Errors
     /// Whatever the library says.
-    pub fn state(&self) -> Result<CtxState> {
+    pub fn state(&self) -> Result<crate::State> {
         Ok(self.owner.state()?.into())
     }
 
@@ -122,24 +121,24 @@ impl Worker {
         self.owner.in_flight()
     }
 
-    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline,
+    /// How many tasks are in flight whose replies will be thrown away: they passed their deadline,
     /// were cancelled, or their completion was dropped. They count against
     /// [`max_inflight`](Self::max_inflight) until the worker answers them or is gone.
     pub fn given_up(&self) -> usize {
         self.owner.given_up()
     }
 
-    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals
-    /// and answers that are too long included, and were thrown away. Tasks that ended with their
+    /// How many replies came to tasks that had passed their deadline or were cancelled, refusals
+    /// and replies that are too long included, and were thrown away. Tasks that ended with their
     /// worker are not counted.
-    pub fn late_answers(&self) -> u64 {
-        self.owner.late_answers.get()
+    pub fn late_replies(&self) -> u64 {
+        self.owner.late_replies.get()
     }
 
-    /// How many answers came to tasks whose completion had been dropped before, as an executor's
+    /// How many replies came to tasks whose completion had been dropped before, as an executor's
     /// own timeout does it, and were thrown away.
-    pub fn dropped_answers(&self) -> u64 {
-        self.owner.dropped_answers.get()
+    pub fn dropped_replies(&self) -> u64 {
+        self.owner.dropped_replies.get()
     }
 
     /// How many tasks may be allocated at a time.

@@ -91,7 +91,7 @@ pub(crate) struct Slot<C> {
     /// In the state `Watched`.
     pub(crate) waker: Cell<Option<Waker>>,
     /// In the state `Copied`.
-    pub(crate) answer: Cell<Option<RawReply>>,
+    pub(crate) reply: Cell<Option<RawReply>>,
     /// In the states `Calling` and `CallCancelled`.
     pub(crate) deliver: Cell<Option<Deliver<C>>>,
     callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,
@@ -110,7 +110,7 @@ impl<C> Slot<C> {
             limit: Cell::new(Duration::ZERO),
             end: Cell::new(End::Cancelled),
             waker: Cell::new(None),
-            answer: Cell::new(None),
+            reply: Cell::new(None),
             deliver: Cell::new(None),
             callback: UnsafeCell::new([MaybeUninit::uninit(); CALLBACK_ROOM / 8]),
         }
@@ -128,7 +128,7 @@ impl<C> Slot<C> {
         matches!(self.state.get(), State::Waiting | State::Watched)
     }
 
-    /// Whether its task is in flight and its answer will be thrown away.
+    /// Whether its task is in flight and its reply will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(
             self.state.get(),

@@ -77,7 +77,7 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
         assert!(called.borrow().is_empty(), "not inside of cancel");
         assert!(service.progress());
         assert_eq!(*called.borrow(), [DocaError::SKIPPED]);
-        assert_eq!((worker.given_up(), worker.late_answers()), (2, 0));
+        assert_eq!((worker.given_up(), worker.late_replies()), (2, 0));
         worker.stop().wait().unwrap();
         assert_eq!(called.borrow().len(), 1);
     }
@@ -91,7 +91,7 @@ fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
         assert!(flights.iter().all(|flight| flight.cancel()));
         // All answers come before anybody asks.
         while service.progress() {}
-        assert_eq!((worker.given_up(), worker.late_answers()), (0, round * 4 + 4));
+        assert_eq!((worker.given_up(), worker.late_replies()), (0, round * 4 + 4));
         let others: Vec<_> = (4..8).map(|data| send(&graph, &worker, data)).collect();
         for flight in flights {
             assert_eq!(flight.wait().unwrap_err().code(), DocaError::SKIPPED);
@@ -137,7 +137,7 @@ fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
     for (data, flight) in (0..).zip(flights) {
         assert_eq!(flight.wait().unwrap().data, data);
     }
-    assert_eq!((worker.given_up(), worker.late_answers()), (0, 0));
+    assert_eq!((worker.given_up(), worker.late_replies()), (0, 0));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_cancelled_callback_runs_in_the_next_progress_call_though_answers_come_in() 
 }
 
 #[test]
-fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
+fn late_replies_without_bytes_count_and_the_end_of_the_worker_does_not() {
     let _clean = fake::clean();
     for service in [connect(), plain()] {
         let (graph, worker) = start(&service, 0);
@@ -208,7 +208,7 @@ fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
         while worker.in_flight().unwrap() != 0 {
             service.progress();
         }
-        assert_eq!((worker.late_answers(), worker.dropped_answers()), (2, 1));
+        assert_eq!((worker.late_replies(), worker.dropped_replies()), (2, 1));
         assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
         assert_eq!(in_time.wait().unwrap_err().code(), DocaError::NOT_FOUND);
         let hangs = |_| send(&graph, &worker, script::HANG);
@@ -220,7 +220,7 @@ fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
         while worker.in_flight().unwrap() != 0 {
             service.progress();
         }
-        assert_eq!((worker.late_answers(), worker.dropped_answers()), (2, 1));
+        assert_eq!((worker.late_replies(), worker.dropped_replies()), (2, 1));
     }
 }
 
@@ -232,7 +232,7 @@ fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
     let hangs = send(&graph, &worker, script::HANG);
     assert_eq!(block_on_for(SHORT, hangs).unwrap_err().code(), DocaError::TIME_OUT);
     let known = send(&graph, &worker, 2);
-    assert_eq!((worker.late_answers(), worker.dropped_answers()), (0, 1));
+    assert_eq!((worker.late_replies(), worker.dropped_replies()), (0, 1));
     assert!(service.progress());
     // An answer that is there before its future is dropped came in time.
     assert!(known.is_complete());
@@ -242,5 +242,5 @@ fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
     assert!(late.cancel());
     drop(late);
     assert!(service.progress());
-    assert_eq!((worker.late_answers(), worker.dropped_answers(), worker.given_up()), (1, 1, 1));
+    assert_eq!((worker.late_replies(), worker.dropped_replies(), worker.given_up()), (1, 1, 1));
 }

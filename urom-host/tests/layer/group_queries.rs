@@ -25,11 +25,11 @@ fn waiting(service: &Service, group: u32) -> GroupQuery {
 
 /// Has the library answer those that wait; how many answers were late, and how many dropped.
 fn release(service: &Service) -> (u64, u64) {
-    assert_eq!((service.late_answers(), service.dropped_answers()), (0, 0), "nothing came yet");
+    assert_eq!((service.late_replies(), service.dropped_replies()), (0, 0), "nothing came yet");
     assert_eq!(service.workers_of_group(group::RELEASES).wait().unwrap(), [0, 1, 2, 3]);
-    assert_eq!(service.handle().late_answers(), service.late_answers());
-    assert_eq!(service.handle().dropped_answers(), service.dropped_answers());
-    (service.late_answers(), service.dropped_answers())
+    assert_eq!(service.handle().late_replies(), service.late_replies());
+    assert_eq!(service.handle().dropped_replies(), service.dropped_replies());
+    (service.late_replies(), service.dropped_replies())
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
     assert_eq!(release(&service), (1, 0));
     // And nobody else's answer is touched.
     assert_eq!(service.workers_of_group(2).deadline(LIMIT).wait().unwrap(), [0, 1]);
-    assert_eq!((service.late_answers(), service.dropped_answers()), (1, 0));
+    assert_eq!((service.late_replies(), service.dropped_replies()), (1, 0));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_cancelled_question_is_skipped_and_its_answer_counted() {
     let handle = answered.handle();
     assert_eq!(answered.wait().unwrap(), [0, 1]);
     assert!(!handle.clone().cancel(), "it is over");
-    assert_eq!(service.late_answers(), 1);
+    assert_eq!(service.late_replies(), 1);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
     fails(service.workers_of_group(group::KILLS).wait(), DocaError::CONNECTION_RESET, &[]);
     assert_eq!(waits.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
-    assert_eq!((service.late_answers(), service.dropped_answers()), (1, 0));
+    assert_eq!((service.late_replies(), service.dropped_replies()), (1, 0));
 }
 
 #[test]

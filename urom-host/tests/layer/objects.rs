@@ -128,7 +128,7 @@ fn workers_start_together() {
         assert_eq!((worker.id(), worker.group().unwrap()), (n as u64, n as u32 % 2));
         assert_eq!(worker.state().unwrap(), State::Running);
     }
-    let any = service.worker().any_id().plugin(&graph).start().wait().unwrap();
+    let any = service.worker().plugin(&graph).start().wait().unwrap();
     assert_eq!(any.id(), 4711);
 }
 

@@ -29,7 +29,7 @@ impl log::Log for ToWorker {
     }
 
     fn log(&self, record: &Record<'_>) {
-        // Where a span begins and ends is not shown.
+        // tracing's own lines for spans without fields and for ends.
         if record.target().starts_with("tracing::span") {
             return;
         }

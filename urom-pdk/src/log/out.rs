@@ -93,10 +93,13 @@ fn to_stderr(line: &Line<'_>, source: &str) {
         "" => String::new(),
         file => format!("[{file}:{}]", line.at.line),
     };
-    let text = line.text;
+    let text = line.text.trim_end_matches(['\n', '\r']);
     let line = format!(
-        "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}\n"
+        "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}"
     );
+    // What came from outside stays on its line, as in `urom-log`.
+    let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.push('\n');
     // One write, so that lines of several threads do not mix, and part of a running test's output.
     // It panics when standard error is closed, and nobody is there to read the line then.
     let _ = contain(|| eprint!("{line}"));

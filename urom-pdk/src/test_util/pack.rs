@@ -73,14 +73,17 @@ pub(super) unsafe fn notification(
         let text = "notif_pack wrote behind the room it was given: the length holds the room when it is called";
         return failed(DocaError::UNEXPECTED, text.into());
     }
+    if whole > limit {
+        // A service does not even ask the plugin to pack it.
+        let notification = Notification { status: DocaError::TOO_BIG, bytes: Vec::new() };
+        return Packed { notification, wrong: None };
+    }
     let (code, packed, _, bytes) = full;
     if let Err(code) = code.check() {
-        let fits = whole <= limit;
-        let text =
-            || format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
-        return Packed { wrong: fits.then(text), ..failed(code, String::new()) };
+        let text = format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
+        return failed(code, text);
     }
-    if packed < HEADER || packed > whole || packed > limit {
+    if packed < HEADER || packed > whole {
         let text = format!(
             "notif_pack gave a length of {packed} bytes for {whole}, header and notification"
         );

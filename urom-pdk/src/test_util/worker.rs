@@ -66,6 +66,10 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// The status of the notification, unless that is `SUCCESS`.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send); when no notification comes within the
+    /// [patience](Self::set_patience), or one that is no reply to this command.
     #[track_caller]
     pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
         self.wait(self.send(command))
@@ -94,6 +98,9 @@ impl<P: Protocol> Worker<P> {
 
     /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that
     /// is sent, hands over.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
     #[track_caller]
     pub fn queue<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
         self.queue_from(CONNECTION, command)
@@ -181,7 +188,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
-    /// unless this says otherwise. A longer one reaches its host as a failure.
+    /// unless this says otherwise. A longer one reaches its host as `TOO_BIG`.
     pub fn set_message_limit(&self, bytes: usize) {
         self.instance.limit.set(bytes);
     }
@@ -193,6 +200,9 @@ impl<P: Protocol> Worker<P> {
 
     /// Moves the clock of all plugins that this thread opened, which stands still otherwise: what
     /// sleeps until then goes on in the next [`progress`](Self::progress).
+    ///
+    /// # Panics
+    /// When the clock overflows.
     pub fn advance(&self, by: Duration) {
         clock::advance(by);
     }

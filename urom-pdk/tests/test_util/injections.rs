@@ -40,7 +40,7 @@ fn the_bytes_of_a_command_are_as_good_as_the_command() {
 fn a_notification_over_the_limit_is_a_failure_for_its_host_and_none_of_the_plugin() {
     let worker = open();
     let long = vec![7; 5000];
-    assert_eq!(worker.call(Keep { milliseconds: 0, bytes: &long }), Err(DocaError::INVALID_VALUE));
+    assert_eq!(worker.call(Keep { milliseconds: 0, bytes: &long }), Err(DocaError::TOO_BIG));
     worker.set_message_limit(6000);
     assert_eq!(worker.call(Keep { milliseconds: 0, bytes: &long }).unwrap().bytes.len(), 5000);
     assert!(worker.finish().is_clean());

@@ -39,7 +39,7 @@ pub(super) async fn call(
         Call::Leak(bytes) => {
             unruly()?.task_leak(worker, bytes).deadline(limit).submit()?.await?.data
         }
-        Call::LateAnswers => worker.late_answers(),
+        Call::LateAnswers => worker.late_replies(),
     })
 }
 

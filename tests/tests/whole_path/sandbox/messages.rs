@@ -45,7 +45,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(pair: Pair) ->
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
         late += 1;
         let start = Instant::now();
-        while pair.workers[1].late_answers() < late {
+        while pair.workers[1].late_replies() < late {
             pair.service.progress();
             assert!(start.elapsed() < LIMIT, "the answer never came");
         }

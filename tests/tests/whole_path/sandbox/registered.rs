@@ -190,7 +190,7 @@ pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
     pair.send(1, b"late")?;
     let all_in = poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
     host.wait(&pair, all_in)?;
-    assert_eq!((second.late_answers(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
+    assert_eq!((second.late_replies(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
     let again = pair.receive_at(second, memory, (BASE, 60), 3)?;
     pair.send(3, b"again")?;
     assert_eq!(registered(&host.wait(&pair, again)??), Some(5));
