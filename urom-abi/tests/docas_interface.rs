@@ -140,7 +140,7 @@ fn a_name_that_is_missing_or_different_is_found() {
             "_cb_t)(void *param)",
             "doca_argp_param_cb_t",
         ),
-        ("doca_urom_plugin.h", "\tuint32_t reserved;\t/* 0 */\n", "", "reserved"),
+        ("doca_urom_plugin.h", "\tuint32_t reserved;     /* 0 */\n", "", "reserved"),
         ("doca_error.h", "typedef enum doca_error {", "typedef enum doca_codes {", "doca_error"),
     ] {
         let copy = tempfile::tempdir().expect("a temporary directory");
