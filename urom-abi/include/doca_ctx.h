@@ -23,10 +23,10 @@ struct doca_ctx;
 
 /* Where a context stands. */
 enum doca_ctx_states {
-	DOCA_CTX_STATE_IDLE = 0, /* not started or stopped: can be configured and destroyed */
+	DOCA_CTX_STATE_IDLE = 0,     /* not started or stopped: can be configured and destroyed */
 	DOCA_CTX_STATE_STARTING = 1, /* start was asked for; progress until it runs or is idle */
-	DOCA_CTX_STATE_RUNNING = 2, /* tasks can be allocated and submitted */
-	DOCA_CTX_STATE_STOPPING = 3 /* stopped, or the peer is gone; progress until it is idle */
+	DOCA_CTX_STATE_RUNNING = 2,  /* tasks can be allocated and submitted */
+	DOCA_CTX_STATE_STOPPING = 3  /* stopped, or the peer is gone; progress until it is idle */
 };
 
 /* Called inside doca_pe_progress(), start or stop after a change of state; the context is in
