@@ -207,7 +207,7 @@ fn team_sizes_that_wrap_are_refused() {
     }
     let uncountable = coll_table().word(56, u64::MAX).then(bytemuck::bytes_of(&args));
     let error = Coll::decode(uncountable.as_bytes()).unwrap_err();
-    assert!(matches!(error.problem, DecodeProblem::OutOfRange { .. }), "{error}");
+    assert!(matches!(error.problem, DecodeProblem::NoLength), "{error}");
 }
 
 #[test]
