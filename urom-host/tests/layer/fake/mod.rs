@@ -29,8 +29,9 @@ mod domain;
 mod objects;
 mod task;
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
@@ -161,17 +162,20 @@ pub const CAPACITY: usize = 64;
 pub const FAILURE: &str = "the fake was asked to fail";
 
 /// How often functions were called that a command may need.
-static CALLS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    // Of this thread: other tests run beside this one.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
 
 fn called() {
-    CALLS.fetch_add(1, Ordering::SeqCst);
+    CALLS.set(CALLS.get() + 1);
 }
 
 /// How many calls of the library `work` takes, those apart that commands never need.
 pub fn calls(work: impl FnOnce()) -> usize {
-    let before = CALLS.load(Ordering::SeqCst);
+    let before = CALLS.get();
     work();
-    CALLS.load(Ordering::SeqCst) - before
+    CALLS.get() - before
 }
 
 /// How many objects there are.
