@@ -161,9 +161,9 @@ pub const CAPACITY: usize = 64;
 
 pub const FAILURE: &str = "the fake was asked to fail";
 
-/// How often functions were called that a command may need.
 thread_local! {
-    // Of this thread: other tests run beside this one.
+    /// How often functions were called that a command may need, by this thread: other tests run
+    /// beside this one.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
