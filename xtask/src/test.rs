@@ -138,7 +138,7 @@ mod tests {
         "-p",
         "graph-plugin",
         "-p",
-        "panicking-plugin",
+        "faulty-plugin",
         "-p",
         "bench-peer",
         "-p",
