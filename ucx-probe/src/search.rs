@@ -21,7 +21,7 @@ pub struct Search {
     pub(crate) environment: Box<Environment>,
     /// Beside and above this lie the build trees.
     pub(crate) place: Option<PathBuf>,
-    /// Cargo's target directory, as far as it is known.
+    /// Cargo's target directory, if it is known.
     pub(crate) target_directory: Option<PathBuf>,
     /// The clone of the kit, where there is one.
     pub(crate) kit: PathBuf,

@@ -10,7 +10,7 @@ const GCC: &str = "aarch64-linux-gnu-gcc";
 const LINKER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
 const CC: &str = "CC_aarch64_unknown_linux_gnu";
 
-/// A compiler that knows its C library, as far as it is asked.
+/// Stands for a compiler: prints where its C library is.
 const COMPILER: &str = "echo /usr/lib/libc.so";
 
 struct Sample {

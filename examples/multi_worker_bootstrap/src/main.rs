@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use example_common::Common;
 
-/// Starts four workers in two groups, sends each a loopback, and asks the service who is in which
-/// group.
+/// Starts four workers in two groups, sends each a loopback, and asks the service for the workers
+/// of each group.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {

@@ -78,7 +78,7 @@ pub fn notification(subject: &Subject, bytes: &[u8]) {
 }
 
 /// The answer to a command that cannot be served, by the description: zeros, but for the tag and
-/// what is echoed as far as it is there.
+/// those echoed fields that the command has.
 pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
     let (commands, notifications) =
         (&subject.description.commands, &subject.description.notifications);

@@ -34,7 +34,7 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     /// How many bytes of this end's frame are sent.
     pub(super) sent: usize,
-    /// The frame of the other end, as far as it is there.
+    /// What has arrived of the other end's frame.
     received: Vec<u8>,
     /// The exchange waits for it.
     pub(super) is_late: bool,

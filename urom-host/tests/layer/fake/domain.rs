@@ -33,7 +33,7 @@ pub mod habit {
     pub const REFUSES_START: u32 = 3;
     /// The first exchange begins inside of the start.
     pub const EXCHANGES_AT_ONCE: u32 = 4;
-    /// As it is given the all-gather, it asks for exchanges that cannot be.
+    /// Asks for impossible exchanges while it is given the all-gather.
     pub const ASKS_NONSENSE: u32 = 5;
     /// A stop is not over at once.
     pub const STOPS_LATER: u32 = 6;
