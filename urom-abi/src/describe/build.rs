@@ -328,8 +328,11 @@ mod tests {
         assert_eq!((padded.union_at, padded.len), (16, 16));
     }
 
-    fn message(payloads: &'static [Payload]) -> Messages {
-        let variants = Vec::leak(vec![Variant { name: "Large", payloads, ..Variant::NONE }]);
+    const fn large(payloads: &'static [Payload]) -> Variant {
+        Variant { name: "Large", payloads, ..Variant::NONE }
+    }
+
+    fn message(variants: &'static [Variant]) -> Messages {
         let tag = u64::TYPE;
         Messages { name: "M", docs: "", tag, len: 72, union_at: 8, header: &[], variants }
     }
@@ -338,11 +341,11 @@ mod tests {
     fn payloads_of_known_length_count_when_they_are_always_there() {
         const SIXTEEN: Payload =
             Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
-        assert_fits(&message(&[SIXTEEN]), 24);
+        assert_fits(&message(const { &[large(&[SIXTEEN])] }), 24);
         const BY_ADDRESS: Payload = Payload { presence: Presence::ByAddress, ..SIXTEEN };
-        assert_fits(&message(&[BY_ADDRESS, SIXTEEN]), 24);
-        let large = message(&[SIXTEEN, SIXTEEN]);
-        let text = *std::panic::catch_unwind(|| assert_fits(&large, 24))
+        assert_fits(&message(const { &[large(&[BY_ADDRESS, SIXTEEN])] }), 24);
+        let twice = message(const { &[large(&[SIXTEEN, SIXTEEN])] });
+        let text = *std::panic::catch_unwind(|| assert_fits(&twice, 24))
             .unwrap_err()
             .downcast::<String>()
             .unwrap();
