@@ -6,12 +6,12 @@
 
 pub(crate) mod ctx;
 mod lost;
+mod ready;
 pub(crate) mod run;
 mod sleep;
 pub(crate) mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -22,10 +22,11 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 pub(super) use self::lost::Lost;
+pub(crate) use self::ready::Other;
+use self::ready::Ready;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::pe::ctx::Context;
-use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
 use crate::pe::sleep::{Bell, Nap};
@@ -43,13 +44,6 @@ const MOST_AT_ONCE: u32 = 64;
 /// instead of so many.
 const LOOKS: u32 = 16;
 
-/// An event that a host will see.
-pub(crate) enum Ready {
-    Command(&'static CmdTask),
-    Group(Rc<GidTask>),
-    State(Rc<Context>, CtxState),
-}
-
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
     me: Weak<Pe>,
@@ -62,13 +56,13 @@ pub(super) struct Pe {
     pub(super) probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
-    /// The oldest is the first.
-    ready: RefCell<VecDeque<Ready>>,
+    ready: Ready,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Whether one of these two may have an entry. If not, progress handles commands only.
+    /// Whether one of these two may have an entry, or something is ready that is no command. If not,
+    /// progress handles commands only.
     chores: Cell<bool>,
     /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,
@@ -106,7 +100,7 @@ impl Pe {
             epoll,
             transport: OnceCell::new(),
             probe: RefCell::default(),
-            ready: RefCell::default(),
+            ready: Ready::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             chores: Cell::new(false),
@@ -151,23 +145,23 @@ impl Pe {
         self.to_tend.borrow_mut().retain(|run| run.channel != channel);
     }
 
-    pub(super) fn push(&self, ready: Ready) {
+    pub(super) fn push(&self, other: Other) {
         self.bell.ring();
         self.chores.set(true);
-        self.ready.borrow_mut().push_back(ready);
+        self.ready.push(other);
     }
 
     /// Puts a change of a context's state behind what is ready.
     pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
         if let Some(ctx) = ctx.handle() {
-            self.push(Ready::State(ctx, next));
+            self.push(Other::State(ctx, next));
         }
     }
 
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
         self.bell.ring();
-        self.ready.borrow_mut().push_back(Ready::Command(task));
+        self.ready.push_command(task);
     }
 
     /// Has progress make the steps of a domain's exchange.
@@ -178,8 +172,8 @@ impl Pe {
     }
 
     pub(super) fn forget(&self, ctx: &Context) {
-        let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if ptr::eq(&**of, ctx));
-        self.ready.borrow_mut().retain(|ready| !is_its(ready));
+        let is_its = |other: &Other| matches!(other, Other::State(of, _) if ptr::eq(&**of, ctx));
+        self.ready.retain(|other| !is_its(other));
         self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
@@ -208,10 +202,10 @@ impl Pe {
     /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
-        if let Some(task) = self.pop_command() {
+        if let Some(task) = self.ready.pop_command() {
             return self.complete_command(task);
         }
-        if self.chores.get() || !self.ready.borrow().is_empty() {
+        if self.chores.get() {
             return self.progress_all(false);
         }
         // The code below is there twice, so that the processor predicts the branches of each case
@@ -222,19 +216,10 @@ impl Pe {
         if self.is_called() {
             return self.progress_rest();
         }
-        match self.pop_command() {
+        match self.ready.pop_command() {
             Some(task) => self.complete_command(task),
             None => 0,
         }
-    }
-
-    /// The oldest event, if it is a command.
-    #[inline(always)]
-    fn pop_command(&self) -> Option<&'static CmdTask> {
-        let mut ready = self.ready.borrow_mut();
-        let Some(&Ready::Command(task)) = ready.front() else { return None };
-        ready.pop_front();
-        Some(task)
     }
 
     #[inline(always)]
@@ -258,7 +243,7 @@ impl Pe {
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE
-            && let Some(task) = self.pop_command()
+            && let Some(task) = self.ready.pop_command()
         {
             count += u32::from(self.complete_command(task));
         }
@@ -270,12 +255,14 @@ impl Pe {
     #[inline(never)]
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
-            let ready = self.ready.borrow_mut().pop_front();
-            if let Some(seen) = ready.and_then(|ready| self.deliver(ready)) {
-                return seen;
+            if let Some(task) = self.ready.pop_command() {
+                return self.complete_command(task);
             }
-            if !self.ready.borrow().is_empty() {
-                continue;
+            if let Some(other) = self.ready.pop_other() {
+                match self.deliver(other) {
+                    Some(seen) => return seen,
+                    None => continue,
+                }
             }
             if advanced {
                 return 0;
@@ -314,7 +301,8 @@ impl Pe {
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
         let probing = self.probe.borrow().is_running();
-        self.chores.set(!to_tend.is_empty() || exchanging || probing);
+        let others = self.ready.has_others();
+        self.chores.set(!to_tend.is_empty() || exchanging || probing || others);
     }
 
     #[cold]
@@ -344,24 +332,35 @@ impl Pe {
 
     #[inline(never)]
     pub(super) fn on_notifications(&self, pass: Pass, message: &[u8]) {
-        let mut channels = self.channels.borrow();
+        let (channels, mut all_lost) = (self.channels.borrow(), Vec::new());
+        // A message comes from one worker.
+        let mut known: Option<(u16, &Run)> = None;
         for notification in frame::notifications(message) {
             let lost = match notification {
-                Ok(notification) => match channels.get(notification.channel) {
-                    Some(run) if !run.has_pass(pass) => Lost::Forged(run.id()),
-                    Some(run) => match run.on_notification(self, &notification) {
-                        Ok(()) => continue,
-                        Err(lost) => lost,
-                    },
-                    None => Lost::Nobodys(notification.channel, notification.slot, None),
-                },
+                Ok(notification) => {
+                    let channel = notification.channel;
+                    if known.is_none_or(|(known, _)| known != channel) {
+                        known = channels.get(channel).map(|run| (channel, &**run));
+                        known = known.filter(|(_, run)| run.has_pass(pass));
+                    }
+                    match known {
+                        Some((_, run)) => match run.on_notification(self, &notification) {
+                            Ok(()) => continue,
+                            Err(lost) => lost,
+                        },
+                        None => match channels.get(channel) {
+                            Some(run) => Lost::Forged(run.id()),
+                            None => Lost::Nobodys(channel, notification.slot, None),
+                        },
+                    }
+                }
                 Err(error) => Lost::Broken(error),
             };
-            // The reader of the log may be the host, which may call back.
-            drop(channels);
-            lost.report(self);
-            channels = self.channels.borrow();
+            all_lost.push(lost);
         }
+        // The reader of the log may be the host, which may call back.
+        drop(channels);
+        all_lost.into_iter().for_each(|lost| lost.report(self));
     }
 
     pub(super) fn on_greeting(&self, channel: u16) {
@@ -373,14 +372,13 @@ impl Pe {
 
     /// Whether the host saw something that counts (1), or a callback ran that does not (0). `None`
     /// for an event that no longer applies, or for which the host has no use.
-    fn deliver(&self, ready: Ready) -> Option<u8> {
-        match ready {
-            Ready::Command(task) => Some(self.complete_command(task)),
-            Ready::Group(task) => {
+    fn deliver(&self, other: Other) -> Option<u8> {
+        match other {
+            Other::Group(task) => {
                 task.complete(self);
                 Some(1)
             }
-            Ready::State(ctx, next) => {
+            Other::State(ctx, next) => {
                 let told = ctx.state_changed.get().is_some();
                 // A host with tasks in flight takes the next event that counts for the end of one
                 // of them. The loss of something else must not count.
@@ -433,9 +431,9 @@ mod tests {
             pe.push_command(CmdTask::new(slot, 8).unwrap());
         }
         pe.forget(&contexts[0]);
-        let slot = || pe.pop_command().map(CmdTask::slot);
+        let slot = || pe.ready.pop_command().map(CmdTask::slot);
         assert_eq!((slot(), slot()), (Some(1), None));
-        assert!(matches!(pe.ready.borrow_mut().pop_front(), Some(Ready::State(..))));
+        assert!(matches!(pe.ready.pop_other(), Some(Other::State(..))));
         assert_eq!((slot(), slot(), slot()), (Some(2), Some(3), None));
     }
 }

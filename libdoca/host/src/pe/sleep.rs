@@ -117,7 +117,7 @@ impl Pe {
                 DocaError::OPERATING_SYSTEM
             })?;
         }
-        let nothing = self.ready.borrow().is_empty()
+        let nothing = self.ready.is_empty()
             && !self.mailbox.has_post()
             && !self.probe.borrow().is_running()
             && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())

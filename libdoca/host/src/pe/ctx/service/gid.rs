@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::failure::failure;
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
-use crate::pe::{Pe, Ready};
+use crate::pe::{Other, Pe};
 
 /// A query. It is allocated and freed each time, because queries are rare.
 pub(crate) struct GidTask {
@@ -115,7 +115,7 @@ impl GidTask {
         self.head.status.set(DocaError::of(result.as_ref().map(drop).map_err(|code| *code)));
         *self.ids.borrow_mut() = result.unwrap_or_default();
         self.head.stage.set(Stage::Answered);
-        pe.push(Ready::Group(self));
+        pe.push(Other::Group(self));
     }
 
     /// Hands the query back to the host.

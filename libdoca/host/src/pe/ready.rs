@@ -1,0 +1,92 @@
+//! What a host will see, oldest first.
+//!
+//! Nearly all of it are commands, which have a queue of their own. Everything else knows how many
+//! commands come before it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use urom_abi::host::CtxState;
+
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::run::task::CmdTask;
+
+/// An event that is no command.
+pub(crate) enum Other {
+    Group(Rc<GidTask>),
+    State(Rc<Context>, CtxState),
+}
+
+#[derive(Default)]
+pub(super) struct Ready {
+    commands: RefCell<VecDeque<&'static CmdTask>>,
+    /// Each with the number of commands that were ever added before it.
+    others: RefCell<VecDeque<(u64, Other)>>,
+    has_others: Cell<bool>,
+    /// How many commands were taken while there were others, and before.
+    taken: Cell<u64>,
+}
+
+impl Ready {
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_others() && self.commands.borrow().is_empty()
+    }
+
+    #[inline]
+    pub(super) fn has_others(&self) -> bool {
+        self.has_others.get()
+    }
+
+    #[inline]
+    pub(super) fn push_command(&self, task: &'static CmdTask) {
+        self.commands.borrow_mut().push_back(task);
+    }
+
+    pub(super) fn push(&self, other: Other) {
+        let before = self.taken.get() + self.commands.borrow().len() as u64;
+        self.others.borrow_mut().push_back((before, other));
+        self.has_others.set(true);
+    }
+
+    /// Takes the oldest event, if it is a command.
+    #[inline]
+    pub(super) fn pop_command(&self) -> Option<&'static CmdTask> {
+        if self.has_others.get() {
+            return self.pop_before_others();
+        }
+        self.commands.borrow_mut().pop_front()
+    }
+
+    #[cold]
+    fn pop_before_others(&self) -> Option<&'static CmdTask> {
+        if self.is_other_due() {
+            return None;
+        }
+        let command = self.commands.borrow_mut().pop_front()?;
+        self.taken.set(self.taken.get() + 1);
+        Some(command)
+    }
+
+    fn is_other_due(&self) -> bool {
+        self.others.borrow().front().is_some_and(|(before, _)| *before <= self.taken.get())
+    }
+
+    /// Takes the oldest event, if it is no command.
+    pub(super) fn pop_other(&self) -> Option<Other> {
+        if !self.is_other_due() {
+            return None;
+        }
+        let mut others = self.others.borrow_mut();
+        let other = others.pop_front();
+        self.has_others.set(!others.is_empty());
+        other.map(|(_, other)| other)
+    }
+
+    pub(super) fn retain(&self, keep: impl Fn(&Other) -> bool) {
+        let mut others = self.others.borrow_mut();
+        others.retain(|(_, other)| keep(other));
+        self.has_others.set(!others.is_empty());
+    }
+}
