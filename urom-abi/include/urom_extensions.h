@@ -118,6 +118,32 @@ const struct urom_cmd_task_end *
 urom_worker_cmd_task_get_end(struct doca_urom_worker_cmd_task *task);
 
 /*
+ * Why a completed command failed, in the words of its plugin or its worker: writes at most
+ * `capacity` bytes of UTF-8 without a NUL, and returns the whole text's length, 2,048 bytes at
+ * most; 0 when nobody said so.
+ */
+DOCA_STABLE
+size_t urom_worker_cmd_task_get_failure(const struct doca_urom_worker_cmd_task *task, char *text,
+					size_t capacity);
+
+/*
+ * Tells the plugin how long the answer of this command is waited for, from its submit on; 0: for
+ * ever, as after the task's allocation. Nothing ends then by itself. INVALID_VALUE for what is no
+ * task of the caller's.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_cmd_task_set_deadline(struct doca_urom_worker_cmd_task *task,
+					       uint64_t nanoseconds);
+
+/*
+ * Tells the plugin that nobody waits for the answer of this command any more, because its deadline
+ * passed if `timed_out` is not 0. The command completes as any other. BAD_STATE unless it is in
+ * flight.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task, uint8_t timed_out);
+
+/*
  * As doca_pe_progress, but it looks several times before it finds that nothing has come, which
  * takes some 100 ns; and the commands that are ready behind what it delivers complete as well, up
  * to 64 in a call and in the order of their answers. Returns how much it delivered.

@@ -19,9 +19,9 @@ pub use crate::describe::{
     Messages, NotDescribed, Payload as PayloadItem, Presence, Probe, Protocol as Description, Sign,
     Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
-pub use crate::descriptor::NotificationDesc;
 pub use crate::protocol::{
-    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
+    Answer, FilledIn, HostSide, Incoming, Place, PluginSide, Protocol, Reply, Request, Serve,
+    Submitted, Task,
 };
 #[cfg(feature = "test-util")]
 pub use crate::test_util::arbitrary;

@@ -49,6 +49,9 @@ pub mod cpu;
 pub mod describe;
 pub mod descriptor;
 pub mod error;
+// Between this project's worker and plugins of the kit.
+#[doc(hidden)]
+pub mod extension;
 mod hash;
 pub mod host;
 pub mod list;

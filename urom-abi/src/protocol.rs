@@ -105,14 +105,50 @@ pub trait Reply: Sized {
         Self::read(incoming, Some(echo)).map(|(reply, _)| reply)
     }
 
-    /// Writes the notification into a descriptor of its own. The header's plugin id, token,
-    /// connection and status are left zero: see [`NotificationDesc::address_to`].
+    /// Writes the notification to the start of `place`, if there is one and it fits, else into a
+    /// descriptor of its own. The descriptor's plugin id, token, connection and status are left
+    /// zero: see [`NotificationDesc::address_to`].
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
     #[doc(hidden)]
-    fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError>;
+    fn write(self, echo: &Self::Echo, place: Place<'_>) -> Result<Answer, EncodeError>;
+
+    /// Writes the notification into a descriptor of its own.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    #[doc(hidden)]
+    fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError> {
+        let desc = self.write(echo, None)?.into_descriptor();
+        Ok(desc
+            .unwrap_or_else(|| unreachable!("no place was given, and nothing was written there")))
+    }
+}
+
+/// The worker's place for a notification, if there is one.
+#[doc(hidden)]
+pub type Place<'a> = Option<&'a mut [u8]>;
+
+/// Where a notification was written.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Answer {
+    /// To the place that the worker gave: so many bytes.
+    InPlace(usize),
+    /// Into a descriptor of its own.
+    Descriptor(NotificationDesc),
+}
+
+impl Answer {
+    /// The descriptor, if there is one.
+    pub fn into_descriptor(self) -> Option<NotificationDesc> {
+        match self {
+            Answer::Descriptor(desc) => Some(desc),
+            Answer::InPlace(_) => None,
+        }
+    }
 }
 
 /// The bytes of a notification that arrived, and the memory they lie in.
@@ -156,6 +192,10 @@ pub trait PluginSide: 'static {
     type OpenContext;
     type Context;
     type Error: From<DecodeError> + From<EncodeError>;
+
+    /// The place that the worker gave for the answer to this command, which is taken: the first
+    /// call alone gives it. `None` where the answer goes into a descriptor.
+    fn place(cx: &Self::Context) -> Place<'_>;
 }
 
 /// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that
@@ -171,11 +211,14 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     /// most; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
+    /// Tells the handler that a connection is over.
+    fn host_left(handler: &T, connection: u64);
+
     fn serve<'a>(
         handler: &'a T,
         cx: &'a S::Context,
         command: &'a [u8],
-    ) -> impl Future<Output = Result<NotificationDesc, S::Error>> + 'a;
+    ) -> impl Future<Output = Result<Answer, S::Error>> + 'a;
 }
 
 /// What the host side gives to generated code; implemented by `urom-host` and by nobody else.

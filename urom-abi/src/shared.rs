@@ -35,6 +35,17 @@ impl SharedCommand {
         SharedCommand { desc: ManuallyDrop::new(desc), on_one_thread: PhantomData }
     }
 
+    /// The descriptor, if this is the only owner; `None`, and one owner less, otherwise.
+    #[inline]
+    pub(crate) fn into_sole(self) -> Option<CommandDesc> {
+        // SAFETY: the count was written by `from`, and all owners are on this thread.
+        if unsafe { self.count().read() } != 1 {
+            return None;
+        }
+        let block = ManuallyDrop::new(self).desc.block;
+        Some(CommandDesc { block })
+    }
+
     #[inline]
     fn block(&self) -> *mut WorkerCmdDesc {
         self.desc.block.as_ptr()

@@ -1,21 +1,15 @@
-//! The log that this project's worker gives a plugin of this kit before it opens the plugin.
+//! The log that this project's worker gives a plugin with its
+//! [services](crate::extension::WorkerServices).
 //!
-//! A plugin of this kit exports `urom_plugin_set_log` for it, because `doca_log` does not say up to
-//! which level it writes, and an embedded service has none. In other workers the plugin uses
-//! `doca_log`.
+//! `doca_log` does not say up to which level it writes, and an embedded service has none. In other
+//! workers a plugin of this kit uses `doca_log`.
 
 use std::borrow::Cow;
 
 use crate::log::Line;
 
-/// The name under which a plugin of this kit exports its [`SetLogFn`].
-pub const SET_LOG_SYMBOL: &str = "urom_plugin_set_log";
-
-/// Takes a [`WorkerLog`] that stays where it is until the process ends. NULL is ignored. The first
-/// log stays; the worker calls it before `open`.
-pub type SetLogFn = unsafe extern "C" fn(log: *const WorkerLog);
-
-/// The functions of a worker's log. Any thread may call them, at any time.
+/// The functions of a worker's log, which stay until the process ends. Any thread may call them, at
+/// any time.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WorkerLog {

@@ -2,6 +2,7 @@
 
 use counting_allocator::{CountingAllocator, allocations_of};
 use urom_abi::Payload;
+use urom_abi::protocol::Answer;
 use urom_abi::wire::{self, Field, field};
 
 #[global_allocator]
@@ -18,7 +19,9 @@ fn one_payload_is_sent_without_rusts_heap_and_received_with_one_copy() {
         payload.copy_from_slice(b"hello");
         let count: u32 = wire::length_word("M", "payload", &payload).unwrap();
         let payloads = [wire::give(payload)];
-        sent = wire::reply::<LEN, 1>("M", payloads, |fixed| COUNT_WORD.write(fixed, &count)).ok();
+        sent = wire::reply::<LEN, 1>("M", None, payloads, |fixed| COUNT_WORD.write(fixed, &count))
+            .ok()
+            .and_then(Answer::into_descriptor);
     };
     assert_eq!(allocations_of(sending), 0);
     let desc = sent.unwrap();

@@ -5,6 +5,9 @@ use std::ffi::{c_char, c_int, c_void};
 
 use c_interface::{Function as _, agree, assert_functions, equal, layout, structure};
 use urom_abi::cpu::CpuSet;
+use urom_abi::extension::{
+    Called, CancelReason, CommandCall, LONGEST_FAILURE, PluginExtension, WorkerServices,
+};
 use urom_abi::host::{
     Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask,
     GidTaskCallback, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, Pe, Service,
@@ -76,6 +79,16 @@ fn structures() -> String {
         structure!(DomainLookups = "struct urom_domain_lookups_iface" {
             addr_lookup, seg_lookup, memh_lookup, mkey_lookup,
         }),
+        structure!(PluginExtension = "struct urom_plugin_extension" {
+            size, attach, call, cancel, host_left,
+        }),
+        structure!(CommandCall = "struct urom_command_call" {
+            size, dest_id, plugin_id = "type", urom_context, command, command_len, answer,
+            answer_room, answer_len, status, reserved,
+        }),
+        structure!(WorkerServices = "struct urom_worker_services" {
+            size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,
+        }),
         structure!(WorkerCtx = "struct urom_worker_ctx" { iface, domain_iface, plugin_ctx }),
     ];
     // The bytes of a message follow its header without a gap.
@@ -113,6 +126,13 @@ fn values() -> String {
         ("DOCA_DEVINFO_PCI_ADDR_SIZE", PCI_ADDR_SIZE as u64),
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY as u64),
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY),
+        ("UROM_LONGEST_FAILURE", LONGEST_FAILURE as u64),
+        ("UROM_CALLED_ANSWERED", Called::ANSWERED.0.into()),
+        ("UROM_CALLED_PENDING", Called::PENDING.0.into()),
+        ("UROM_CALLED_DECLINED", Called::DECLINED.0.into()),
+        ("UROM_CANCEL_CANCELLED", CancelReason::CANCELLED.0.into()),
+        ("UROM_CANCEL_TIMED_OUT", CancelReason::TIMED_OUT.0.into()),
+        ("UROM_CANCEL_HOST_LEFT", CancelReason::HOST_LEFT.0.into()),
         ("DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58) as u64),
         ("DOCA_VERSION_EXACT", exact(2, 7, 0) as u64),
         // What DOCA's own 3.0.0058 says; the patch is counted in thousands.

@@ -43,8 +43,9 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> OrCode<T> for std::result::Res
 /// Why a handler could not do what it was asked.
 ///
 /// The [code](Error::code) becomes the status of the notification, and so of the task on the host.
-/// The message and the source stay on this side: they go to the log, with the line of code that
-/// made the error, by `?` or by a constructor.
+/// The message and the sources go to the log, with the line of code that made the error, by `?` or
+/// by a constructor. A worker of this kit passes them on to the host as well, up to 2,048 bytes:
+/// say nothing in them that a host must not know.
 #[derive(Debug)]
 pub struct Error(Repr);
 
@@ -103,6 +104,11 @@ impl Error {
         if self.code() == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code() }
     }
 
+    /// The message and those of the sources, if there is more than a bare code.
+    pub(crate) fn message(&self) -> Option<impl fmt::Display + '_> {
+        self.detail().map(|_| Sentence(self))
+    }
+
     /// Which line of the plugin's code made it, if one did.
     pub(crate) fn at(&self) -> Option<&'static Location<'static>> {
         match &self.0 {
@@ -130,14 +136,23 @@ fn caller() -> Option<&'static Location<'static>> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.detail().map(|detail| &*detail.message);
-        write!(f, "{}", message.unwrap_or(self.code().description()))?;
-        let mut source = self.source();
+        write!(f, "{} ({})", Sentence(self), self.code().name())
+    }
+}
+
+/// An error without its code.
+struct Sentence<'a>(&'a Error);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.0.detail().map(|detail| &*detail.message);
+        write!(f, "{}", message.unwrap_or(self.0.code().description()))?;
+        let mut source = self.0.source();
         while let Some(error) = source {
             write!(f, ": {error}")?;
             source = error.source();
         }
-        write!(f, " ({})", self.code().name())
+        Ok(())
     }
 }
 

@@ -10,9 +10,10 @@ use std::ptr::NonNull;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{Borrowed, DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{Borrowed, CommandRoom, DescriptorList, NotificationDesc};
+use urom_abi::extension::{Called, CommandCall};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
-use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
@@ -21,7 +22,8 @@ use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
 use crate::pool::{CHUNK, Chunk, Pool};
 use crate::slot::Slot;
-use crate::{Context, DomainHandle, Error, Result, Side, time};
+use crate::worker_side::WorkerSide;
+use crate::{CancelReason, Context, Error, Result, Side, time};
 
 /// What a panic in the drop of a future is logged under.
 const DROPPING: &str = "dropping a handler's future";
@@ -48,7 +50,9 @@ pub(crate) struct Executor<T, P, F, M> {
     broken: bool,
     failures: Failures,
     /// What the future gave whose drop [`begin`](Self::begin) panicked in.
-    given: Option<Result<NotificationDesc>>,
+    given: Option<Result<Answer>>,
+    /// Memory for the next command that comes by [`call`](Self::call).
+    room: Option<CommandRoom>,
     /// From a `Box`, but not one: futures hold references to it.
     home: NonNull<Home<T>>,
     types: PhantomData<(T, P)>,
@@ -57,19 +61,22 @@ pub(crate) struct Executor<T, P, F, M> {
 /// What futures refer to beside their own command.
 struct Home<T> {
     handler: T,
-    domains: DomainHandle,
+    worker: WorkerSide,
 }
+
+/// The least room for a command that comes by a call, in bytes.
+const LEAST_ROOM: usize = 256;
 
 impl<T, P, F, M> Executor<T, P, F, M>
 where
     T: 'static,
     P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
+    F: Future<Output = Result<Answer>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
     /// # Safety
     /// `serve` is [`Serve::serve`]: what it is given does not leave the future.
-    pub(crate) unsafe fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
+    pub(crate) unsafe fn new(handler: T, serve: M, worker: WorkerSide) -> Self {
         Executor {
             serve,
             pool: Pool::new(),
@@ -80,7 +87,8 @@ where
             broken: false,
             failures: Failures::default(),
             given: None,
-            home: NonNull::from(Box::leak(Box::new(Home { handler, domains }))),
+            room: None,
+            home: NonNull::from(Box::leak(Box::new(Home { handler, worker }))),
             types: PhantomData,
         }
     }
@@ -98,7 +106,7 @@ where
     fn begin_all(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) -> Result<(), Panic> {
         contain(|| {
             while let Some(command) = commands.pop_front() {
-                self.begin(command.into());
+                self.begin(command.into(), None);
             }
         })
     }
@@ -111,6 +119,61 @@ where
         while let Err(panic) = self.begin_all(commands) {
             self.end_panicked(panic);
         }
+    }
+
+    /// Begins a command whose bytes and place are the caller's, and answers it in that place if it
+    /// ends at once. Answers that wait for `progress` leave before it.
+    ///
+    /// # Safety
+    /// The call's bytes can be read, and those of its place written, until this returns.
+    #[inline]
+    pub(crate) unsafe fn call(&mut self, call: &mut CommandCall) -> Called {
+        if self.broken {
+            return Called::DECLINED;
+        }
+        let (bytes, place) = if call.command_len == 0 {
+            (&[][..], call.answer)
+        } else {
+            // SAFETY: the caller's promise.
+            (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
+        };
+        let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
+            Some(room) => room,
+            None => match CommandRoom::new(bytes.len().max(LEAST_ROOM)) {
+                Some(room) => room,
+                None => return Called::DECLINED,
+            },
+        };
+        let capacity = room.capacity();
+        let command = room.fill(call.dest_id, call.plugin_id, call.urom_context, bytes);
+        let is_first = self.finished.is_empty() && self.owed.is_empty();
+        let place = NonNull::new(place).filter(|_| is_first);
+        let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
+        let mut written = None;
+        let begun = contain(|| written = self.begin(command.into(), place));
+        if let Err(panic) = begun {
+            written = self.end_panicked(panic);
+        }
+        let Some((command, len)) = written else { return Called::PENDING };
+        (call.status, call.answer_len) = (DocaError::SUCCESS, len);
+        // SAFETY: it was made of a room of this capacity.
+        self.room = unsafe { CommandRoom::reclaim(command, capacity) };
+        Called::ANSWERED
+    }
+
+    /// Tells the command of this connection with this token that nobody waits for it.
+    pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
+        let slots = self.pool.chunks().iter().flat_map(Chunk::slots);
+        for context in slots.filter_map(Slot::context) {
+            let command = context.command();
+            if (command.dest_id(), command.header().urom_context) == (dest_id, token) {
+                return context.cancel(reason);
+            }
+        }
+    }
+
+    pub(crate) fn host_left(&self, dest_id: u64) {
+        P::host_left(self.handler(), dest_id);
     }
 
     /// Advances the handler and the futures that were woken; gives the notifications that are
@@ -160,17 +223,25 @@ where
         &unsafe { self.home.as_ref() }.handler
     }
 
-    /// Begins a command. When that panics, the command is left in the next slot.
+    /// Begins a command, which may write its answer to `place` if it ends at once. If it did so,
+    /// gives it back with the answer's length. When this panics, the command is left in the next
+    /// slot.
     #[inline]
-    fn begin(&mut self, command: SharedCommand) {
+    fn begin(
+        &mut self,
+        command: SharedCommand,
+        place: Option<NonNull<[u8]>>,
+    ) -> Option<(SharedCommand, usize)> {
         if self.broken {
-            return self.finish(command, Err(Failure::Error(broken())));
+            self.finish(command, Err(Failure::Error(broken())));
+            return None;
         }
         // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as
         // 'static.
         let home: &'static Home<T> = unsafe { self.home.as_ref() };
         let (slot, serve) = (self.pool.next(), &self.serve);
-        let context = Context::new(command, &home.domains);
+        home.worker.set_place(place);
+        let context = Context::new(command, &home.worker);
         // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` what
         // `serve` is given does not leave the future.
         unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
@@ -184,29 +255,50 @@ where
                     given.outcome.take()
                 };
                 // SAFETY: no future is being made.
-                if let (Some(command), Some(outcome)) = (unsafe { slot.end() }, outcome) {
-                    self.finish(command, outcome.map_err(Failure::Error));
-                }
+                let command = unsafe { slot.end() }?;
+                self.finish_in_place(command, outcome?)
             }
-            Poll::Pending => self.pool.take(),
+            Poll::Pending => {
+                home.worker.set_place(None);
+                self.pool.take();
+                None
+            }
         }
+    }
+
+    /// Ends a command whose first poll was its last; gives it back if its answer is in the worker's
+    /// place.
+    #[inline]
+    fn finish_in_place(
+        &mut self,
+        command: SharedCommand,
+        outcome: Result<Answer>,
+    ) -> Option<(SharedCommand, usize)> {
+        if let Ok(Answer::InPlace(len)) = outcome {
+            return Some((command, len));
+        }
+        self.finish(command, outcome.map_err(Failure::Error));
+        None
     }
 
     /// Answers the command that [`begin`](Self::begin) left in the next slot.
     #[cold]
     #[inline(never)]
-    fn end_panicked(&mut self, panic: Panic) {
+    fn end_panicked(&mut self, panic: Panic) -> Option<(SharedCommand, usize)> {
+        // SAFETY: it lives until `drop`.
+        unsafe { self.home.as_ref() }.worker.set_place(None);
         let slot = self.pool.next();
         drop_future(slot);
         // SAFETY: no future is being made.
         match (unsafe { slot.end() }, self.given.take()) {
             (Some(command), Some(outcome)) => {
                 guard::report(DROPPING, &panic);
-                self.finish(command, outcome.map_err(Failure::Error));
+                return self.finish_in_place(command, outcome);
             }
             (Some(command), None) => self.finish(command, Err(Failure::Panic(panic))),
             (None, _) => guard::report("worker_cmd", &panic),
         }
+        None
     }
 
     /// Answers a command whose future was ended by something else than itself.
@@ -222,9 +314,12 @@ where
     }
 
     #[inline]
-    fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc, Failure>) {
+    fn finish(&mut self, command: SharedCommand, outcome: Result<Answer, Failure>) {
         match outcome {
-            Ok(mut notification) => {
+            Ok(Answer::InPlace(_)) => {
+                unreachable!("it was written to a place that it was not given")
+            }
+            Ok(Answer::Descriptor(mut notification)) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);
                 self.spent = Some(command);
@@ -239,7 +334,14 @@ where
         // Displaying and dropping an error runs the handler's code.
         let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
         let handler = std::any::type_name::<T>();
-        catch("a handler's error", || failures.report(handler, commands, &command, failure));
+        // SAFETY: it lives until `drop`.
+        let worker = &unsafe { self.home.as_ref() }.worker;
+        catch("a handler's error", || {
+            if worker.explains() {
+                worker.explain(&command, &failure.for_host());
+            }
+            failures.report(handler, commands, &command, failure);
+        });
         self.refuse(command, status);
     }
 
@@ -350,8 +452,8 @@ impl<T, P, F, M> Drop for Executor<T, P, F, M> {
 /// What a future gave, while it is dropped. Should that panic, the outcome stands: it is left for
 /// [`Executor::end_panicked`].
 struct Given<'a> {
-    outcome: Option<Result<NotificationDesc>>,
-    left: &'a mut Option<Result<NotificationDesc>>,
+    outcome: Option<Result<Answer>>,
+    left: &'a mut Option<Result<Answer>>,
 }
 
 impl Drop for Given<'_> {
@@ -368,8 +470,8 @@ impl Drop for Given<'_> {
 #[inline]
 fn run<F: Future>(
     slot: &Slot<F>,
-    poll: impl FnOnce() -> Poll<Result<NotificationDesc>>,
-) -> Poll<Result<NotificationDesc, Failure>> {
+    poll: impl FnOnce() -> Poll<Result<Answer>>,
+) -> Poll<Result<Answer, Failure>> {
     let mut polled = Poll::Pending;
     let done = contain(|| {
         polled = poll();

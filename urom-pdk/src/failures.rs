@@ -24,6 +24,16 @@ impl Failure {
             Failure::Panic(_) => DocaError::UNEXPECTED,
         }
     }
+
+    /// What the host is told besides the status; nothing where the status says it all.
+    pub(crate) fn for_host(&self) -> String {
+        match self {
+            Failure::Error(error) => error
+                .message()
+                .map_or_else(String::new, |text| log::contained(format_args!("{text}"))),
+            Failure::Panic(panic) => format!("its handler {panic}"),
+        }
+    }
 }
 
 /// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the

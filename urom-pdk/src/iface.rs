@@ -7,18 +7,20 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{Borrowed, NotificationDesc};
+use urom_abi::descriptor::Borrowed;
+use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::list::{self, ListLink};
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
-use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::version::API_VERSION;
 
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
 use crate::guard::{Calls, catch, guard, install_hook};
 use crate::panic::Place;
-use crate::{Context, Error, OpenContext, Result, Side, log};
+use crate::worker_side::{WorkerSide, attach};
+use crate::{CancelReason, Context, Error, OpenContext, Result, Side, log};
 
 /// What `urom_plugin_get_iface` does for the protocol `P`: fills all 56 bytes of `iface`.
 ///
@@ -31,12 +33,21 @@ pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
     iface: *mut PluginIface,
 ) -> DocaError {
     let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
+    // SAFETY: the caller says that `iface` is valid for writes.
+    unsafe { iface.write(functions::<T, P>().0) };
+    DocaError::SUCCESS
+}
+
+/// What the plugin offers beyond DOCA's interface: the value of `urom_plugin_extension`.
+pub const fn extension<T: 'static, P: Protocol + Serve<Side, T>>(_: fn() -> P) -> PluginExtension {
+    functions::<T, P>().1
+}
+
+/// All functions of a plugin. One place makes them, because their types hold the closure's.
+const fn functions<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginExtension) {
     let serve = |handler, context, bytes| P::serve(handler, context, bytes);
     // SAFETY: this is `Serve::serve`.
-    let filled = unsafe { Instance::<T, P, _, _>::methods(serve) };
-    // SAFETY: the caller says that `iface` is valid for writes.
-    unsafe { iface.write(filled) };
-    DocaError::SUCCESS
+    unsafe { Instance::<T, P, _, _>::functions(serve) }
 }
 
 /// What `urom_plugin_get_version` does: stores the protocol's version.
@@ -68,16 +79,16 @@ impl<T, P, F, M> Instance<T, P, F, M>
 where
     T: 'static,
     P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
+    F: Future<Output = Result<Answer>>,
     M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    /// The methods of a plugin whose commands become futures by `serve`. They know its type, and so
-    /// the future's: all that a command calls on its way is known when they are compiled.
+    /// The functions of a plugin whose commands become futures by `serve`. They know its type, and
+    /// so the future's: all that a command calls on its way is known when they are compiled.
     ///
     /// # Safety
     /// `_serve` is [`Serve::serve`].
-    unsafe fn methods(_serve: M) -> PluginIface {
-        PluginIface {
+    const unsafe fn functions(_serve: M) -> (PluginIface, PluginExtension) {
+        let iface = PluginIface {
             api_version: API_VERSION,
             open: Some(Self::open),
             close: Some(Self::close),
@@ -85,7 +96,15 @@ where
             worker_cmd: Some(Self::worker_cmd),
             progress: Some(Self::progress),
             notif_pack: Some(notif_pack),
-        }
+        };
+        let extension = PluginExtension {
+            size: size_of::<PluginExtension>(),
+            attach: Some(attached),
+            call: Some(Self::call),
+            cancel: Some(Self::cancel),
+            host_left: Some(Self::host_left),
+        };
+        (iface, extension)
     }
 
     /// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
@@ -104,7 +123,7 @@ where
         unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
     }
 
-    /// The function of [`methods`](Self::methods) again, which a C function cannot carry along.
+    /// The function of [`functions`](Self::functions) again, which a C function cannot carry along.
     ///
     /// # Safety
     /// There is a value of `M`.
@@ -126,12 +145,13 @@ where
             // SAFETY: the context stays where it is until after `close`, and its look-ups are those
             // of the ABI.
             let domains = unsafe { OpenDomains::new(ctx) };
-            match P::open(&OpenContext::of::<P>(domains.handle())) {
+            let cx = OpenContext::of::<P>(WorkerSide::new(ctx, domains.handle()));
+            match P::open(&cx) {
                 Ok(handler) => {
-                    // SAFETY: this function is in the table of `methods`, which was given one.
+                    // SAFETY: this function is among those of `functions`, which was given one.
                     let serve = unsafe { Self::serve() };
-                    // SAFETY: it is `Serve::serve`, by the contract of `methods`.
-                    let executor = unsafe { Executor::new(handler, serve, domains.handle()) };
+                    // SAFETY: it is `Serve::serve`, by the contract of `functions`.
+                    let executor = unsafe { Executor::new(handler, serve, cx.into_worker()) };
                     let calls = Calls::of_this_thread();
                     let instance = Instance::<T, P, F, M> {
                         calls,
@@ -226,6 +246,41 @@ where
         })
     }
 
+    /// `urom_plugin_extension::call`.
+    unsafe extern "C" fn call(ctx: *mut WorkerCtx, call: *mut CommandCall) -> Called {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let instance = unsafe { Self::of(ctx) };
+        // SAFETY: a worker passes a structure of its own.
+        let (Ok(Self { calls, executor, .. }), Some(call)) = (instance, unsafe { call.as_mut() })
+        else {
+            return Called::DECLINED;
+        };
+        calls.guard("call", Called::PENDING, || {
+            // SAFETY: the worker's bytes and place are there for the call.
+            unsafe { executor.call(call) }
+        })
+    }
+
+    /// `urom_plugin_extension::cancel`.
+    unsafe extern "C" fn cancel(
+        ctx: *mut WorkerCtx,
+        dest_id: u64,
+        urom_context: u64,
+        reason: extension::CancelReason,
+    ) {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return };
+        let cancel = || executor.cancel(dest_id, urom_context, CancelReason::of(reason));
+        calls.guard("cancel", (), cancel);
+    }
+
+    /// `urom_plugin_extension::host_left`.
+    unsafe extern "C" fn host_left(ctx: *mut WorkerCtx, dest_id: u64) {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return };
+        calls.guard("host_left", (), || executor.host_left(dest_id));
+    }
+
     fn address(&mut self) -> Result<&[u8]> {
         let address = match self.address.take() {
             Some(address) => address,
@@ -242,6 +297,15 @@ where
         };
         Ok(self.address.insert(address))
     }
+}
+
+/// `urom_plugin_extension::attach`.
+unsafe extern "C" fn attached(ctx: *mut WorkerCtx, services: *const WorkerServices) {
+    guard("attach", (), || {
+        let Some(ctx) = NonNull::new(ctx) else { return };
+        // SAFETY: the contract of the ABI is that of `attach`.
+        unsafe { attach(ctx, services) };
+    });
 }
 
 /// `urom_plugin_iface::notif_pack`. Nothing in it can panic.

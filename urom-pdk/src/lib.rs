@@ -84,8 +84,8 @@
 //! is dropped. The worker answers for it. Notifications leave in the order in which their commands
 //! ended, which need not be the order in which they came.
 //!
-//! What an error says goes to the plugin's log; only its code goes to the host. A plugin's own
-//! lines, written with the crate `log` or `tracing`, go there too: to the worker's log, through
+//! What an error says goes to the plugin's log and, in this kit's worker, to the host; other
+//! workers pass on the code alone. A plugin's own lines, written with the crate `log` or `tracing`, go there too: to the worker's log, through
 //! DOCA's, or to standard error. A plugin that sets up a logger or a subscriber of its own turns
 //! the features of these names off.
 //!
@@ -146,6 +146,7 @@
 pub mod test_util;
 pub mod time;
 
+mod cancel;
 mod described;
 mod domain;
 mod error;
@@ -162,7 +163,9 @@ mod side;
 mod slot;
 mod sync;
 mod woken;
+mod worker_side;
 
+pub use cancel::CancelReason;
 pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, OrCode, Result};
 pub use held::Held;
@@ -180,9 +183,10 @@ pub mod prelude {
 pub mod __private {
     pub use urom_abi::DocaError;
     pub use urom_abi::describe::{self, section};
+    pub use urom_abi::extension::PluginExtension;
     pub use urom_abi::plugin::{GetIfaceFn, GetVersionFn, PluginIface};
     pub use urom_abi::protocol::Serve;
 
     pub use crate::described::{build, keep, protocol};
-    pub use crate::iface::{get_iface, get_version};
+    pub use crate::iface::{extension, get_iface, get_version};
 }

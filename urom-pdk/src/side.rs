@@ -1,9 +1,17 @@
 //! The plugin side as generated code sees it, and the contexts it passes to handlers.
 
+use std::cell::OnceCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Instant;
+
 use urom_abi::protocol::{PluginSide, Protocol};
 use urom_abi::shared::SharedCommand;
 
-use crate::{DomainHandle, Domains, Error, Held, Result};
+use crate::cancel::Cancel;
+use crate::worker_side::WorkerSide;
+use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result};
 
 /// The plugin side of a protocol: the one implementation of [`PluginSide`].
 ///
@@ -17,6 +25,14 @@ impl PluginSide for Side {
     type OpenContext = OpenContext;
     type Context = Context;
     type Error = Error;
+
+    #[inline]
+    fn place(cx: &Context) -> Option<&mut [u8]> {
+        let mut place = cx.worker.take_place()?;
+        // SAFETY: the worker's place, which is valid while the command's first poll runs and was
+        // just taken; whoever calls this writes the answer and lets go of it.
+        Some(unsafe { place.as_mut() })
+    }
 }
 
 /// What a handler sees while it opens.
@@ -24,12 +40,16 @@ impl PluginSide for Side {
 pub struct OpenContext {
     plugin: &'static str,
     version: u64,
-    domains: DomainHandle,
+    worker: WorkerSide,
 }
 
 impl OpenContext {
-    pub(crate) fn of<P: Protocol>(domains: DomainHandle) -> OpenContext {
-        OpenContext { plugin: P::NAME, version: P::VERSION, domains }
+    pub(crate) fn of<P: Protocol>(worker: WorkerSide) -> OpenContext {
+        OpenContext { plugin: P::NAME, version: P::VERSION, worker }
+    }
+
+    pub(crate) fn into_worker(self) -> WorkerSide {
+        self.worker
     }
 
     /// The plugin's name, as its protocol states it.
@@ -45,7 +65,25 @@ impl OpenContext {
     /// The worker's domain look-ups, to be kept and used later and on any thread; commands have
     /// [`Context::domains`].
     pub fn domains(&self) -> DomainHandle {
-        self.domains.clone()
+        self.worker.domains.clone()
+    }
+
+    /// The worker's id on its service. `None` in a worker that is not this kit's.
+    pub fn worker_id(&self) -> Option<u64> {
+        self.worker.worker_id()
+    }
+
+    /// The worker's group (`doca_urom_worker_set_gid`), 0 by default. `None` in a worker that is
+    /// not this kit's.
+    pub fn group_id(&self) -> Option<u32> {
+        self.worker.group_id().and_then(|group| group.try_into().ok())
+    }
+
+    /// The longest message in bytes that the worker takes, its header included: 24 bytes before a
+    /// command, 32 before a notification. A host may allow less: see [`Context::message_limit`].
+    /// `None` in a worker that is not this kit's.
+    pub fn message_limit(&self) -> Option<usize> {
+        self.worker.message_limit()
     }
 }
 
@@ -82,13 +120,15 @@ impl OpenContext {
 pub struct Context {
     command: SharedCommand,
     /// The executor's, which outlives every context: so that a command counts nothing.
-    domains: &'static DomainHandle,
+    worker: &'static WorkerSide,
+    /// Made when it is first needed.
+    cancel: OnceCell<Box<Cancel>>,
 }
 
 impl Context {
     #[inline]
-    pub(crate) fn new(command: SharedCommand, domains: &'static DomainHandle) -> Context {
-        Context { command, domains }
+    pub(crate) fn new(command: SharedCommand, worker: &'static WorkerSide) -> Context {
+        Context { command, worker, cancel: OnceCell::new() }
     }
 
     /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one
@@ -107,7 +147,73 @@ impl Context {
     /// The worker's domain look-ups. Their answers are borrowed, for as long as this is.
     #[inline]
     pub fn domains(&self) -> Domains<'_> {
-        self.domains.borrowed()
+        self.worker.domains.borrowed()
+    }
+
+    /// When the host gives the command up, if it set a deadline: an instant of [`time::now`]. It
+    /// counts from the command's arrival at the worker, so it is later than the host's by the time
+    /// that the command was on its way.
+    ///
+    /// `None` without a deadline, and in a worker that is not this kit's.
+    ///
+    /// [`time::now`]: crate::time::now
+    pub fn deadline(&self) -> Option<Instant> {
+        self.worker.deadline(&self.command)
+    }
+
+    /// Ends when nobody waits for the command any more: the host gave it up, its deadline passed at
+    /// the host, or the host left. A command that goes on is answered as any other, and the answer
+    /// is thrown away.
+    ///
+    /// Never ends in a worker that is not this kit's.
+    pub fn cancelled(&self) -> impl Future<Output = CancelReason> {
+        poll_fn(|task| self.cancel.get_or_init(Box::default).poll(task.waker()))
+    }
+
+    /// What `future` gives, unless the command is [cancelled](Self::cancelled) before. It is polled
+    /// first, so what is ready is never lost.
+    ///
+    /// ```
+    /// use urom_pdk::prelude::*;
+    ///
+    /// # async fn next_message() -> u64 { 7 }
+    /// async fn receive(cx: &Context) -> Result<u64> {
+    ///     // The receive ends with the command, so it takes no message from the next one.
+    ///     Ok(cx.unless_cancelled(next_message()).await?)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The reason, which `?` turns into an error with the code `SKIPPED`; `future` is dropped
+    /// before this ends.
+    pub async fn unless_cancelled<F: Future>(&self, future: F) -> Result<F::Output, CancelReason> {
+        let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
+        poll_fn(|task| match future.as_mut().poll(task) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            Poll::Pending => cancelled.as_mut().poll(task).map(Err),
+        })
+        .await
+    }
+
+    /// The longest message in bytes to this command's host, its header included: an answer has 32
+    /// bytes less. `None` in a worker that is not this kit's.
+    pub fn message_limit(&self) -> Option<usize> {
+        self.worker.connection_limit(self.dest_id())
+    }
+
+    /// The worker's id on its service. `None` in a worker that is not this kit's.
+    pub fn worker_id(&self) -> Option<u64> {
+        self.worker.worker_id()
+    }
+
+    /// The worker's group (`doca_urom_worker_set_gid`), 0 by default. `None` in a worker that is
+    /// not this kit's.
+    pub fn group_id(&self) -> Option<u32> {
+        self.worker.group_id().and_then(|group| group.try_into().ok())
+    }
+
+    pub(crate) fn cancel(&self, reason: CancelReason) {
+        self.cancel.get_or_init(Box::default).set(reason);
     }
 
     /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for
@@ -136,8 +242,14 @@ impl Context {
 impl Context {
     /// The context of a command in a worker without domains.
     pub(crate) fn for_test(command: urom_abi::descriptor::CommandDesc) -> Context {
-        static NONE: std::sync::LazyLock<DomainHandle> =
-            std::sync::LazyLock::new(DomainHandle::for_test);
-        Context::new(command.into(), &NONE)
+        struct Bare(WorkerSide);
+        // SAFETY: tests of contexts ask their worker for nothing.
+        unsafe impl Send for Bare {}
+        // SAFETY: as above.
+        unsafe impl Sync for Bare {}
+        static BARE: std::sync::LazyLock<Bare> = std::sync::LazyLock::new(|| {
+            Bare(WorkerSide::new(std::ptr::NonNull::dangling(), DomainHandle::for_test()))
+        });
+        Context::new(command.into(), &BARE.0)
     }
 }

@@ -91,6 +91,15 @@ impl<F: Future> Slot<F> {
         &self.waker
     }
 
+    /// The context of the command whose future is here.
+    pub(crate) fn context(&self) -> Option<&Context> {
+        if !self.pending.get() {
+            return None;
+        }
+        // SAFETY: nobody writes to the place while there is a future, which only shares it.
+        unsafe { &*self.context.get() }.as_ref()
+    }
+
     /// Whether a future is here that could be polled.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending.get()

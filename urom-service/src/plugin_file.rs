@@ -12,14 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
+use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
 use urom_abi::plugin::{
     AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
     OpenFn, PluginIface, ProgressFn, WorkerCmdFn,
 };
-use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
 
 use crate::identity::Identity;
-use crate::plugin_log::worker_log;
 
 /// What is wrong with a plugin's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -80,6 +79,8 @@ pub(crate) struct PluginFile {
     pub(crate) version: u64,
     pub(crate) iface: PluginIface,
     pub(crate) methods: Methods,
+    /// Empty for a plugin that is not of this kit.
+    pub(crate) extension: PluginExtension,
 }
 
 macro_rules! methods {
@@ -140,6 +141,7 @@ const REPLACED: &str = "it was replaced after this process had loaded it, which 
 pub struct Loaded {
     get_version: GetVersionFn,
     get_iface: GetIfaceFn,
+    extension: PluginExtension,
 }
 
 impl Loaded {
@@ -175,14 +177,12 @@ impl Loaded {
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
-        // Plugins of the kit have it.
-        // SAFETY: as above.
-        let set_log = unsafe { symbol::<SetLogFn>(&library, SET_LOG_SYMBOL) }.ok();
-        if let Some((set_log, log)) = set_log.zip(worker_log()) {
-            // SAFETY: a function of that type, with a log that is there until the process ends.
-            unsafe { set_log(log) };
-        }
-        Ok(Loaded { get_version, get_iface })
+        // SAFETY: a plugin's symbol of this name is data of this type.
+        let extension = unsafe { library.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
+        let extension = extension.map_or(std::ptr::null(), |found| found.cast());
+        // SAFETY: what is not NULL is a table of some release, which stays with the library.
+        let extension = unsafe { PluginExtension::read(extension) };
+        Ok(Loaded { get_version, get_iface, extension })
     }
 
     /// What `urom_plugin_get_version` gives.
@@ -215,7 +215,7 @@ impl PluginFile {
         let loaded = Loaded::load(path)?;
         let (version, iface) = (loaded.version()?, loaded.iface()?);
         let methods = Methods::of(&iface)?;
-        Ok(PluginFile { version, iface, methods })
+        Ok(PluginFile { version, iface, methods, extension: loaded.extension })
     }
 }
 

@@ -33,7 +33,7 @@ pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>
 /// one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
 /// The largest status that travels. A larger one of a plugin becomes `UNEXPECTED`.
-pub const MAX_STATUS: u32 = NO_PAYLOAD - 1;
+pub const MAX_STATUS: u32 = EXPLAINED - 1;
 /// The most tasks a connection can have in flight: slots are 16 bits.
 pub const MAX_SLOTS: usize = 1 << 16;
 
@@ -92,9 +92,43 @@ pub struct Command<'a> {
     pub channel: u16,
     /// The host's task slot: it comes back in the notification.
     pub slot: u16,
-    /// Which bit the plugin's id is.
+    /// Which bit the plugin's id is; or what else the frame is, see [`Command::unusual`].
     pub plugin_bit: u8,
     pub payload: &'a [u8],
+}
+
+/// The bit of a command's byte that says that the time that is left for it comes before its
+/// payload: eight bytes, nanoseconds.
+const WITH_DEADLINE: u8 = 1 << 6;
+/// The bit of a command's byte that says that it is none: nobody waits for the one in its slot any
+/// more. The lowest bits are the reason.
+const CANCELS: u8 = 1 << 7;
+/// How many bytes the time that is left takes.
+pub const DEADLINE_LEN: usize = 8;
+
+/// What a command is whose byte is not just a plugin's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusual<'a> {
+    /// A command for which there are so many nanoseconds left.
+    Limited(Command<'a>, u64),
+    /// Nobody waits for the command in this slot, for a reason of `urom_abi`'s `CancelReason`.
+    Cancel(u32),
+}
+
+impl<'a> Command<'a> {
+    /// What this is if its byte is not the bit of a plugin; `None` for a command to no plugin.
+    #[cold]
+    pub fn unusual(&self) -> Option<Unusual<'a>> {
+        if self.plugin_bit & CANCELS != 0 {
+            return Some(Unusual::Cancel(u32::from(self.plugin_bit & !CANCELS)));
+        }
+        let (left, payload) = self.payload.split_first_chunk()?;
+        (self.plugin_bit & WITH_DEADLINE != 0).then(|| {
+            let command =
+                Command { plugin_bit: self.plugin_bit & !WITH_DEADLINE, payload, ..*self };
+            Unusual::Limited(command, u64::from_le_bytes(*left))
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +139,8 @@ pub struct Notification<'a> {
     /// The plugin's bytes. A notification that the worker itself made has no payload, and its task
     /// no response.
     pub payload: Option<Payload<'a>>,
+    /// Why the command failed, in UTF-8: empty unless somebody said so.
+    pub why: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +216,18 @@ impl CommandStart {
     pub const fn header(self, len: usize) -> [u8; HEADER_LEN] {
         Header(self.0.0 | Header::new(0, 0, 0, len).0).bytes()
     }
+
+    /// The header of a command with a deadline; its payload has `len` bytes behind the
+    /// [`DEADLINE_LEN`] of that.
+    pub const fn header_with_deadline(self, len: usize) -> [u8; HEADER_LEN] {
+        Header(self.0.0 | Header::new(0, 0, WITH_DEADLINE, DEADLINE_LEN + len).0).bytes()
+    }
+
+    /// The frame that says that nobody waits for the command in this slot any more.
+    pub fn cancel(self, reason: u32) -> [u8; HEADER_LEN] {
+        let reason = u8::try_from(reason).map_or(0, |reason| reason & !CANCELS);
+        Header::new(self.0.channel(), self.0.slot(), CANCELS | reason, 0).bytes()
+    }
 }
 
 /// How many bytes the header of a plugin's notification takes: 8, or 12 when the status needs its
@@ -242,8 +290,32 @@ pub fn notification_header(
     (bytes, HEADER_LEN + 4, len)
 }
 
+/// How many bytes the header of an explained notification takes.
+pub const EXPLAINED_HEADER: usize = HEADER_LEN + 4 + 2;
+
+/// The header of a notification that says why its command failed: `payload` bytes of the plugin's
+/// follow it, and then a text of `why` bytes.
+pub fn explained_header(
+    channel: u16,
+    slot: u16,
+    status: DocaError,
+    payload: Option<usize>,
+    why: u16,
+) -> [u8; EXPLAINED_HEADER] {
+    let mut bytes = [0; EXPLAINED_HEADER];
+    let status = if status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { status };
+    let absent = if payload.is_none() { NO_PAYLOAD } else { 0 };
+    let len = payload.unwrap_or(0) + usize::from(why);
+    bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, LONG_STATUS, len).bytes());
+    bytes[HEADER_LEN..][..4].copy_from_slice(&(status.0 | absent | EXPLAINED).to_le_bytes());
+    bytes[HEADER_LEN + 4..].copy_from_slice(&why.to_le_bytes());
+    bytes
+}
+
 /// The bit of a long status that says there is no payload. DOCA's codes are small numbers.
 const NO_PAYLOAD: u32 = 1 << 31;
+/// The bit of a long status that says that a text follows the payload, and its length the status.
+const EXPLAINED: u32 = 1 << 30;
 
 /// The commands in a message, in order. After an error there are no more.
 #[inline]
@@ -269,6 +341,7 @@ pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification
             slot: header.slot(),
             status,
             payload,
+            why: &[],
         };
         if header.kind() == CUT {
             let (sent, total) = (header.len() & 0xff, header.len() >> 8);
@@ -280,10 +353,29 @@ pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification
             LONG_STATUS => long_status(behind)?,
             status => (u32::from(status), behind),
         };
+        if status & EXPLAINED != 0 {
+            let (payload, why, behind) = explained(header.len(), status, behind)?;
+            let status = DocaError(status & !(NO_PAYLOAD | EXPLAINED));
+            return Some((Notification { why, ..notification(status, payload) }, behind));
+        }
         let (bytes, behind) = behind.split_at_checked(header.len())?;
         let payload = (status & NO_PAYLOAD == 0).then_some(Payload::whole(bytes));
         Some((notification(DocaError(status & !NO_PAYLOAD), payload), behind))
     })
+}
+
+/// The payload, the text and what is behind them.
+#[cold]
+fn explained(
+    len: usize,
+    status: u32,
+    behind: &[u8],
+) -> Option<(Option<Payload<'_>>, &[u8], &[u8])> {
+    let (why, behind) = behind.split_first_chunk()?;
+    let (both, behind) = behind.split_at_checked(len)?;
+    let payload = len.checked_sub(usize::from(u16::from_le_bytes(*why)))?;
+    let (bytes, why) = both.split_at(payload);
+    Some(((status & NO_PAYLOAD == 0).then_some(Payload::whole(bytes)), why, behind))
 }
 
 #[cold]

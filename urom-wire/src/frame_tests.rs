@@ -42,7 +42,7 @@ fn a_message_of_several_frames_fits_the_memory_behind_a_place() {
 
 #[test]
 fn a_status_of_any_size_and_a_missing_payload_survive() {
-    for status in [0, 1, 253, 254, 255, 256, 0x7fff_ffff] {
+    for status in [0, 1, 253, 254, 255, 256, MAX_STATUS] {
         for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
             let bytes = notification_bytes(DocaError(status), payload);
             let found = notifications(&bytes).next().unwrap().unwrap();
@@ -52,7 +52,8 @@ fn a_status_of_any_size_and_a_missing_payload_survive() {
                     channel: 9,
                     slot: 65535,
                     status: DocaError(status),
-                    payload: payload.map(Payload::whole)
+                    payload: payload.map(Payload::whole),
+                    why: &[]
                 }
             );
         }
@@ -61,7 +62,7 @@ fn a_status_of_any_size_and_a_missing_payload_survive() {
 
 #[test]
 fn a_status_with_the_top_bit_is_not_taken_for_another() {
-    for status in [1 << 31, 1 << 31 | 1, 1 << 31 | 300, u32::MAX] {
+    for status in [1 << 30, 1 << 31, 1 << 31 | 1, 3 << 30 | 300, u32::MAX] {
         for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
             let bytes = notification_bytes(DocaError(status), payload);
             let header_len = notification_header_len(DocaError(status));

@@ -17,11 +17,15 @@ pub enum Method {
     Progress,
     NotifPack,
     Close,
+    Attach,
+    Call,
+    Cancel,
+    HostLeft,
 }
 
 impl Method {
     /// In the order of their numbers, with their names.
-    const ALL: [(Method, &str); 7] = [
+    const ALL: [(Method, &str); 11] = [
         (Method::Load, "dlopen"),
         (Method::Open, "open"),
         (Method::Addr, "addr"),
@@ -29,6 +33,10 @@ impl Method {
         (Method::Progress, "progress"),
         (Method::NotifPack, "notif_pack"),
         (Method::Close, "close"),
+        (Method::Attach, "attach"),
+        (Method::Call, "call"),
+        (Method::Cancel, "cancel"),
+        (Method::HostLeft, "host_left"),
     ];
 
     /// The method of a number, which is `method as u8`.
@@ -36,7 +44,8 @@ impl Method {
         Some(Method::ALL.get(usize::from(number).checked_sub(1)?)?.0)
     }
 
-    /// The name in C: the field of `struct urom_plugin_iface`, or `dlopen`.
+    /// The name in C: the field of `struct urom_plugin_iface` or `struct
+    /// urom_plugin_extension`, or `dlopen`.
     pub fn name(self) -> &'static str {
         Method::ALL[self as usize - 1].1
     }
@@ -68,6 +77,6 @@ mod tests {
         for (method, name) in Method::ALL {
             assert_eq!((Method::of_number(method as u8), method.name()), (Some(method), name));
         }
-        assert_eq!((Method::of_number(0), Method::of_number(8)), (None, None));
+        assert_eq!((Method::of_number(0), Method::of_number(12)), (None, None));
     }
 }

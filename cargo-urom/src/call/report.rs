@@ -89,6 +89,7 @@ impl Call<'_> {
                 "the answer is longer than a message may be: ask for less, or raise \
                  --max-msg-size, and that of a `uromd` that is called"
             }
+            _ if !answer.why.is_empty() => &answer.why,
             None => {
                 "the service ended it without a notification; its log, which stands above for a \
                  service in this process, says why"

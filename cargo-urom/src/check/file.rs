@@ -5,8 +5,8 @@ use std::path::Path;
 
 use urom_abi::Count;
 use urom_abi::describe::section::Panic;
+use urom_abi::extension::EXTENSION_SYMBOL;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
-use urom_abi::worker_log::SET_LOG_SYMBOL;
 
 use super::image::{Image, is_of_the_build_machine};
 use super::report::Report;
@@ -78,7 +78,7 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     }
     names.dedup();
     // The kit's workers call this function to hand over their log.
-    names.retain(|name| !SYMBOLS.contains(name) && *name != SET_LOG_SYMBOL);
+    names.retain(|name| !SYMBOLS.contains(name) && *name != EXTENSION_SYMBOL);
     if !names.is_empty() {
         report.other_exports(Count(names.len(), "symbol"), some(&names));
     }

@@ -5,6 +5,7 @@
 //! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
 //! the pointer is NULL or once came from this library.
 
+use std::ffi::c_char;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -251,4 +252,17 @@ pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
 #[inline]
 pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
     if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
+}
+
+/// Writes as much of a text as fits to the caller's place, without a NUL; its whole length.
+///
+/// # Safety
+/// `place` is NULL or has `capacity` bytes, and the text is not in it.
+pub(super) unsafe fn put_text(text: &str, place: *mut c_char, capacity: usize) -> usize {
+    if !place.is_null() {
+        let len = text.len().min(capacity);
+        // SAFETY: the caller's promise.
+        unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len) };
+    }
+    text.len()
 }

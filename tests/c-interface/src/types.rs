@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
     Buf, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, OobColl, Pe,
     Service, Task, Worker, WorkerHealth,
@@ -13,6 +14,7 @@ use urom_abi::plugin::{
     DomainLookups, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc,
     WorkerNotify,
 };
+use urom_abi::worker_log::WorkerLog;
 use urom_log::backend::Backend;
 
 /// A type that both languages have.
@@ -48,6 +50,9 @@ c_types! {
     ListLink = "ucs_list_link_t", WorkerCtx = "struct urom_worker_ctx",
     WorkerCmd = "struct urom_worker_cmd", WorkerCmdDesc = "struct urom_worker_cmd_desc",
     WorkerNotify = "struct urom_worker_notify", WorkerNotifDesc = "struct urom_worker_notif_desc",
+    PluginExtension = "struct urom_plugin_extension", CommandCall = "struct urom_command_call",
+    WorkerServices = "struct urom_worker_services", WorkerLog = "void",
+    Called = "uint32_t", CancelReason = "uint32_t",
     PluginIface = "struct urom_plugin_iface", DomainLookups = "struct urom_domain_lookups_iface",
 }
 

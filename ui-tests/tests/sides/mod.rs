@@ -44,6 +44,10 @@ impl PluginSide for Plugin {
     type OpenContext = u32;
     type Context = u32;
     type Error = Failure;
+
+    fn place(_: &u32) -> Option<&mut [u8]> {
+        None
+    }
 }
 
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
@@ -55,8 +59,8 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
 
 /// Serves one command with the context 100.
 pub(crate) fn serve<P: Serve<Plugin, T>, T>(handler: &T, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    let desc = now(P::serve(handler, &100, bytes))?;
-    Ok(desc.payload().to_vec())
+    let desc = now(P::serve(handler, &100, bytes))?.into_descriptor();
+    Ok(desc.expect("no place was given").payload().to_vec())
 }
 
 /// The host's side of a protocol `P` that handlers `T` serve.

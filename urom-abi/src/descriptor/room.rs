@@ -7,44 +7,52 @@ use super::{COMMAND_SLACK, CommandDesc};
 use crate::copy::copy;
 use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
+use crate::shared::SharedCommand;
 use crate::test_util::watch;
 
-/// Memory for a command of a certain length: so that it can be had before the command is there.
-/// Freed if it is not filled.
+/// Memory for a command up to a certain length: so that it can be had before the command is there,
+/// and used again. Freed if it is not filled.
 #[derive(Debug)]
 pub struct CommandRoom {
     block: NonNull<WorkerCmdDesc>,
-    len: usize,
+    capacity: usize,
 }
 
 // SAFETY: as for a descriptor.
 unsafe impl Send for CommandRoom {}
 
 impl CommandRoom {
-    /// Allocates room for a command of `len` bytes; `None` when the C heap has none.
+    /// Allocates room for a command of `capacity` bytes; `None` when the C heap has none.
     #[inline]
-    pub fn new(len: usize) -> Option<CommandRoom> {
-        let total = size_of::<WorkerCmdDesc>().checked_add(len)?.checked_add(COMMAND_SLACK)?;
+    pub fn new(capacity: usize) -> Option<CommandRoom> {
+        let total = size_of::<WorkerCmdDesc>().checked_add(capacity)?.checked_add(COMMAND_SLACK)?;
         // SAFETY: malloc takes any size.
         let memory = unsafe { libc::malloc(total) };
-        Some(CommandRoom { block: NonNull::new(memory.cast())?, len })
+        Some(CommandRoom { block: NonNull::new(memory.cast())?, capacity })
     }
 
-    /// How long the command is, in bytes.
+    /// The room of a command that nobody else owns any more; `None`, and the command goes on, while
+    /// somebody does.
+    ///
+    /// # Safety
+    /// It was made of a room of this capacity.
     #[inline]
-    pub fn len(&self) -> usize {
-        self.len
+    pub unsafe fn reclaim(command: SharedCommand, capacity: usize) -> Option<CommandRoom> {
+        let block = ManuallyDrop::new(command.into_sole()?).block;
+        watch::freed(block.as_ptr().cast());
+        Some(CommandRoom { block, capacity })
     }
 
-    /// Whether the command is one without bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    /// How long the command may be, in bytes.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Makes the command of a copy of `payload`, with [`COMMAND_SLACK`] zero bytes behind.
     ///
     /// # Panics
-    /// When the payload is not as long as the room.
+    /// When the payload is longer than the room.
     #[inline]
     pub fn fill(
         self,
@@ -53,7 +61,7 @@ impl CommandRoom {
         urom_context: u64,
         payload: &[u8],
     ) -> CommandDesc {
-        assert_eq!(payload.len(), self.len, "a command must be as long as its room");
+        assert!(payload.len() <= self.capacity, "a command must fit its room");
         let block = ManuallyDrop::new(self).block;
         let desc = WorkerCmdDesc {
             entry: ListLink::detached(),
@@ -69,7 +77,7 @@ impl CommandRoom {
         unsafe { copy(payload.as_ptr(), body.as_ptr(), payload.len()) };
         // SAFETY: the payload's end is within the block.
         let slack = unsafe { body.add(payload.len()) };
-        // SAFETY: exactly COMMAND_SLACK bytes of the block are left from there.
+        // SAFETY: at least COMMAND_SLACK bytes of the block are left from there.
         unsafe { slack.write_bytes(0, COMMAND_SLACK) };
         watch::allocated(block.as_ptr().cast(), watch::Block::Command(urom_context));
         CommandDesc { block }
@@ -90,7 +98,7 @@ mod tests {
     #[test]
     fn a_command_in_memory_that_waited_is_like_any_other() {
         let room = CommandRoom::new(5).unwrap();
-        assert!(room.len() == 5 && !room.is_empty());
+        assert_eq!(room.capacity(), 5);
         let command = room.fill(7, 2, 0x1234, b"hello");
         assert_eq!(command.header(), WorkerCmd { plugin_id: 2, urom_context: 0x1234, len: 5 });
         assert_eq!((command.dest_id(), command.payload()), (7, &b"hello"[..]));
@@ -99,8 +107,20 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "as long as its room")]
-    fn a_command_of_another_length_is_refused() {
+    fn the_room_of_a_command_is_used_again_once_it_has_one_owner() {
+        let command: SharedCommand = CommandRoom::new(9).unwrap().fill(7, 2, 1, b"first").into();
+        let held = command.clone();
+        // SAFETY: it was made of such a room.
+        assert!(unsafe { CommandRoom::reclaim(command, 9) }.is_none());
+        assert_eq!(held.payload(), b"first");
+        // SAFETY: as above.
+        let room = unsafe { CommandRoom::reclaim(held, 9) }.unwrap();
+        assert_eq!(room.fill(7, 2, 2, b"and again").payload(), b"and again");
+    }
+
+    #[test]
+    #[should_panic(expected = "must fit its room")]
+    fn a_command_that_is_too_long_is_refused() {
         drop(CommandRoom::new(4).unwrap().fill(7, 2, 0x1234, b"hello"));
     }
 }

@@ -272,6 +272,23 @@ macro_rules! host_extensions {
             /// completion on until the task is submitted or released. NULL for what is no task of
             /// the caller's.
             fn urom_worker_cmd_task_get_end(task: *mut CmdTask) -> *const CmdTaskEnd;
+            /// Why a completed command failed, in the words of its plugin or its worker, as
+            /// [`urom_ctx_get_failure`](Extensions::urom_ctx_get_failure) does for a context: at
+            /// most 2,048 bytes of UTF-8 on one line; 0 when nobody said so. NVIDIA's service says
+            /// nothing.
+            fn urom_worker_cmd_task_get_failure(
+                task: *const CmdTask,
+                text: *mut c_char,
+                capacity: usize,
+            ) -> usize;
+            /// Tells the plugin how long the answer of this command is waited for, from its submit
+            /// on: so many nanoseconds, or 0 for ever, as after the task's allocation. Nothing ends
+            /// then by itself. `INVALID_VALUE` for what is no task of the caller's.
+            fn urom_worker_cmd_task_set_deadline(task: *mut CmdTask, nanoseconds: u64) -> DocaError;
+            /// Tells the plugin that nobody waits for the answer of this command any more, because
+            /// its deadline passed if `timed_out` is not 0. The command completes as any other.
+            /// `BAD_STATE` unless it is in flight.
+            fn urom_worker_cmd_task_cancel(task: *mut CmdTask, timed_out: u8) -> DocaError;
             /// As `doca_pe_progress`, but it looks several times before it finds that nothing has
             /// come, which takes some 100 ns; and the commands that are ready behind what it
             /// delivers complete as well, up to 64 in a call and in the order of their answers. How

@@ -2,9 +2,9 @@
 //! around it.
 
 use super::write::zeroed;
-use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Zero};
+use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::descriptor::NotificationDesc;
+use crate::protocol::Answer;
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
@@ -152,13 +152,19 @@ pub fn room<const LEN: usize>(
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
+    place: Option<&mut [u8]>,
     fill: impl FnOnce(&mut [u8; LEN]),
-) -> Result<NotificationDesc, EncodeError> {
+) -> Written {
+    if let Some(fixed) = place.and_then(<[u8]>::first_chunk_mut::<LEN>) {
+        fixed.fill(0);
+        fill(fixed);
+        return Ok(Answer::InPlace(LEN));
+    }
     let mut desc = zeroed(message, Some(LEN))?;
     if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
         fill(fixed);
     }
-    Ok(desc)
+    Ok(Answer::Descriptor(desc))
 }
 
 // Errors are always inlined: otherwise the compiler moves each decoded message through memory,

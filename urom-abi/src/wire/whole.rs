@@ -2,8 +2,7 @@
 //! work.
 
 use super::{DecodeError, EncodeError};
-use crate::descriptor::NotificationDesc;
-use crate::protocol::Reply;
+use crate::protocol::{Answer, Reply};
 
 /// Writes a notification to the start of `out`.
 pub fn encode<R: Reply>(notification: R, echo: &R::Echo, out: &mut [u8]) -> Encoded {
@@ -42,4 +41,4 @@ pub const fn used<T: Copy>(_: T) {}
 
 pub type Decoded<T> = Result<T, DecodeError>;
 pub type Encoded = Result<usize, EncodeError>;
-pub type Written = Result<NotificationDesc, EncodeError>;
+pub type Written = Result<Answer, EncodeError>;

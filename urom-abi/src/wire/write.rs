@@ -1,9 +1,10 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
 use super::inline::{Optional, Outgoing, Owned, Shown};
-use super::{Count, EncodeError, Name, Word};
+use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
+use crate::protocol::Answer;
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
@@ -165,14 +166,23 @@ pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDe
 
 /// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.
 ///
-/// When one payload has all the bytes and lies in a descriptor behind a fixed part of this length,
-/// that descriptor is the notification. Otherwise the payloads are copied into a new one.
+/// They are copied to `place` if there is one and they fit. When one payload has all the bytes and
+/// lies in a descriptor behind a fixed part of this length, that descriptor is the notification.
+/// Otherwise the payloads are copied into a new one.
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
+    place: Option<&mut [u8]>,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
-) -> Result<NotificationDesc, EncodeError> {
+) -> Written {
+    if let Some((fixed, behind)) = place.and_then(<[u8]>::split_first_chunk_mut::<LEN>)
+        && total(0, &payloads.each_ref().map(|payload| length(payload))) <= Some(behind.len())
+    {
+        fixed.fill(0);
+        fill(fixed);
+        return Ok(Answer::InPlace(LEN + copy_all(&payloads, behind)));
+    }
     let mut desc = match own_descriptor::<LEN, N>(&mut payloads) {
         Some(desc) => desc,
         None => copied::<LEN>(message, &payloads)?,
@@ -181,7 +191,19 @@ pub fn reply<const LEN: usize, const N: usize>(
         fixed.fill(0);
         fill(fixed);
     }
-    Ok(desc)
+    Ok(Answer::Descriptor(desc))
+}
+
+/// Copies payloads that fit to `behind`, one after the other; how many bytes they have.
+#[inline]
+fn copy_all(payloads: &[Payload], behind: &mut [u8]) -> usize {
+    let mut at = 0;
+    for payload in payloads {
+        let Some(place) = behind.get_mut(at..at + payload.len()) else { break };
+        place.copy_from_slice(payload);
+        at += payload.len();
+    }
+    at
 }
 
 #[inline]
@@ -199,13 +221,7 @@ fn copied<const LEN: usize>(
 ) -> Result<NotificationDesc, EncodeError> {
     let total = payloads.iter().try_fold(LEN, |sum, payload| sum.checked_add(payload.len()));
     let mut desc = zeroed(message, total)?;
-    let mut behind = desc.payload_mut().get_mut(LEN..).unwrap_or_default();
-    for payload in payloads {
-        // It fits: the lengths add up to that of `behind`.
-        let Some((place, rest)) = behind.split_at_mut_checked(payload.len()) else { break };
-        place.copy_from_slice(payload);
-        behind = rest;
-    }
+    copy_all(payloads, desc.payload_mut().get_mut(LEN..).unwrap_or_default());
     Ok(desc)
 }
 

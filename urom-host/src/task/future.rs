@@ -232,7 +232,8 @@ impl<R: Reply> Completion<R> {
     /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
     /// `false` when the reply is there already, or the task has ended otherwise.
     ///
-    /// DOCA has no call that takes a command back. The worker may still run it, and its task counts
+    /// DOCA has no call that takes a command back. This kit's worker tells the plugin that nobody
+    /// waits; the command may run on all the same, and its task counts
     /// against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the reply comes, which
     /// is thrown away and [counted](crate::Worker::late_replies).
     pub fn cancel(&self) -> bool {

@@ -174,6 +174,10 @@ impl<'a> Task<'a> {
         let (context, slot) = (self.context, self.slot);
         slot.state.set(state);
         slot.deadline.set(None);
+        let limit = deadline.or(context.settings.deadline);
+        if limit != slot.announced.get() {
+            context.announce(slot, limit);
+        }
         // SAFETY: the task is live, not in flight, and has its callback.
         let code = unsafe { (self.api().doca_task_submit)(self.doca.task.as_ptr()) };
         if code != DocaError::SUCCESS {
@@ -181,7 +185,7 @@ impl<'a> Task<'a> {
             return Err((code, self));
         }
         slot.serial.set(slot.serial.get().wrapping_add(1));
-        if let Some(limit) = deadline.or(context.settings.deadline) {
+        if let Some(limit) = limit {
             slot.limit.set(limit);
             // A deadline that overflows never passes.
             if let Some(at) = Instant::now().checked_add(limit) {
@@ -228,7 +232,11 @@ impl<'a> Task<'a> {
         // SAFETY: the response is the task's own memory until it is released, and nobody writes to
         // it meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
-        RawReply { status, bytes }
+        let why = match status {
+            DocaError::SUCCESS => String::new(),
+            _ => self.context.why(self.slot),
+        };
+        RawReply { status, bytes, why }
     }
 }
 

@@ -166,21 +166,25 @@ fn finish_otherwise<R: Reply>(
     slot: &Slot,
     echo: &R::Echo,
 ) -> Result<R> {
-    let refused = |code, bytes: &[u8]| {
-        Err(Error::new(code, sent.on(context))
-            .why("the plugin answered with this status")
-            .hint("its reason is in the worker's log")
-            .with_reply(bytes))
+    let refused = |code, bytes: &[u8], why: String| {
+        let error = Error::new(code, sent.on(context)).with_reply(bytes);
+        Err(match why.is_empty() {
+            // A service that is not this kit's passes on no reason.
+            true => error
+                .why("the plugin answered with this status")
+                .hint("its reason is in the worker's log"),
+            false => error.why(why),
+        })
     };
     match context.take(slot) {
         Response::Arrived(DocaError::SUCCESS, arrived) => read(context, sent, echo, &arrived),
-        Response::Arrived(code, arrived) => refused(code, (&arrived).bytes()),
-        Response::Held(RawReply { status, bytes: Some(bytes) }) => match status {
+        Response::Arrived(code, arrived) => refused(code, (&arrived).bytes(), arrived.why(code)),
+        Response::Held(RawReply { status, bytes: Some(bytes), why }) => match status {
             DocaError::SUCCESS => read(context, sent, echo, &bytes[..]),
-            code => refused(code, &bytes),
+            code => refused(code, &bytes, why),
         },
-        Response::Held(RawReply { status, bytes: None }) => {
-            Err(unanswered(context, sent.on(context), status))
+        Response::Held(RawReply { status, bytes: None, why }) => {
+            Err(unanswered(context, sent.on(context), status, why))
         }
         Response::GivenUp(end) => Err(ended(sent.on(context), end)),
     }
@@ -203,14 +207,21 @@ fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -
         .with_reply(reply)
 }
 
+const ASK_FOR_LESS: &str =
+    "ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
+
 /// A task that ended without a notification.
 #[cold]
-fn unanswered(context: &Context, what: String, code: DocaError) -> Error {
+fn unanswered(context: &Context, what: String, code: DocaError, words: String) -> Error {
     if code == DocaError::SUCCESS {
         let error = Error::new(DocaError::UNEXPECTED, what);
         return error.why("the task succeeded without an answer");
     }
     let error = Error::new(code, what);
+    if !words.is_empty() {
+        let error = error.why(words);
+        return if code == DocaError::TOO_BIG { error.hint(ASK_FOR_LESS) } else { error };
+    }
     let why = context.failure();
     if !why.is_empty() {
         // The library's words end in what to do.
@@ -218,9 +229,7 @@ fn unanswered(context: &Context, what: String, code: DocaError) -> Error {
     }
     match (code, context.state()) {
         (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => {
-            error.why("the answer exceeds the message limit").hint(
-                "ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size",
-            )
+            error.why("the answer exceeds the message limit").hint(ASK_FOR_LESS)
         }
         (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
         _ => error.hint("see the worker's state; one that is gone must be started anew"),

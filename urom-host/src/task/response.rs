@@ -33,19 +33,23 @@ impl<'a> Response<'a> {
         }
         // UCX may still read the command of a task that ended with its connection, so the task is
         // not used again.
+        let why = context.why(slot);
         context.release(slot);
         context.give_back(slot);
-        Response::Held(RawReply { status, bytes: None })
+        Response::Held(RawReply { status, bytes: None, why })
     }
 
     /// The status, and bytes of their own.
     pub(crate) fn into_reply(self) -> RawReply {
         match self {
             Response::Arrived(status, arrived) => {
-                RawReply { status, bytes: Some((&arrived).bytes().to_vec()) }
+                let why = arrived.why(status);
+                RawReply { status, bytes: Some((&arrived).bytes().to_vec()), why }
             }
             Response::Held(reply) => reply,
-            Response::GivenUp(end) => RawReply { status: end.code(), bytes: None },
+            Response::GivenUp(end) => {
+                RawReply { status: end.code(), bytes: None, why: String::new() }
+            }
         }
     }
 }
@@ -79,6 +83,13 @@ impl<'a> Arrived<'a> {
         slot.state.set(State::Held);
         let bytes = NonNull::slice_from_raw_parts(data, end.length);
         Some(Arrived { context, slot, bytes, kept: Cell::new(false) })
+    }
+}
+
+impl Arrived<'_> {
+    /// Why the command failed; empty when nobody said so.
+    pub(crate) fn why(&self, status: DocaError) -> String {
+        if status == DocaError::SUCCESS { String::new() } else { self.context.why(self.slot) }
     }
 }
 

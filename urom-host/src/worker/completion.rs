@@ -121,7 +121,8 @@ impl Context {
             State::Copied => {
                 let reply = slot.reply.take();
                 self.slots.put_empty(slot);
-                let none = RawReply { status: DocaError::UNEXPECTED, bytes: None };
+                let none =
+                    RawReply { status: DocaError::UNEXPECTED, bytes: None, why: String::new() };
                 Response::Held(reply.unwrap_or(none))
             }
             State::Ended => {
@@ -165,6 +166,7 @@ impl Context {
     pub(crate) fn abandon(&self, slot: &Slot) {
         match slot.state.get() {
             State::Waiting | State::Watched => {
+                self.tell_plugin(slot, false);
                 slot.state.set(State::Dropped);
                 drop(slot.waker.take());
             }

@@ -3,10 +3,12 @@
 //!
 //! DOCA has no call that takes a command back. The library's task, and its slot, stay in flight
 //! until the answer comes or the worker is gone, so that a late answer never reaches another
-//! command.
+//! command. This kit's worker tells the plugin that nobody waits.
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use urom_abi::extension::LONGEST_FAILURE;
 
 use crate::callback;
 use crate::engine::Timed;
@@ -51,6 +53,9 @@ impl Context {
     /// Ends a task by its deadline, or by a cancel that its callback is to be told of.
     fn end(&self, slot: &Slot) {
         slot.deadline.set(None);
+        if slot.state.get() != State::CallCancelled {
+            self.tell_plugin(slot, true);
+        }
         let end = End::TimedOut(slot.limit.get());
         match slot.state.get() {
             State::Waiting | State::Watched => self.end_future(slot, end),
@@ -75,6 +80,9 @@ impl Context {
     /// Gives a task up; whether it was still to be answered. A future is told at once, a callback
     /// by the next progress.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
+        if matches!(slot.state.get(), State::Waiting | State::Watched | State::Calling) {
+            self.tell_plugin(slot, false);
+        }
         match slot.state.get() {
             State::Waiting | State::Watched => self.end_future(slot, End::Cancelled),
             State::Calling => {
@@ -86,6 +94,46 @@ impl Context {
             _ => return false,
         }
         true
+    }
+
+    /// Has the worker tell the plugin how long the answer of a task is waited for.
+    #[cold]
+    pub(crate) fn announce(&self, slot: &Slot, limit: Option<Duration>) {
+        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
+            return;
+        };
+        // A limit of nothing is one, and one that no clock can hold is none.
+        let limit_of = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(0).max(1);
+        let left = limit.map_or(0, limit_of);
+        // SAFETY: the task is live, and the worker's own.
+        unsafe { (extensions.urom_worker_cmd_task_set_deadline)(doca.command.as_ptr(), left) };
+        slot.announced.set(limit);
+    }
+
+    /// Has the worker tell the plugin that nobody waits for the answer of a task.
+    pub(crate) fn tell_plugin(&self, slot: &Slot, timed_out: bool) {
+        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
+            return;
+        };
+        // SAFETY: the task is live, and the worker's own. A worker that is gone needs no telling.
+        unsafe {
+            (extensions.urom_worker_cmd_task_cancel)(doca.command.as_ptr(), timed_out.into());
+        }
+    }
+
+    /// Why the completed command of a slot failed; empty when nobody said so.
+    pub(crate) fn why(&self, slot: &Slot) -> String {
+        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
+            return String::new();
+        };
+        let mut text = vec![0; LONGEST_FAILURE];
+        let (task, room) = (doca.command.as_ptr().cast_const(), text.len());
+        // SAFETY: the task is live, and the place has so much room.
+        let len = unsafe {
+            (extensions.urom_worker_cmd_task_get_failure)(task, text.as_mut_ptr().cast(), room)
+        };
+        text.truncate(len);
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Counts the reply of a task that nobody waits for. Replies that refuse a command or that are

@@ -9,4 +9,6 @@ pub struct RawReply {
     pub status: DocaError,
     /// The notification's bytes; `None` when the task ended without one.
     pub bytes: Option<Vec<u8>>,
+    /// Why the command failed, in the words of its plugin or its worker; empty when nobody said so.
+    pub why: String,
 }

@@ -86,6 +86,8 @@ pub(crate) struct Slot<C> {
     pub(crate) deadline: Cell<Option<Instant>>,
     /// How long after the submission that is.
     pub(crate) limit: Cell<Duration>,
+    /// The limit that the library knows of.
+    pub(crate) announced: Cell<Option<Duration>>,
     /// In the states `Ended`, `EndedAndBack` and `CallCancelled`.
     pub(crate) end: Cell<End>,
     /// In the state `Watched`.
@@ -108,6 +110,7 @@ impl<C> Slot<C> {
             serial: Cell::new(0),
             deadline: Cell::new(None),
             limit: Cell::new(Duration::ZERO),
+            announced: Cell::new(None),
             end: Cell::new(End::Cancelled),
             waker: Cell::new(None),
             reply: Cell::new(None),

@@ -1,4 +1,4 @@
-//! The two functions that a worker looks up in a plugin, and the description that programs read
+//! What a worker looks up in a plugin, two functions and a table, and the description that programs read
 //! from its file.
 
 use proc_macro2::TokenStream;
@@ -32,6 +32,12 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
         const _: () = {
             const _: #private::GetIfaceFn = urom_plugin_get_iface;
             const _: #private::GetVersionFn = urom_plugin_get_version;
+
+            const _: &#private::PluginExtension = &UROM_PLUGIN_EXTENSION;
+
+            #[cfg_attr(not(test), unsafe(export_name = "urom_plugin_extension"))]
+            static UROM_PLUGIN_EXTENSION: #private::PluginExtension =
+                #private::extension::<#ty, _>(<#ty as #handler>::__made_by_urom_command);
 
             const __PROTOCOL: &#private::describe::Protocol =
                 #private::protocol(<#ty as #handler>::__made_by_urom_command);

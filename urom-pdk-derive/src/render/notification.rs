@@ -68,13 +68,13 @@ impl Render<'_> {
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (name, this) = (&variant.ident, self.enum_type());
         let echo_name = names::echo(name);
-        let [incoming, fixed, echo, message] =
-            ["incoming", "fixed", "echo", "message"].map(names::local);
+        let [incoming, fixed, echo, message, place] =
+            ["incoming", "fixed", "echo", "message", "place"].map(names::local);
         // Without echoed fields there is nothing to compare.
         let is_whole = variant.echoed().next().is_none();
         let given = if is_whole { names::local("_echo") } else { echo.clone() };
         let read = self.body(self.reader(variant, &incoming, &given));
-        let encode = self.body(self.descriptor(variant, &fixed, &echo));
+        let encode = self.body(self.written(variant, &fixed, &echo, &place));
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
         let conversion = self.conversion(variant, &both, &pattern, |field| {
@@ -106,7 +106,11 @@ impl Render<'_> {
                 }
 
                 #[inline]
-                fn into_descriptor(self, #echo: &#echo_name) -> __p::Written {
+                fn write(
+                    self,
+                    #echo: &#echo_name,
+                    #place: __p::Place<'_>,
+                ) -> __p::Written {
                     #encode
                 }
             }
@@ -118,8 +122,15 @@ impl Render<'_> {
         }
     }
 
-    /// The notification in a descriptor of its own, which may be that of its payload.
-    fn descriptor(&self, variant: &Variant, fixed: &Ident, echo: &Ident) -> TokenStream {
+    /// The notification in the worker's place, or in a descriptor, which may be that of its
+    /// payload.
+    fn written(
+        &self,
+        variant: &Variant,
+        fixed: &Ident,
+        echo: &Ident,
+        place: &Ident,
+    ) -> TokenStream {
         let text = names::text(&variant.ident);
         let writing = self.writing(fixed, variant, |field| {
             let ident = &field.ident;
@@ -128,11 +139,11 @@ impl Render<'_> {
         let (prepare, fill) = (writing.prepare, writing.fill);
         let payloads = variant.payloads().map(|(field, _)| &field.ident).collect::<Vec<_>>();
         if payloads.is_empty() {
-            quote!(__p::notification(#text, |#fixed| { #fill }))
+            quote!(__p::notification(#text, #place, |#fixed| { #fill }))
         } else {
             quote! {
                 #prepare
-                __p::reply(#text, [#(__p::give(self.#payloads)),*], |#fixed| { #fill })
+                __p::reply(#text, #place, [#(__p::give(self.#payloads)),*], |#fixed| { #fill })
             }
         }
     }

@@ -66,6 +66,13 @@ impl Render<'_> {
                     false
                 }
 
+                /// Frees what the plugin keeps for a host that has left: the connection is the
+                /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
+                /// call it, and no worker for hosts that are there when it closes the plugin.
+                fn host_left(&self, connection: ::core::primitive::u64) {
+                    let _ = connection;
+                }
+
                 #(#methods)*
 
                 #[doc(hidden)]
@@ -77,7 +84,8 @@ impl Render<'_> {
     }
 
     pub(super) fn serve_impl(&self) -> TokenStream {
-        let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
+        let [handler, cx, bytes, command, connection] =
+            ["handler", "cx", "bytes", "command", "connection"].map(names::local);
         let arm = |variant: &Variant| {
             // One that has none was refused.
             let (name, method) = (&variant.ident, names::method(&variant.ident));
@@ -86,6 +94,7 @@ impl Render<'_> {
                 __p::serve(
                     move || #name::decode(#bytes),
                     move |#command| AnyHandler::#method(#handler, #cx, #command),
+                    || AnySide::place(#cx),
                 )
                 .await
             })
@@ -123,11 +132,15 @@ impl Render<'_> {
                     AnyHandler::progress(#handler)
                 }
 
+                fn host_left(#handler: &AnyHandler, #connection: __p::u64) {
+                    AnyHandler::host_left(#handler, #connection);
+                }
+
                 async fn serve<'command>(
                     #handler: &'command AnyHandler,
                     #cx: &'command AnySide::Context,
                     #bytes: &'command [__p::u8],
-                ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+                ) -> __p::Result<__p::Answer, AnySide::Error> {
                     #serve
                 }
             }

@@ -16,6 +16,12 @@ impl Handler<::urom_pdk::Side> for Graph {
 const _: () = {
     const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
     const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
+    const _: &::urom_pdk::__private::PluginExtension = &UROM_PLUGIN_EXTENSION;
+    #[cfg_attr(not(test), unsafe(export_name = "urom_plugin_extension"))]
+    static UROM_PLUGIN_EXTENSION: ::urom_pdk::__private::PluginExtension = ::urom_pdk::__private::extension::<
+        Graph,
+        _,
+    >(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command);
     const __PROTOCOL: &::urom_pdk::__private::describe::Protocol = ::urom_pdk::__private::protocol(
         <Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command,
     );

@@ -48,6 +48,12 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
+    /// Frees what the plugin keeps for a host that has left: the connection is the
+    /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
+    /// call it, and no worker for hosts that are there when it closes the plugin.
+    fn host_left(&self, connection: ::core::primitive::u64) {
+        let _ = connection;
+    }
     /// Asks for `data` back.
     async fn loopback(
         &self,
@@ -213,16 +219,20 @@ const _: () = {
         fn progress(handler: &AnyHandler) -> __p::bool {
             AnyHandler::progress(handler)
         }
+        fn host_left(handler: &AnyHandler, connection: __p::u64) {
+            AnyHandler::host_left(handler, connection);
+        }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
             bytes: &'command [__p::u8],
-        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+        ) -> __p::Result<__p::Answer, AnySide::Error> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
                 0 => {
                     __p::serve(
                             move || Loopback::decode(bytes),
                             move |command| AnyHandler::loopback(handler, cx, command),
+                            || AnySide::place(cx),
                         )
                         .await
                 }
@@ -414,9 +424,10 @@ const _: () = {
             __p::Ok((LoopbackDone { data: f0 }, repeated))
         }
         #[inline]
-        fn into_descriptor(self, echo: &LoopbackDoneEcho) -> __p::Written {
+        fn write(self, echo: &LoopbackDoneEcho, place: __p::Place<'_>) -> __p::Written {
             __p::notification(
                 "LoopbackDone",
+                place,
                 |fixed| {
                     __TAG.write(fixed, &0);
                     __AT_LoopbackDone_data.write(fixed, &self.data);

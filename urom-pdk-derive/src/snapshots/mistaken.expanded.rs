@@ -46,6 +46,12 @@ trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
+    /// Frees what the plugin keeps for a host that has left: the connection is the
+    /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
+    /// call it, and no worker for hosts that are there when it closes the plugin.
+    fn host_left(&self, connection: ::core::primitive::u64) {
+        let _ = connection;
+    }
     /// Answers the command [`Wait`].
     async fn wait(
         &self,
@@ -218,16 +224,20 @@ const _: () = {
         fn progress(handler: &AnyHandler) -> __p::bool {
             AnyHandler::progress(handler)
         }
+        fn host_left(handler: &AnyHandler, connection: __p::u64) {
+            AnyHandler::host_left(handler, connection);
+        }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
             bytes: &'command [__p::u8],
-        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+        ) -> __p::Result<__p::Answer, AnySide::Error> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
                 0 => {
                     __p::serve(
                             move || Wait::decode(bytes),
                             move |command| AnyHandler::wait(handler, cx, command),
+                            || AnySide::place(cx),
                         )
                         .await
                 }

@@ -5,9 +5,11 @@ use sandbox_protocol::{
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 use memory::{Memories, cut};
-/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not
-/// told its own, so what is longer than that and shorter than this is found only when it is sent.
+/// The most bytes that a receive into an answer may ask for: the largest message limit there is.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
+/// What an answer has besides the message, in bytes: the header before a notification, which counts
+/// against the message limit, and the notification's fixed part.
+const FIXED: usize = 32 + 48;
 struct Sandbox {
     memories: Memories,
     members: Mesh,
@@ -42,6 +44,9 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     fn progress(&self) -> bool {
         self.worker.progress()
             | self.memories.windows.get().is_some_and(ucx::Worker::progress)
+    }
+    fn host_left(&self, connection: u64) {
+        self.memories.forget(connection);
     }
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
         if cmd.map_params.asks_for_windows() {
@@ -83,16 +88,27 @@ impl Handler<::urom_pdk::Side> for Sandbox {
                     DocaError::TOO_BIG,
                     "no answer is that long",
                 ))?;
-            let room = Stable::new(TagReceived::payload(count)?);
-            let (came, data) = cut(
-                self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await,
-            );
+            let longest = cx
+                .message_limit()
+                .map_or(count, |limit| limit - FIXED)
+                .min(count);
+            let room = Stable::new(TagReceived::payload(longest)?);
+            let receive = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room);
+            let (came, data) = cut(cx.unless_cancelled(receive).await?);
+            if came == Err(Status::MESSAGE_TRUNCATED) && longest < count {
+                let text = format!(
+                    "a message exceeds the {longest} bytes that an answer may have"
+                );
+                return Err(Error::new(DocaError::TOO_BIG, text));
+            }
             (came, Received::Inline(data))
         } else {
             let (place, range) = self
                 .memories
                 .find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask).await;
+            let came = place
+                .receive(range, &self.worker, cmd.tag, cmd.tag_mask, cx)
+                .await?;
             (
                 came,
                 Received::Registered {
@@ -116,6 +132,12 @@ impl Handler<::urom_pdk::Side> for Sandbox {
 const _: () = {
     const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
     const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;
+    const _: &::urom_pdk::__private::PluginExtension = &UROM_PLUGIN_EXTENSION;
+    #[cfg_attr(not(test), unsafe(export_name = "urom_plugin_extension"))]
+    static UROM_PLUGIN_EXTENSION: ::urom_pdk::__private::PluginExtension = ::urom_pdk::__private::extension::<
+        Sandbox,
+        _,
+    >(<Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command);
     const __PROTOCOL: &::urom_pdk::__private::describe::Protocol = ::urom_pdk::__private::protocol(
         <Sandbox as Handler<::urom_pdk::Side>>::__made_by_urom_command,
     );

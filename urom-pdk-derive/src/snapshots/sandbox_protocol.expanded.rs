@@ -198,6 +198,12 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
+    /// Frees what the plugin keeps for a host that has left: the connection is the
+    /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
+    /// call it, and no worker for hosts that are there when it closes the plugin.
+    fn host_left(&self, connection: ::core::primitive::u64) {
+        let _ = connection;
+    }
     /** Registers memory for later sends and receives. The registration lasts as long as the worker,
  and is of use to the host that made it only.*/
     async fn mem_map(
@@ -693,16 +699,20 @@ const _: () = {
         fn progress(handler: &AnyHandler) -> __p::bool {
             AnyHandler::progress(handler)
         }
+        fn host_left(handler: &AnyHandler, connection: __p::u64) {
+            AnyHandler::host_left(handler, connection);
+        }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
             bytes: &'command [__p::u8],
-        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+        ) -> __p::Result<__p::Answer, AnySide::Error> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
                 0 => {
                     __p::serve(
                             move || MemMap::decode(bytes),
                             move |command| AnyHandler::mem_map(handler, cx, command),
+                            || AnySide::place(cx),
                         )
                         .await
                 }
@@ -710,6 +720,7 @@ const _: () = {
                     __p::serve(
                             move || TagSend::decode(bytes),
                             move |command| AnyHandler::tag_send(handler, cx, command),
+                            || AnySide::place(cx),
                         )
                         .await
                 }
@@ -717,6 +728,7 @@ const _: () = {
                     __p::serve(
                             move || TagRecv::decode(bytes),
                             move |command| AnyHandler::tag_recv(handler, cx, command),
+                            || AnySide::place(cx),
                         )
                         .await
                 }
@@ -1153,9 +1165,10 @@ const _: () = {
             __p::Ok((MemMapped { memh_id: f1 }, repeated))
         }
         #[inline]
-        fn into_descriptor(self, echo: &MemMappedEcho) -> __p::Written {
+        fn write(self, echo: &MemMappedEcho, place: __p::Place<'_>) -> __p::Written {
             __p::notification(
                 "MemMapped",
+                place,
                 |fixed| {
                     __TAG.write(fixed, &0);
                     __AT_MemMapped_context.write(fixed, &echo.context);
@@ -1194,9 +1207,10 @@ const _: () = {
             __p::Ok((TagSent { status: f1 }, repeated))
         }
         #[inline]
-        fn into_descriptor(self, echo: &TagSentEcho) -> __p::Written {
+        fn write(self, echo: &TagSentEcho, place: __p::Place<'_>) -> __p::Written {
             __p::notification(
                 "TagSent",
+                place,
                 |fixed| {
                     __TAG.write(fixed, &1);
                     __AT_TagSent_context.write(fixed, &echo.context);
@@ -1272,11 +1286,12 @@ const _: () = {
             ))
         }
         #[inline]
-        fn into_descriptor(self, echo: &TagReceivedEcho) -> __p::Written {
+        fn write(self, echo: &TagReceivedEcho, place: __p::Place<'_>) -> __p::Written {
             let address_of_data = __p::address_word("TagReceived", "data", &self.data)?;
             let length_of_data = __p::length_word("TagReceived", "data", &self.data)?;
             __p::reply(
                 "TagReceived",
+                place,
                 [__p::give(self.data)],
                 |fixed| {
                     __TAG.write(fixed, &2);

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use urom_abi::log::Level;
 
 use self::line::Line;
-pub(crate) use self::out::host_of;
+pub(crate) use self::out::{host_of, to_worker};
 use crate::Error;
 use crate::panic::{Place, contain};
 
@@ -54,7 +54,7 @@ fn wants(level: Level) -> bool {
 
 /// A text that foreign code may format, such as the `Display` of a handler's error. What was
 /// written before that panicked or failed stays.
-fn contained(text: fmt::Arguments<'_>) -> String {
+pub(crate) fn contained(text: fmt::Arguments<'_>) -> String {
     let mut written = String::new();
     let why = match contain(|| fmt::write(&mut written, text)) {
         Ok(Ok(())) => return written,

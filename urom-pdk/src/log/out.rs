@@ -13,15 +13,11 @@ use crate::panic::contain;
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
 
-/// What this project's worker calls before it opens the plugin. Not part of the macros' output,
-/// because it is the same in every plugin.
+/// Writes lines to this log from now on.
 ///
 /// # Safety
 /// NULL, or a structure that stays as it is until the process ends.
-// SAFETY: no other symbol has this name, but for that of another release of this crate in the same
-// library, which the linker refuses.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
+pub(crate) unsafe fn to_worker(log: *const WorkerLog) {
     if log.is_null() {
         return;
     }
@@ -35,8 +31,6 @@ unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
         let _ = WORKER.set(unsafe { &*log });
     }
 }
-
-const _: worker_log::SetLogFn = urom_plugin_set_log;
 
 /// The least grave level that is written of the plugin `source`. DOCA's log decides by itself.
 pub(super) fn limit(source: &str) -> u32 {

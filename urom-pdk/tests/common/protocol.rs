@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{HostSide, Protocol, Serve};
+use urom_abi::protocol::{Answer, HostSide, PluginSide, Protocol, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 
@@ -21,6 +21,8 @@ pub(crate) struct Script {
     pub(crate) addressed: Cell<usize>,
     /// What `progress` returns, and how often it was called.
     pub(crate) moves: Cell<bool>,
+    /// The connections that were said to be over.
+    pub(crate) left: RefCell<Vec<u64>>,
     pub(crate) progressed: Cell<usize>,
     pub(crate) progress_panics: Cell<bool>,
     /// `WAIT` commands end when this is set.
@@ -160,19 +162,31 @@ impl Serve<Side, Obedient> for Words {
         handler.0.moves.get()
     }
 
+    fn host_left(handler: &Obedient, connection: u64) {
+        handler.0.left.borrow_mut().push(connection);
+    }
+
     #[allow(clippy::manual_async_fn, reason = "this is how the macro writes it")]
     fn serve<'a>(
         handler: &'a Obedient,
         cx: &'a Context,
         command: &'a [u8],
-    ) -> impl Future<Output = Result<NotificationDesc>> + 'a {
+    ) -> impl Future<Output = Result<Answer>> + 'a {
         if get::<u64>(command, 0) == Some(PANIC_AT_ONCE) {
             panic!("before there is a future");
         }
         let future = async move {
             let (tag, value) = decode(command)?;
             let value = handler.run(cx, command, tag, value).await?;
-            Ok(reply(tag, value)?)
+            let desc = reply(tag, value)?;
+            let bytes = desc.payload();
+            Ok(match Side::place(cx).and_then(|place| place.get_mut(..bytes.len())) {
+                Some(place) => {
+                    place.copy_from_slice(bytes);
+                    Answer::InPlace(bytes.len())
+                }
+                None => Answer::Descriptor(desc),
+            })
         };
         Brittle { future, breaks: get(command, 0) == Some(PANIC_WHEN_READY), is_ready: false }
     }

@@ -46,6 +46,10 @@ pub struct DaemonArgs {
     /// it; after 5 s the log tells of it in any case.
     #[arg(long, value_name = "SECONDS", value_parser = seconds())]
     pub(crate) plugin_timeout: Option<u32>,
+    /// Use nothing of plugins but DOCA's interface, as NVIDIA's service does: not what plugins of
+    /// this kit offer beyond it.
+    #[arg(long)]
+    pub(crate) plain_doca: bool,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug,
     /// 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]

@@ -32,6 +32,7 @@ pub(crate) fn resolve(
         max_hosts: args.limits.hosts,
         patience: daemon.patience,
         plugin_timeout: args.plugin_timeout,
+        plain_doca: args.plain_doca,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: args.log_level,

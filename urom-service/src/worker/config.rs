@@ -45,6 +45,9 @@ pub struct WorkerConfig {
     /// not given.
     #[arg(long)]
     pub plugin_timeout: Option<u32>,
+    /// Whether it uses nothing of its plugins but DOCA's interface.
+    #[arg(long)]
+    pub plain_doca: bool,
     /// The address its control stream listens on.
     #[arg(long)]
     pub listen: IpAddr,
@@ -87,6 +90,11 @@ impl WorkerConfig {
         if let Some(seconds) = self.plugin_timeout {
             option("plugin-timeout", seconds.to_string());
         }
+        if self.plain_doca {
+            args.push("--plain-doca".into());
+        }
+        let mut option =
+            |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
         option("log-level", self.log_level.to_string());
         option("sdk-log-level", self.sdk_log_level.to_string());
         if let Some(cpus) = &self.cpus {
@@ -152,6 +160,7 @@ mod tests {
             max_hosts: 256,
             patience: "60".parse().unwrap(),
             plugin_timeout: Some(30),
+            plain_doca: true,
             listen: "::1".parse().unwrap(),
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
+use urom_abi::extension::LONGEST_FAILURE;
 use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
@@ -124,6 +125,21 @@ impl Connection {
         true
     }
 
+    /// Gives a slot back whose command was answered at once.
+    #[inline]
+    pub(crate) fn free(&mut self, slot: u16) {
+        if let Some(state) = self.slots.get_mut(usize::from(slot)) {
+            state.plugin = NOBODY;
+        }
+    }
+
+    /// The command in flight in a slot, and the place of the plugin at work for it; `channel` is
+    /// this connection's.
+    pub(crate) fn at(&self, channel: u16, slot: u16) -> Option<(Token, u8)> {
+        let state = self.slots.get(usize::from(slot))?;
+        Some((Token { channel, slot, generation: state.generation }, state.owner()?))
+    }
+
     /// Gives every slot back; those that had a command in flight.
     pub(crate) fn vacate_all(&mut self) -> Vec<u16> {
         let slots = self.slots.iter_mut().enumerate();
@@ -156,8 +172,9 @@ impl Connection {
         self.unread() > self.most_unread
     }
 
-    /// Adds a notification that a plugin packs; `len` is how long its payload should be. When UCX
-    /// makes no room for it, the connection is of no more use.
+    /// Adds a notification that a plugin packs; `len` is how long its payload should be, and `why`
+    /// the reason of its failure, or nothing. When UCX makes no room for it, the connection is of
+    /// no more use.
     #[inline(always)]
     pub(crate) fn notify<E>(
         &mut self,
@@ -165,10 +182,17 @@ impl Connection {
         slot: u16,
         status: DocaError,
         len: usize,
+        why: &str,
         pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<Result<(), E>, Status> {
         let (channel, limit) = (self.peer_channel, self.limit);
-        let packed = self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack);
+        let packed = if why.is_empty() {
+            self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack)
+        } else {
+            let why = cut(why);
+            let open = self.open_for(pool, len + why.len())?;
+            open.add_explained(channel, slot, status, limit, why, pack)
+        };
         self.unsent += usize::from(packed.is_ok());
         Ok(packed)
     }
@@ -178,10 +202,57 @@ impl Connection {
         pool: &mut Pool,
         slot: u16,
         status: DocaError,
+        why: &str,
     ) -> Result<(), Status> {
         let channel = self.peer_channel;
-        self.open_for(pool, 0)?.add_bare(channel, slot, status);
+        let why = cut(why);
+        self.open_for(pool, why.len())?.add_bare(channel, slot, status, why);
         self.unsent += 1;
+        Ok(())
+    }
+
+    /// Has a plugin write a notification to the place where it is sent from. `call` gets that place
+    /// and gives the length of what it wrote, or `None` when it wrote nothing. Whether it did. When
+    /// UCX makes no room, the connection is of no more use.
+    #[inline(always)]
+    pub(crate) fn place(
+        &mut self,
+        pool: &mut Pool,
+        slot: u16,
+        call: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) -> Result<bool, Status> {
+        let (channel, longest) = (self.peer_channel, self.longest as usize);
+        let open = self.open_for(pool, 0)?;
+        let Some(len) = call(open.place(longest)) else { return Ok(false) };
+        if open.has_room(len) {
+            open.commit(channel, slot, len);
+        } else {
+            self.place_apart(pool, slot, len)?;
+        }
+        self.unsent += 1;
+        Ok(true)
+    }
+
+    /// What a plugin wrote to the place of a notification that was not made one.
+    pub(crate) fn written(&mut self, len: usize) -> &[u8] {
+        let longest = self.longest as usize;
+        self.open.as_mut().map_or(&[], |open| &open.place(longest)[..len])
+    }
+
+    /// Puts a notification that was written, and that makes the message too long, into the next
+    /// message.
+    #[cold]
+    fn place_apart(&mut self, pool: &mut Pool, slot: u16, len: usize) -> Result<(), Status> {
+        let (channel, longest) = (self.peer_channel, self.longest as usize);
+        let mut next = pool.take().begin_with(self.pass);
+        if let Some(open) = &mut self.open {
+            next.place(longest)[..len].copy_from_slice(&open.place(longest)[..len]);
+        }
+        next.commit(channel, slot, len);
+        self.make_room()?;
+        if let Some(empty) = self.open.replace(next) {
+            pool.give(empty);
+        }
         Ok(())
     }
 
@@ -285,6 +356,13 @@ impl Connection {
     }
 }
 
+/// As much of a text as a host gets.
+fn cut(why: &str) -> &str {
+    let most = why.len().min(LONGEST_FAILURE);
+    let end = (0..=most).rev().find(|end| why.is_char_boundary(*end));
+    &why[..end.unwrap_or(0)]
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -320,7 +398,7 @@ mod tests {
             (Connection::new(1, 1, peer, 1 << 16, LIMIT, usize::MAX), Pool::new(LIMIT));
         let mut turn = |connection: &mut Connection, frames: usize| {
             for _ in 0..frames {
-                connection.refuse(&mut pool, 0, DocaError::SHUTDOWN).unwrap();
+                connection.refuse(&mut pool, 0, DocaError::SHUTDOWN, "").unwrap();
             }
             connection.flush().unwrap();
             ours.progress();

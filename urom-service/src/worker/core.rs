@@ -1,18 +1,24 @@
 //! Commands to plugins, and the plugins' turns: what happens between two turns of UCX.
 
+use std::rc::Rc;
+
+use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
-use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command};
+use urom_abi::extension::CancelReason;
+use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command, Unusual};
 use urom_wire::pass::Pass;
 
 use super::control_thread::ControlHandle;
-use super::hosts::Hosts;
-use super::instance::Instance;
+use super::hosts::{Hosts, join, unsendable};
+use super::instance::{Handled, Instance};
 use super::rounds::{ROUND, Rounds};
+use super::services::Desk;
 use super::slot::Token;
 
-/// For how long a command there is memory in advance, in bytes at most.
+/// For how long a command there is memory in advance, in bytes at most, and up to which length it
+/// is called: a plugin copies it.
 const LONGEST_ROOM: usize = 4096;
 
 const NO_PLUGIN: u8 = u8::MAX;
@@ -37,6 +43,7 @@ impl Core {
         plugins: Vec<Instance>,
         max_message: usize,
         max_unread: usize,
+        desk: Rc<Desk>,
         control: ControlHandle,
     ) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
@@ -49,7 +56,7 @@ impl Core {
             by_bit,
             room: None,
             usual: 0,
-            hosts: Hosts::new(max_message, max_unread, control),
+            hosts: Hosts::new(max_message, max_unread, desk, control),
             strays: 0,
             closed: false,
         }
@@ -100,7 +107,8 @@ impl Core {
     #[inline]
     fn command(&mut self, pass: Pass, command: &Command<'_>) {
         let &Command { channel, slot, plugin_bit, payload } = command;
-        let Some(connection) = self.hosts.connections.get(channel) else {
+        let Hosts { connections, pool, dirty, .. } = &mut self.hosts;
+        let Some(connection) = connections.get(channel) else {
             return self.stray(channel);
         };
         if connection.pass != pass {
@@ -109,13 +117,13 @@ impl Core {
                 "dropped a command for channel {channel} without the pass of its host"
             );
         }
+        let place = self.by_bit[usize::from(plugin_bit)];
+        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
+            return self.unusual(pass, command);
+        };
         let (dest_id, limit) = (connection.dest_id, connection.limit);
         let Some(vacant) = connection.vacant(slot) else {
             return self.hosts.throw_out(channel, slot);
-        };
-        let place = self.by_bit[usize::from(plugin_bit)];
-        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
-            return self.refuse_without_plugin(channel, slot);
         };
         if COMMAND_HEADER + payload.len() > limit {
             return self.hosts.refuse(
@@ -126,7 +134,43 @@ impl Core {
             );
         }
         let token = Token { channel, slot, generation: vacant.next() };
-        let room = match self.room.take_if(|room| room.len() == payload.len()) {
+        vacant.occupy(place);
+        if payload.len() <= LONGEST_ROOM
+            && let Some(function) = plugin.callable()
+        {
+            let (ids, mut handled) = ((dest_id, token.pack()), Handled::Declined);
+            let placed = connection.place(pool, slot, |room| {
+                handled = plugin.call(function, ids, payload, room);
+                match handled {
+                    Handled::Answered(DocaError::SUCCESS, len) => Some(len),
+                    _ => None,
+                }
+            });
+            match (placed, handled) {
+                (Ok(true), _) => {
+                    connection.free(slot);
+                    join(dirty, channel, connection);
+                    return self.rounds.answered(usize::from(place));
+                }
+                (Ok(false), Handled::Pending) => return self.rounds.owes(usize::from(place)),
+                (Ok(false), Handled::Declined) => {}
+                (Ok(false), Handled::Answered(status, len)) => {
+                    return self.hosts.answered_with(plugin, token, status, len);
+                }
+                (Err(status), _) => {
+                    connection.free(slot);
+                    return self.hosts.lose(channel, unsendable(status));
+                }
+            }
+        }
+        self.list(dest_id, token, payload, place);
+    }
+
+    /// Puts a command, whose slot is occupied, into its plugin's list.
+    #[inline]
+    fn list(&mut self, dest_id: u64, token: Token, payload: &[u8], place: u8) {
+        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else { return };
+        let room = match self.room.take_if(|room| room.capacity() == payload.len()) {
             Some(room) => Some(room),
             None => CommandRoom::new(payload.len()),
         };
@@ -134,12 +178,83 @@ impl Core {
             Some(room) => {
                 let desc = room.fill(dest_id, plugin.id, token.pack(), payload);
                 self.usual = payload.len();
-                vacant.occupy(place);
                 plugin.push(desc);
                 self.rounds.owes(usize::from(place));
             }
             None => {
+                let Token { channel, slot, .. } = token;
+                if let Some(connection) = self.hosts.connections.get(channel) {
+                    connection.free(slot);
+                }
                 self.hosts.refuse(channel, slot, DocaError::NO_MEMORY, "there is no memory for it")
+            }
+        }
+    }
+
+    /// Handles a frame whose byte is not the bit of a plugin that is here.
+    #[cold]
+    fn unusual(&mut self, pass: Pass, command: &Command<'_>) {
+        let &Command { channel, slot, .. } = command;
+        let Some(connection) = self.hosts.connections.get(channel) else { return };
+        let dest_id = connection.dest_id;
+        match command.unusual() {
+            Some(Unusual::Cancel(reason)) => self.cancel(channel, slot, CancelReason(reason)),
+            Some(Unusual::Limited(command, left)) => {
+                if let Some(vacant) = connection.vacant(slot) {
+                    let token = Token { channel, slot, generation: vacant.next() };
+                    let at = monotonic().saturating_add(left);
+                    self.hosts.desk.set_deadline(dest_id, token.pack(), at);
+                }
+                self.command(pass, &command);
+            }
+            None if connection.vacant(slot).is_none() => self.hosts.throw_out(channel, slot),
+            None => self.refuse_without_plugin(channel, slot),
+        }
+    }
+
+    /// Tells a plugin that nobody waits for the command in a slot, if there is one: its answer may
+    /// have crossed the host's word.
+    fn cancel(&mut self, channel: u16, slot: u16, reason: CancelReason) {
+        let at = |core: &mut Core| {
+            let connection = core.hosts.connections.get(channel)?;
+            let (token, place) = connection.at(channel, slot)?;
+            Some((connection.dest_id, token.pack(), usize::from(place)))
+        };
+        let Some((_, _, place)) = at(self) else { return };
+        if self.plugins.get(place).is_some_and(Instance::has_commands) {
+            // The command may be among them.
+            self.run_plugin(place);
+        }
+        if let Some((dest_id, token, place)) = at(self)
+            && let Some(plugin) = self.plugins.get(place)
+        {
+            plugin.cancel(dest_id, token, reason);
+        }
+    }
+
+    /// Tells plugins of connections that are over: first that nobody waits for their commands, and
+    /// when these have ended, that the host has left.
+    #[cold]
+    fn tell_of_gone(&mut self) {
+        let (gone, orphans) = self.hosts.news_of_gone();
+        for mut gone in gone {
+            let of = |orphan: &&(u64, u64, u8)| orphan.1 == gone.dest_id;
+            if !std::mem::replace(&mut gone.is_cancelled, true) {
+                for (token, dest_id, place) in orphans.iter().filter(of) {
+                    if let Some(plugin) = self.plugins.get(usize::from(*place)) {
+                        plugin.cancel(*dest_id, *token, CancelReason::HOST_LEFT);
+                    }
+                }
+            }
+            let busy = orphans.iter().filter(of).fold(0, |busy, (.., place)| busy | 1 << place);
+            for (place, plugin) in self.plugins.iter().enumerate() {
+                if gone.untold & !busy & (1 << place) != 0 {
+                    plugin.host_left(gone.dest_id);
+                }
+            }
+            gone.untold &= busy;
+            if gone.untold != 0 {
+                self.hosts.keep_gone(gone);
             }
         }
     }
@@ -170,9 +285,12 @@ impl Core {
             worked |= self.run_plugin(place);
         }
         if self.usual <= LONGEST_ROOM
-            && self.room.as_ref().map(CommandRoom::len) != Some(self.usual)
+            && self.room.as_ref().map(CommandRoom::capacity) != Some(self.usual)
         {
             self.room = CommandRoom::new(self.usual);
+        }
+        if self.hosts.has_news_of_gone() {
+            self.tell_of_gone();
         }
         self.hosts.turn() | worked
     }
@@ -209,4 +327,10 @@ impl Core {
         self.hosts.answer_all(DocaError::SHUTDOWN);
         self.turn(ROUND);
     }
+}
+
+/// The time of `CLOCK_MONOTONIC`, in nanoseconds.
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

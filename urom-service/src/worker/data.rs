@@ -27,9 +27,10 @@ use super::control_thread::ControlHandle;
 use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
-use super::instance::Instance;
+use super::instance::{Instance, Supply};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
+use super::services::{Desk, services};
 use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
@@ -71,14 +72,21 @@ impl Data {
         watch: Arc<Watch>,
     ) -> Result<Data, Failure> {
         let mut open = Vec::new();
+        let supply = Supply {
+            domains: Arc::clone(domains),
+            services: services(config),
+            desk: Desk::new(),
+            plain_doca: config.plain_doca,
+        };
         for item in &config.plugins {
-            open.push(Instance::open(item, Arc::clone(domains), &watch)?);
+            open.push(Instance::open(item, &supply, &watch)?);
         }
         let plugins = open.iter().map(Instance::address).collect();
         let core = Rc::new(RefCell::new(Core::new(
             open,
             config.max_message,
             config.max_unread,
+            Rc::clone(&supply.desk),
             control.clone(),
         )));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
@@ -253,7 +261,7 @@ impl Data {
             limit,
             most_unread,
         );
-        self.core.borrow_mut().hosts.connections.insert(channel, connection);
+        self.core.borrow_mut().hosts.admit(channel, connection);
         debug!(
             "host {host} is connection {dest_id}, channel {channel}, with {max_inflight} tasks in flight and messages of \
              {limit} bytes at most"

@@ -4,6 +4,8 @@
 mod unread;
 
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::rc::Rc;
 
 use tracing::debug;
 use ucx::{Request, Status};
@@ -21,6 +23,7 @@ use super::control_thread::ControlHandle;
 use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
+use super::services::Desk;
 use super::slot::Token;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
@@ -31,7 +34,7 @@ const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
     /// The channels of connections with frames that leave at the end of the turn.
-    dirty: Vec<u16>,
+    pub(super) dirty: Vec<u16>,
     sending: Vec<u16>,
     /// Whether there is something in `lost` or in `closing`.
     is_ending: bool,
@@ -41,14 +44,34 @@ pub(crate) struct Hosts {
     closing: Vec<Request<Outgoing>>,
     pub(crate) allowance: Allowance,
     unread: usize,
-    pool: Pool,
+    pub(super) pool: Pool,
     /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
     orphans: HashMap<(u64, u64), u8>,
+    /// Connections that are over, of which not all plugins have been told.
+    gone: Vec<Gone>,
+    /// Whether `gone` or the orphans of those connections have changed.
+    gone_changed: bool,
+    pub(super) desk: Rc<Desk>,
     control: ControlHandle,
 }
 
+/// A connection that is over.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    pub(crate) dest_id: u64,
+    /// Whether plugins were told of its commands that nobody waits for.
+    pub(crate) is_cancelled: bool,
+    /// The plugins that were not told of its end, by their places.
+    pub(crate) untold: u64,
+}
+
 impl Hosts {
-    pub(crate) fn new(max_message: usize, max_unread: usize, control: ControlHandle) -> Hosts {
+    pub(crate) fn new(
+        max_message: usize,
+        max_unread: usize,
+        desk: Rc<Desk>,
+        control: ControlHandle,
+    ) -> Hosts {
         Hosts {
             connections: Connections::new(first_channel()),
             dirty: Vec::new(),
@@ -60,6 +83,9 @@ impl Hosts {
             unread: 0,
             pool: Pool::new(max_message),
             orphans: HashMap::new(),
+            gone: Vec::new(),
+            gone_changed: false,
+            desk,
             control,
         }
     }
@@ -104,13 +130,13 @@ impl Hosts {
         if let Some(connection) = self.connections.get(channel) {
             limited!(warn, "refused a command of {}: {why}: {code}", connection.host);
         }
-        self.answer(channel, slot, code);
+        self.answer(channel, slot, code, &format!("the worker refused it: {why}"));
     }
 
     #[cold]
-    fn answer(&mut self, channel: u16, slot: u16, code: DocaError) {
+    fn answer(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
         let Some(connection) = self.connections.get(channel) else { return };
-        match connection.refuse(&mut self.pool, slot, code) {
+        match connection.refuse(&mut self.pool, slot, code, why) {
             Ok(()) => join(&mut self.dirty, channel, connection),
             Err(status) => self.lose(channel, unsendable(status)),
         }
@@ -122,7 +148,7 @@ impl Hosts {
             unanswered.extend(connection.vacate_all().into_iter().map(|slot| (channel, slot)));
         }
         for (channel, slot) in unanswered {
-            self.answer(channel, slot, code);
+            self.answer(channel, slot, code, "");
         }
     }
 
@@ -130,7 +156,7 @@ impl Hosts {
     pub(crate) fn give_up(&mut self, plugin: &mut Instance, place: usize, code: DocaError) {
         while let Some(command) = plugin.take_back() {
             let token = Token::unpack(command.header().urom_context);
-            self.orphans.remove(&(token.pack(), command.dest_id()));
+            self.gone_changed |= self.orphans.remove(&(token.pack(), command.dest_id())).is_some();
             let Some(connection) = self.connections.get(token.channel) else { continue };
             let is_its = connection.dest_id == command.dest_id();
             if is_its && connection.vacate(token.slot, token.generation, place as u8) {
@@ -164,12 +190,44 @@ impl Hosts {
         if status.0 > MAX_STATUS {
             note_strange(&plugin.name, status);
         }
+        let why = match status {
+            DocaError::SUCCESS => String::new(),
+            _ => self.desk.failure(dest_id, urom_context),
+        };
         let len = len as usize;
         let pack = |place: &mut [u8]| plugin.pack(notification, place);
-        match connection.notify(&mut self.pool, token.slot, status, len, pack) {
+        match connection.notify(&mut self.pool, token.slot, status, len, &why, pack) {
             Ok(Ok(())) => join(&mut self.dirty, token.channel, connection),
             Ok(Err(error)) => self.unpacked(plugin, token, &error),
             Err(status) => self.lose(token.channel, unsendable(status)),
+        }
+    }
+
+    /// Sends an answer with another status than success, whose `len` bytes a plugin wrote to the
+    /// place where it would be sent from.
+    #[cold]
+    pub(crate) fn answered_with(
+        &mut self,
+        plugin: &Instance,
+        token: Token,
+        status: DocaError,
+        len: usize,
+    ) {
+        let Token { channel, slot, .. } = token;
+        let Some(connection) = self.connections.get(channel) else { return };
+        if status.0 > MAX_STATUS {
+            note_strange(&plugin.name, status);
+        }
+        let why = self.desk.failure(connection.dest_id, token.pack());
+        let payload = connection.written(len).to_vec();
+        let pack = |place: &mut [u8]| -> Result<usize, Infallible> {
+            place[NOTIFICATION_HEADER..][..len].copy_from_slice(&payload);
+            Ok(len)
+        };
+        connection.free(slot);
+        match connection.notify(&mut self.pool, slot, status, len, &why, pack) {
+            Ok(_) => join(&mut self.dirty, channel, connection),
+            Err(status) => self.lose(channel, unsendable(status)),
         }
     }
 
@@ -194,6 +252,7 @@ impl Hosts {
     fn unasked(&mut self, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
         if self.orphans.get(&(context, dest_id)).is_some_and(|owner| usize::from(*owner) == place) {
             self.orphans.remove(&(context, dest_id));
+            self.gone_changed = true;
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
         } else {
@@ -334,22 +393,51 @@ impl Hosts {
     pub(crate) fn part(&mut self, channel: u16) -> Option<Connection> {
         let connection = self.connections.remove(channel)?;
         self.unread -= connection.counted;
-        let left = connection.in_flight(channel);
-        self.orphans.extend(left.map(|(token, place)| ((token.pack(), connection.dest_id), place)));
+        let (dest_id, left) = (connection.dest_id, connection.in_flight(channel));
+        self.orphans.extend(left.map(|(token, place)| ((token.pack(), dest_id), place)));
+        self.desk.close(dest_id);
+        self.gone.push(Gone { dest_id, is_cancelled: false, untold: u64::MAX });
+        self.gone_changed = true;
         Some(connection)
+    }
+
+    /// Lets a connection in.
+    pub(crate) fn admit(&mut self, channel: u16, connection: Connection) {
+        self.desk.open(connection.dest_id, connection.limit);
+        self.connections.insert(channel, connection);
+    }
+
+    /// Whether plugins are to be told of connections that are over.
+    #[inline]
+    pub(crate) fn has_news_of_gone(&self) -> bool {
+        self.gone_changed
+    }
+
+    /// The connections that are over and that not all plugins were told of, and the commands of
+    /// such connections that are in flight: token, connection and the plugin's place.
+    pub(crate) fn news_of_gone(&mut self) -> (Vec<Gone>, Vec<(u64, u64, u8)>) {
+        self.gone_changed = false;
+        let orphans =
+            self.orphans.iter().map(|((token, dest_id), place)| (*token, *dest_id, *place));
+        (std::mem::take(&mut self.gone), orphans.collect())
+    }
+
+    /// Keeps a connection that is over for the next news.
+    pub(crate) fn keep_gone(&mut self, gone: Gone) {
+        self.gone.push(gone);
     }
 }
 
 /// Puts a connection on the list of those with frames to send, unless it is there.
 #[inline]
-fn join(dirty: &mut Vec<u16>, channel: u16, connection: &mut Connection) {
+pub(super) fn join(dirty: &mut Vec<u16>, channel: u16, connection: &mut Connection) {
     if !std::mem::replace(&mut connection.is_dirty, true) {
         dirty.push(channel);
     }
 }
 
 #[cold]
-fn note_strange(plugin: &str, status: DocaError) {
+pub(super) fn note_strange(plugin: &str, status: DocaError) {
     limited!(
         warn,
         "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
@@ -360,7 +448,7 @@ fn note_strange(plugin: &str, status: DocaError) {
 }
 
 #[cold]
-fn unsendable(status: Status) -> Failure {
+pub(super) fn unsendable(status: Status) -> Failure {
     Failure::new(
         DocaError::CONNECTION_RESET,
         format!("the worker cannot send to the host: {status}"),

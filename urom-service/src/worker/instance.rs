@@ -2,11 +2,15 @@
 //! plugin's methods.
 
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::extension::{
+    CallFn, Called, CancelReason, CommandCall, PluginExtension, Words, WorkerServices,
+};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
@@ -15,6 +19,7 @@ use urom_wire::frame::NOTIFICATION_HEADER;
 use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
+use super::services::Desk;
 use super::watch::{Calls, Watch};
 use crate::identity::Identity;
 use crate::plugin_file::{Methods, PluginFile};
@@ -23,6 +28,27 @@ use urom_log::LineBudget;
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
 /// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
+
+/// What a worker has for its plugins.
+#[derive(Debug)]
+pub(crate) struct Supply {
+    pub(crate) domains: Arc<Domains>,
+    pub(crate) services: WorkerServices,
+    pub(crate) desk: Rc<Desk>,
+    /// Nothing but DOCA's interface is used.
+    pub(crate) plain_doca: bool,
+}
+
+/// What a plugin made of a command that it was called with.
+#[derive(Debug)]
+pub(crate) enum Handled {
+    /// It wrote an answer of so many bytes to its place.
+    Answered(DocaError, usize),
+    /// It will answer by `progress`.
+    Pending,
+    /// It wants the command by `worker_cmd`.
+    Declined,
+}
 
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
@@ -33,6 +59,7 @@ pub(crate) struct Instance {
     build: PluginBuild,
     outstanding: usize,
     methods: Methods,
+    extension: PluginExtension,
     /// Told of each call before it is made.
     calls: Calls,
     /// Given back when the plugin is closed; the plugin may keep this address.
@@ -49,7 +76,7 @@ pub(crate) struct Instance {
 impl Instance {
     pub(crate) fn open(
         item: &PluginItem,
-        domains: Arc<Domains>,
+        supply: &Supply,
         watch: &Arc<Watch>,
     ) -> Result<Instance, Failure> {
         let before = Identity::of(&item.path).ok();
@@ -69,7 +96,7 @@ impl Instance {
             );
             return Err(Failure::new(DocaError::AGAIN, text));
         }
-        Instance::begin(item.id, name, fingerprint, file, domains, calls)
+        Instance::begin(item.id, name, fingerprint, file, supply, calls)
     }
 
     pub(crate) fn begin(
@@ -77,11 +104,17 @@ impl Instance {
         name: String,
         fingerprint: Option<u64>,
         file: PluginFile,
-        domains: Arc<Domains>,
+        supply: &Supply,
         calls: Calls,
     ) -> Result<Instance, Failure> {
+        let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
+        let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
+        if let Some(attach) = extension.attach {
+            calls.begin(Method::Attach);
+            // SAFETY: the plugin's function, with services that stay as long as the context.
+            unsafe { attach(ctx.as_ptr(), PluginCtx::services(ctx)) };
+        }
         calls.begin(Method::Open);
-        let ctx = PluginCtx::leak(file.iface, domains, name.clone());
         // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
         let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
         if let Err(code) = code.check() {
@@ -101,6 +134,7 @@ impl Instance {
             build: PluginBuild { version: file.version, fingerprint },
             outstanding: 0,
             methods: file.methods,
+            extension,
             calls,
             ctx,
             commands: DescriptorList::new(),
@@ -206,6 +240,79 @@ impl Instance {
         let command = self.commands.pop_front()?;
         self.outstanding = self.outstanding.saturating_sub(1);
         Some(command)
+    }
+
+    /// Whether the next command may be [called](Instance::call): none waits in the list.
+    #[inline]
+    pub(crate) fn callable(&self) -> Option<CallFn> {
+        self.extension.call.filter(|_| self.commands.is_empty())
+    }
+
+    /// Runs a command through the plugin, which may write its answer to `place`.
+    #[inline]
+    pub(crate) fn call(
+        &mut self,
+        function: CallFn,
+        (dest_id, token): (u64, u64),
+        command: &[u8],
+        place: &mut [u8],
+    ) -> Handled {
+        let mut call = CommandCall {
+            size: size_of::<CommandCall>(),
+            dest_id,
+            plugin_id: self.id,
+            urom_context: token,
+            command: command.as_ptr(),
+            command_len: command.len(),
+            answer: place.as_mut_ptr(),
+            answer_room: place.len(),
+            answer_len: 0,
+            status: DocaError::SUCCESS,
+            reserved: 0,
+        };
+        self.calls.begin(Method::Call);
+        // SAFETY: the plugin's function, on its open context, with bytes and a place that are there
+        // for the call.
+        match unsafe { function(self.ctx.as_ptr(), &mut call) } {
+            Called::ANSWERED if call.answer_len <= place.len() => {
+                Handled::Answered(call.status, call.answer_len)
+            }
+            Called::DECLINED => Handled::Declined,
+            Called::PENDING => {
+                self.outstanding += 1;
+                Handled::Pending
+            }
+            Called(number) => self.miscalled(number, call.answer_len, place.len()),
+        }
+    }
+
+    #[cold]
+    fn miscalled(&self, number: u32, len: usize, room: usize) -> Handled {
+        limited!(
+            warn,
+            "plugin `{}`: `call` gave {number} and an answer of {len} bytes, where {room} fit: its host is told {}",
+            self.name,
+            DocaError::UNEXPECTED
+        );
+        Handled::Answered(DocaError::UNEXPECTED, 0)
+    }
+
+    /// Tells the plugin that nobody waits for a command any more.
+    pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
+        let Some(cancel) = self.extension.cancel else { return };
+        self.calls.begin(Method::Cancel);
+        // SAFETY: the plugin's function, on its open context.
+        unsafe { cancel(self.ctx.as_ptr(), dest_id, token, reason) };
+        self.calls.over();
+    }
+
+    /// Tells the plugin that a connection is over.
+    pub(crate) fn host_left(&self, dest_id: u64) {
+        let Some(host_left) = self.extension.host_left else { return };
+        self.calls.begin(Method::HostLeft);
+        // SAFETY: the plugin's function, on its open context.
+        unsafe { host_left(self.ctx.as_ptr(), dest_id) };
+        self.calls.over();
     }
 
     #[inline]

@@ -1,17 +1,23 @@
-//! The domain look-ups, which a plugin may call from any thread between `open` and `close`.
+//! A plugin's context, and the domain look-ups, which it may call from any thread between `open`
+//! and `close`.
 //!
 //! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a
-//! [`PluginCtx`], which has the rest: what the worker knows of domains, and which plugin asks.
+//! [`PluginCtx`], which has the rest: what the worker knows of domains, which plugin asks, and the
+//! services that the plugin was attached to.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use urom_abi::DocaError;
+use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_log::guard;
 
 use super::domains::Domains;
+use super::instance::Supply;
+use super::services::Desk;
 
 /// A plugin's `WorkerCtx`, and what belongs to it.
 #[derive(Debug)]
@@ -20,6 +26,8 @@ pub(crate) struct PluginCtx {
     ctx: WorkerCtx,
     domains: Arc<Domains>,
     plugin: String,
+    services: WorkerServices,
+    desk: Rc<Desk>,
 }
 
 const LOOKUPS: DomainLookups = DomainLookups {
@@ -31,13 +39,36 @@ const LOOKUPS: DomainLookups = DomainLookups {
 
 impl PluginCtx {
     /// The context for a plugin; it stays where it is until [`free`](PluginCtx::free).
-    pub(crate) fn leak(
-        iface: PluginIface,
-        domains: Arc<Domains>,
-        plugin: String,
-    ) -> NonNull<WorkerCtx> {
-        let ctx = WorkerCtx { iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() };
-        NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
+    pub(crate) fn leak(iface: PluginIface, plugin: String, supply: &Supply) -> NonNull<WorkerCtx> {
+        let whole = PluginCtx {
+            ctx: WorkerCtx { iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() },
+            domains: Arc::clone(&supply.domains),
+            plugin,
+            services: supply.services,
+            desk: Rc::clone(&supply.desk),
+        };
+        NonNull::from(Box::leak(Box::new(whole))).cast()
+    }
+
+    /// The services of a context, which stay where they are until it is freed.
+    pub(crate) fn services(ctx: NonNull<WorkerCtx>) -> *const WorkerServices {
+        // SAFETY: an address of the box from `leak`, whose first member `ctx` is.
+        unsafe { &raw const (*ctx.cast::<PluginCtx>().as_ptr()).services }
+    }
+
+    /// The desk behind a context; NULL without one. It stays until the context is freed.
+    ///
+    /// # Safety
+    /// `ctx` is NULL or the address that the plugin got, before the end of its `close`.
+    pub(crate) unsafe fn desk(ctx: *mut WorkerCtx) -> *const Desk {
+        if ctx.is_null() {
+            return std::ptr::null();
+        }
+        // SAFETY: the caller's promise, and a plugin's context is the first member of a
+        // `PluginCtx`.
+        let desk = unsafe { &raw const (*ctx.cast::<PluginCtx>()).desk };
+        // SAFETY: nobody writes to this member until the context is freed.
+        Rc::as_ptr(unsafe { &*desk })
     }
 
     /// Frees a context.

@@ -19,6 +19,7 @@ mod lookups;
 mod messages;
 mod outgoing;
 mod rounds;
+mod services;
 mod slot;
 mod store;
 mod streams;

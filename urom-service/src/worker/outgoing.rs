@@ -6,10 +6,11 @@
 
 use ucx::Buffer;
 use urom_abi::DocaError;
+use urom_abi::extension::LONGEST_FAILURE;
 
 use urom_wire::frame::{
-    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
-    short_header,
+    EXPLAINED_HEADER, HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, explained_header,
+    notification_header, notification_header_len, short_header,
 };
 use urom_wire::pass::Pass;
 
@@ -63,7 +64,8 @@ impl Outgoing {
     }
 
     pub(crate) fn room_for(limit: usize) -> usize {
-        HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit
+        // A text may come behind a notification that is as long as may be.
+        HEADROOM + Pass::LEN + MESSAGE_LEN + EXPLAINED_HEADER + limit + LONGEST_FAILURE
     }
 
     #[inline]
@@ -113,6 +115,53 @@ impl Outgoing {
         })
     }
 
+    /// As [`add_packed`](Outgoing::add_packed), with the reason why the command failed, of
+    /// [`LONGEST_FAILURE`] bytes at most.
+    #[cold]
+    pub(crate) fn add_explained<E>(
+        &mut self,
+        channel: u16,
+        slot: u16,
+        status: DocaError,
+        limit: usize,
+        why: &str,
+        pack: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        let why_len = why.len() as u16;
+        self.add_behind::<EXPLAINED_HEADER, E>(limit, pack, |payload| {
+            (explained_header(channel, slot, status, Some(payload.len()), why_len), payload.len())
+        })?;
+        self.append(why.as_bytes());
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let frames = &mut *self.0;
+        frames.bytes[HEADROOM + frames.len..][..bytes.len()].copy_from_slice(bytes);
+        frames.len += bytes.len();
+    }
+
+    /// Where the payload of the next frame begins if its status is success: a plugin may write its
+    /// answer there, of `room` bytes at most. There must be [room](Outgoing::has_room).
+    #[inline]
+    pub(crate) fn place(&mut self, room: usize) -> &mut [u8] {
+        let at = HEADROOM + self.0.len + HEADER_LEN;
+        &mut self.0.bytes[at..at + room]
+    }
+
+    /// Makes a frame with the status success of the first `len` bytes of the
+    /// [place](Outgoing::place).
+    #[inline]
+    pub(crate) fn commit(&mut self, channel: u16, slot: u16, len: usize) {
+        let frames = &mut *self.0;
+        let place = &mut frames.bytes[HEADROOM + frames.len..][..HEADER_LEN + len];
+        let (own, payload) = place.split_at_mut(HEADER_LEN);
+        let (header, sent) = short_header(channel, slot, DocaError::SUCCESS, payload);
+        own.copy_from_slice(&header);
+        frames.len += HEADER_LEN + sent;
+        frames.count += 1;
+    }
+
     /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload; it
     /// says how much of that travels.
     #[inline]
@@ -137,14 +186,17 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Adds a notification of the worker's own. There must be [room](Outgoing::has_room) for no
-    /// payload.
-    pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError) {
-        let (header, len, _) = notification_header(channel, slot, status, None);
-        let frames = &mut *self.0;
-        frames.bytes[HEADROOM + frames.len..][..len].copy_from_slice(&header[..len]);
-        frames.len += len;
-        frames.count += 1;
+    /// Adds a notification of the worker's own, with the reason if there is one. There must be
+    /// [room](Outgoing::has_room) for that.
+    pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError, why: &str) {
+        if why.is_empty() {
+            let (header, len, _) = notification_header(channel, slot, status, None);
+            self.append(&header[..len]);
+        } else {
+            self.append(&explained_header(channel, slot, status, None, why.len() as u16));
+            self.append(why.as_bytes());
+        }
+        self.0.count += 1;
     }
 
     #[inline]
@@ -220,7 +272,7 @@ mod tests {
         for (slot, status) in statuses.into_iter().cycle().take(20).enumerate() {
             add(&mut outgoing, slot as u16, status, &vec![slot as u8; slot]);
         }
-        outgoing.add_bare(3, 20, DocaError::SHUTDOWN);
+        outgoing.add_bare(3, 20, DocaError::SHUTDOWN, "");
         let found: Vec<_> = notifications(message(&outgoing)).map(Result::unwrap).collect();
         assert_eq!((found.len(), outgoing.frames()), (21, 21));
         for (slot, frame) in found[..20].iter().enumerate() {
@@ -237,7 +289,7 @@ mod tests {
             let mut outgoing = pool.take().begin_with(pass);
             for _ in 0..2 {
                 add(&mut outgoing, 1, DocaError(300), b"one");
-                outgoing.add_bare(3, 2, DocaError::SHUTDOWN);
+                outgoing.add_bare(3, 2, DocaError::SHUTDOWN, "");
                 let (begins_with, frames) = Pass::split(whole(&outgoing)).unwrap();
                 assert_eq!(
                     (begins_with, notifications(frames).map(Result::unwrap).count()),

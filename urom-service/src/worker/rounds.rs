@@ -38,6 +38,13 @@ impl Rounds {
         self.commands += 1;
     }
 
+    /// The plugin at this place has answered a command as it came.
+    #[inline]
+    pub(crate) fn answered(&mut self, place: usize) {
+        self.awake |= bit(place);
+        self.commands += 1;
+    }
+
     /// The plugins that got commands since the last call, unless those are so many that one turn
     /// for all of them costs less.
     #[inline]

@@ -136,9 +136,21 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
 #[test]
 fn a_plugin_that_is_not_loaded_is_not_found() {
     let (_uromd, _client, host) = attached(2);
-    for bit in [1, 61, 63, 64, 255] {
-        host.send_bytes(host.frame(1, bit, b"whatever"));
-        assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND));
+    // 65 and 127 say that a deadline comes before the bytes, with room for it or without.
+    for (bit, bytes) in [(1, "whatever"), (61, ""), (63, "x"), (65, "whatever"), (127, "short")] {
+        host.send_bytes(host.frame(1, bit, bytes.as_bytes()));
+        assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND), "{bit}");
+    }
+    assert_alive(&host);
+}
+
+#[test]
+fn a_cancel_of_what_is_not_in_flight_is_ignored() {
+    let (_uromd, _client, host) = attached(2);
+    for bit in [128, 129, 255] {
+        for slot in [0, 1, 2, u16::MAX] {
+            host.send_bytes(host.frame(slot, bit, b"whatever"));
+        }
     }
     assert_alive(&host);
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
+use urom_abi::extension::CancelReason;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
@@ -39,6 +40,8 @@ pub(crate) struct Run {
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     pub(crate) health: Arc<Health>,
+    /// The longest payload of an answer, once this host is connected to its worker.
+    longest: Cell<usize>,
     /// What the worker said, once this host is connected to it.
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
@@ -78,6 +81,7 @@ impl Run {
             place: RefCell::new(Some(place)),
             orders: RefCell::new(Some(orders)),
             health: Arc::default(),
+            longest: Cell::new(0),
             attached: OnceCell::new(),
             greeted: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
@@ -150,6 +154,7 @@ impl Run {
             endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
         pe.probe.borrow_mut().met(&endpoint);
         self.sender.open(endpoint, attached.channel, attached.pass);
+        self.longest.set(attached.max_message - NOTIFICATION_HEADER);
         // A worker lets a host in once.
         let _ = self.attached.set(attached);
         Ok(())
@@ -333,7 +338,12 @@ impl Run {
     pub(crate) fn submit(&self, task: &'static CmdTask) -> Result<(), DocaError> {
         self.refusal.get().check()?;
         task.payload.check()?;
-        let header = task.start.get().ok_or(DocaError::INVALID_VALUE)?.header(task.payload.len());
+        let (start, len) = (task.start.get().ok_or(DocaError::INVALID_VALUE)?, task.payload.len());
+        let header = match task.left.get() {
+            0 => start.header(len),
+            _ => start.header_with_deadline(len),
+        };
+        task.begin();
         let before = task.head.stage.replace(Stage::InFlight);
         let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
         if let Err(status) = self.sender.submit(task, header, alone, tasks) {
@@ -342,6 +352,23 @@ impl Run {
             return Err(DocaError::CONNECTION_RESET);
         }
         self.flight.submitted(task);
+        if self.sender.is_busy() && !self.tended.get() {
+            self.tend_later(&self.pe);
+        }
+        Ok(())
+    }
+
+    /// Tells the worker that nobody waits for a command any more.
+    pub(crate) fn cancel(
+        &self,
+        task: &'static CmdTask,
+        reason: CancelReason,
+    ) -> Result<(), DocaError> {
+        let start = task.start.get().filter(|_| task.head.stage.get() == Stage::InFlight);
+        let start = start.filter(|_| !self.leaving.get()).ok_or(DocaError::BAD_STATE)?;
+        if let Err(status) = self.sender.cancel(start.cancel(reason.0)) {
+            self.on_broken(status);
+        }
         if self.sender.is_busy() && !self.tended.get() {
             self.tend_later(&self.pe);
         }
@@ -358,11 +385,13 @@ impl Run {
         pe: &Pe,
         notification: &Notification<'_>,
     ) -> Result<(), Lost> {
-        let limit =
-            self.attached.get().map_or(0, |attached| attached.max_message - NOTIFICATION_HEADER);
+        let limit = self.longest.get();
         let Some(task) = self.flight.answer(notification, limit) else {
             return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
         };
+        if !notification.why.is_empty() {
+            task.explain(notification.why);
+        }
         if task.sending.get() || !self.parked.borrow().is_empty() {
             self.parked.borrow_mut().push_back(task);
         } else {

@@ -6,9 +6,10 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
+use urom_wire::control::Failure;
 
 use crate::handle::{
-    self, AnyTask, borrow, buffer, context, present, publish, put, quick, withdraw,
+    self, AnyTask, borrow, buffer, context, present, publish, put, put_text, quick, withdraw,
 };
 use crate::pe::Pe;
 
@@ -45,15 +46,9 @@ functions! {
         text: *mut c_char,
         capacity: usize,
     ) -> usize {
-        let len = ctx.with_failure(|failure| {
-            if !text.is_null() {
-                let len = failure.text.len().min(capacity);
-                // SAFETY: the caller's place has `capacity` bytes, and the text is not in it.
-                unsafe { text.cast::<u8>().copy_from_nonoverlapping(failure.text.as_ptr(), len) };
-            }
-            failure.text.len()
-        });
-        len.unwrap_or(0)
+        // SAFETY: the caller's place has `capacity` bytes.
+        let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
+        ctx.with_failure(put).unwrap_or(0)
     }
 
     fn urom_ctx_get_failure_code[ctx = context: *const Ctx]() {

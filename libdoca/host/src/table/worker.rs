@@ -5,6 +5,7 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
+use urom_abi::extension::CancelReason;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
@@ -12,7 +13,9 @@ use urom_wire::frame::MAX_SLOTS;
 
 use crate::buf::Buffer;
 use crate::failure::failure;
-use crate::handle::{command, live_worker, present, publish_context, put, service, worker};
+use crate::handle::{
+    command, live_worker, present, publish_context, put, put_text, service, worker,
+};
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::run::task::CmdTask;
@@ -184,6 +187,28 @@ functions! {
 
     fn doca_urom_worker_cmd_task_as_task[task = command: Command]() -> *mut Task {
         as_task(task).cast()
+    }
+
+    fn urom_worker_cmd_task_get_failure[task = command: *const host::CmdTask](
+        text: *mut c_char,
+        capacity: usize,
+    ) -> usize {
+        // SAFETY: the caller's place has `capacity` bytes.
+        task.with_failure(|why| unsafe { put_text(why, text, capacity) })
+    }
+
+    fn urom_worker_cmd_task_set_deadline[task = command: Command](nanoseconds: u64) {
+        task.head.is_callers()?;
+        task.left.set(nanoseconds);
+        Ok(())
+    }
+
+    fn urom_worker_cmd_task_cancel[task = command: Command](timed_out: u8) {
+        let reason = match timed_out {
+            0 => CancelReason::CANCELLED,
+            _ => CancelReason::TIMED_OUT,
+        };
+        task.run().ok_or(DocaError::BAD_STATE)?.cancel(task, reason)
     }
 
     fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd {

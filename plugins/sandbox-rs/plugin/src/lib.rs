@@ -19,8 +19,11 @@
 //! A handle is an entry of a table, with a generation, of the connection that made it: what is
 //! stale, forged or another host's is `INVALID_VALUE`. A window's bytes are taken at their word, so
 //! hosts are trusted with the worker's memory. The protocol has no command that ends a
-//! registration, and C's interface tells no plugin that a host left, so registrations stay until
-//! the worker stops. Their number and their memory are bounded.
+//! registration: those of a host end when it leaves, in NVIDIA's worker when the worker stops.
+//! Their number and their memory are bounded.
+//!
+//! A receive for which nobody waits any more ends, so it takes no message. In NVIDIA's worker it
+//! goes on, because that worker tells its plugins nothing.
 //!
 //! # What a status says
 //!
@@ -39,9 +42,12 @@ use urom_pdk::{Data, Received, prelude::*};
 
 use memory::{Memories, cut};
 
-/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not
-/// told its own, so what is longer than that and shorter than this is found only when it is sent.
+/// The most bytes that a receive into an answer may ask for: the largest message limit there is.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
+
+/// What an answer has besides the message, in bytes: the header before a notification, which counts
+/// against the message limit, and the notification's fixed part.
+const FIXED: usize = 32 + 48;
 
 struct Sandbox {
     memories: Memories,
@@ -71,6 +77,10 @@ impl Handler for Sandbox {
 
     fn progress(&self) -> bool {
         self.worker.progress() | self.memories.windows.get().is_some_and(ucx::Worker::progress)
+    }
+
+    fn host_left(&self, connection: u64) {
+        self.memories.forget(connection);
     }
 
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
@@ -106,13 +116,20 @@ impl Handler for Sandbox {
             let count = usize::try_from(cmd.count).ok().filter(|count| *count <= LONGEST_ANSWER);
             let count =
                 count.ok_or_else(|| Error::new(DocaError::TOO_BIG, "no answer is that long"))?;
-            let room = Stable::new(TagReceived::payload(count)?);
-            let (came, data) = cut(self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await);
+            // What does not fit an answer needs no room.
+            let longest = cx.message_limit().map_or(count, |limit| limit - FIXED).min(count);
+            let room = Stable::new(TagReceived::payload(longest)?);
+            let receive = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room);
+            let (came, data) = cut(cx.unless_cancelled(receive).await?);
+            if came == Err(Status::MESSAGE_TRUNCATED) && longest < count {
+                let text = format!("a message exceeds the {longest} bytes that an answer may have");
+                return Err(Error::new(DocaError::TOO_BIG, text));
+            }
             (came, Received::Inline(data))
         } else {
             let (place, range) =
                 self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask).await;
+            let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask, cx).await?;
             (came, Received::Registered { len: came.map_or(0, |info| info.length as u64) })
         };
         let (sender_tag, status) =

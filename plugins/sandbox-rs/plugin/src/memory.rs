@@ -104,6 +104,11 @@ impl Memories {
         Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())
     }
 
+    /// Ends the registrations of a connection.
+    pub(crate) fn forget(&self, owner: u64) {
+        self.entries.borrow_mut().retain(|_, entry| entry.owner != owner);
+    }
+
     fn windows(&self) -> ucx::Result<&Worker> {
         let make = || ucx::Context::new(Features::RMA)?.worker();
         let windows = self.windows.get().cloned().map_or_else(make, Ok)?;
@@ -164,28 +169,40 @@ impl Place {
         }
     }
 
-    /// Receives into the bytes at `range`.
+    /// Receives into the bytes at `range`, unless the command is cancelled before a message is
+    /// there.
     pub(crate) async fn receive(
         self,
         range: Range<usize>,
         ucx: &Worker,
         tag: u64,
         mask: u64,
-    ) -> Came {
+        cx: &Context,
+    ) -> Result<Came> {
         match self {
             Place::Here(memory) => {
-                ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
+                let Some(lease) = memory.lease(range) else { return Ok(Err(Status::BUSY)) };
+                Ok(cx.unless_cancelled(ucx.tag_recv(tag, mask, lease)).await?.0)
             }
             Place::Host(theirs) => {
-                // Until the answer, also when the host has given the command up: its bytes are
-                // written all the same.
-                let part = theirs.taken.lease(range).ok_or(Status::BUSY)?;
-                let (came, bytes) = cut(ucx.tag_recv(tag, mask, Stable::new(room(&part)?)).await);
-                theirs.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
-                // The host looks when it has the answer.
-                theirs.window.endpoint().flush().await.0.and(came)
+                let Some(part) = theirs.taken.lease(range) else { return Ok(Err(Status::BUSY)) };
+                let room = match room(&part) {
+                    Ok(room) => Stable::new(room),
+                    Err(status) => return Ok(Err(status)),
+                };
+                let (came, bytes) = cut(cx.unless_cancelled(ucx.tag_recv(tag, mask, room)).await?);
+                // From here on the command is not cancelled: its bytes are being written.
+                Ok(theirs.write(part, bytes).await.and(came))
             }
         }
+    }
+}
+
+impl Theirs {
+    async fn write(&self, part: RangeLease, bytes: Payload) -> Result<(), Status> {
+        self.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
+        // The host looks when it has the answer.
+        self.window.endpoint().flush().await.0
     }
 }
 

@@ -343,6 +343,9 @@ pub const API: Api = Api {
         urom_ctx_get_failure: objects::failure,
         urom_worker_get_health: objects::worker_health,
         urom_worker_cmd_task_get_end: task::cmd_get_end,
+        urom_worker_cmd_task_get_failure: task::cmd_get_failure,
+        urom_worker_cmd_task_set_deadline: task::cmd_set_deadline,
+        urom_worker_cmd_task_cancel: task::cmd_cancel,
         urom_pe_progress_many: core::pe_progress_many,
     }),
 };

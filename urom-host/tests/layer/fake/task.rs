@@ -1,6 +1,6 @@
 //! The fake's tasks and buffers.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -206,6 +206,21 @@ functions! {
     #[called]
     fn cmd_get_end(task: *mut CmdTask) -> *const CmdTaskEnd {
         &raw const task.end
+    }
+
+    #[called]
+    fn cmd_get_failure(_task: *const CmdTask, _text: *mut c_char, _capacity: usize) -> usize {
+        0
+    }
+
+    #[called]
+    fn cmd_set_deadline(_task: *mut CmdTask, _nanoseconds: u64) -> DocaError {
+        DocaError::SUCCESS
+    }
+
+    #[called]
+    fn cmd_cancel(_task: *mut CmdTask, _timed_out: u8) -> DocaError {
+        DocaError::SUCCESS
     }
 
     #[called]

@@ -187,6 +187,7 @@ impl WorkerConfig {
             max_hosts: usize::MAX,
             patience: Patience::OFF,
             plugin_timeout: None,
+            plain_doca: false,
             listen: [127, 0, 0, 1].into(),
             cpus: None,
             log_level: LogLevel::WARNING,

@@ -113,8 +113,16 @@ impl Rig {
         let watch = Arc::new(Watch::default());
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");
-        let instance = plugin::open(domains, &watch);
-        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, config.max_unread, control);
+        let desk = Desk::new();
+        let supply = Supply {
+            domains,
+            services: services(&config),
+            desk: Rc::clone(&desk),
+            plain_doca: false,
+        };
+        let instance = plugin::open(&supply, &watch);
+        *data.core.borrow_mut() =
+            Core::new(vec![instance], LIMIT, config.max_unread, desk, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
         let into = Rc::clone(&notes);

@@ -95,6 +95,7 @@ mod tests {
     use crate::worker::connection::{Connection, Peer};
     use crate::worker::control_thread::ControlHandle;
     use crate::worker::messages::ToControl;
+    use crate::worker::services::Desk;
     use urom_wire::frame::{MAX_SLOTS, MESSAGE_LEN};
     use urom_wire::pass::Pass;
     use urom_wire::ucx_context::context;
@@ -112,7 +113,8 @@ mod tests {
     /// from 1 on.
     fn hosts(count: u16, messages: usize) -> (Hosts, Vec<Worker>, Received) {
         let (control, told) = ControlHandle::new();
-        let mut hosts = Hosts::new(LIMIT, messages * Outgoing::room_for(LIMIT), control);
+        let mut hosts =
+            Hosts::new(LIMIT, messages * Outgoing::room_for(LIMIT), Desk::new(), control);
         let ours = worker();
         let mut workers = Vec::new();
         for channel in 1..=count {
@@ -133,7 +135,7 @@ mod tests {
     /// Answers to a host as many times as fill so many messages, within one turn.
     fn answer(hosts: &mut Hosts, channel: u16, messages: usize) {
         for _ in 0..messages * FULL {
-            hosts.answer(channel, 0, DocaError::SHUTDOWN);
+            hosts.answer(channel, 0, DocaError::SHUTDOWN, "");
         }
         hosts.turn();
     }

@@ -98,8 +98,22 @@ impl Sender {
 
     #[inline]
     fn append(&self, task: &CmdTask, header: [u8; HEADER_LEN]) -> bool {
+        let append = |payload: &[u8]| match task.left.get() {
+            0 => self.outbox.append(header, [], payload),
+            left => self.outbox.append(header, left.to_le_bytes(), payload),
+        };
         // SAFETY: this is the host's call to submit, so it does not write to the payload.
-        unsafe { task.payload.with_data(|payload| self.outbox.append(header, payload)) }
+        unsafe { task.payload.with_data(append) }
+    }
+
+    /// Sends the frame that cancels a command, behind all that waits.
+    pub(crate) fn cancel(&self, header: [u8; HEADER_LEN]) -> Result<(), Status> {
+        if !self.outbox.append(header, [], &[]) {
+            self.flush()?;
+            let appended = self.outbox.append(header, [], &[]);
+            debug_assert!(appended, "an empty message takes any frame");
+        }
+        self.flush()
     }
 
     #[inline(always)]
@@ -114,7 +128,7 @@ impl Sender {
         match endpoint.am_send_now(
             AM_COMMANDS,
             &[],
-            InPlace::new(task, header, pass),
+            InPlace::new(task, header, task.left.get(), pass),
             AmFlags::EAGER,
         ) {
             Ok((result, in_place)) => {
@@ -256,14 +270,24 @@ impl Outbox {
     /// Adds a frame behind those that wait. False when it does not fit: send them first.
     #[inline]
     #[must_use]
-    fn append(&self, header: [u8; HEADER_LEN], payload: &[u8]) -> bool {
+    fn append<const AHEAD: usize>(
+        &self,
+        header: [u8; HEADER_LEN],
+        ahead: [u8; AHEAD],
+        payload: &[u8],
+    ) -> bool {
         let mut open = self.open.borrow_mut();
         let Message { bytes, len } = &mut *open;
-        let end = *len + HEADER_LEN + payload.len();
+        let end = *len + HEADER_LEN + AHEAD + payload.len();
         let place = bytes.get_mut(*len..end).and_then(<[u8]>::split_first_chunk_mut);
+        let place = place.and_then(|(place, behind)| {
+            let (between, behind) = behind.split_first_chunk_mut()?;
+            Some((place, between, behind))
+        });
         match place {
-            Some((place, behind)) => {
+            Some((place, between, behind)) => {
                 *place = header;
+                *between = ahead;
                 copy(payload, behind);
                 *len = end;
                 self.frames.set(self.frames.get() + 1);
@@ -271,22 +295,27 @@ impl Outbox {
             }
             None => {
                 drop(open);
-                self.append_first(header, payload)
+                self.append_first(header, ahead, payload)
             }
         }
     }
 
     /// The same where there is no room, or no memory yet.
     #[cold]
-    fn append_first(&self, header: [u8; HEADER_LEN], payload: &[u8]) -> bool {
+    fn append_first<const AHEAD: usize>(
+        &self,
+        header: [u8; HEADER_LEN],
+        ahead: [u8; AHEAD],
+        payload: &[u8],
+    ) -> bool {
         if !self.is_empty() {
             return false;
         }
         let mut bytes = self.pass.get().as_bytes().to_vec();
         let len = Pass::LEN;
-        bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + payload.len()), 0);
+        bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + AHEAD + payload.len()), 0);
         *self.open.borrow_mut() = Message { bytes: bytes.into(), len };
-        self.append(header, payload)
+        self.append(header, ahead, payload)
     }
 
     #[inline]
@@ -335,7 +364,7 @@ mod tests {
     }
 
     fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
-        outbox.append(command_header(1, slot, 0, payload.len()), payload)
+        outbox.append(command_header(1, slot, 0, payload.len()), [], payload)
     }
 
     fn slots(message: &Message) -> Vec<u16> {

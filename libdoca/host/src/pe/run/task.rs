@@ -2,12 +2,12 @@
 
 pub(crate) mod pool;
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTaskCallback, CmdTaskEnd, Data};
-use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
+use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
 use crate::buf::Buffer;
@@ -92,11 +92,15 @@ pub(crate) struct CmdTask {
     /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
     /// host gets the payload.
     pub(crate) sending: Cell<bool>,
+    /// Whether somebody said why the command failed.
+    is_explained: Cell<bool>,
     /// Its connection ended while UCX read the payload, which is freed when UCX is done.
     orphan: Cell<bool>,
     /// The frame's header without the length; `None` without a plugin that the worker has.
     pub(crate) start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
+    /// How many nanoseconds the command has from its submit on; 0 for ever.
+    pub(crate) left: Cell<u64>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
     pub(crate) serial: Cell<u64>,
@@ -106,6 +110,8 @@ pub(crate) struct CmdTask {
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
     pub(crate) user_area: UnsafeCell<[u64; 4]>,
+    /// Why the command failed, if [`is_explained`](CmdTask::is_explained).
+    why: RefCell<String>,
 }
 
 impl CmdTask {
@@ -117,15 +123,18 @@ impl CmdTask {
             head: Head::new(),
             slot: Cell::new(slot),
             sending: Cell::new(false),
+            is_explained: Cell::new(false),
             orphan: Cell::new(false),
             start: Cell::new(None),
             callback: Cell::new(None),
+            left: Cell::new(0),
             run: Cell::new(ptr::null()),
             serial: Cell::new(0),
             end: Cell::new(NO_END),
             payload: Buffer::new(ROOM, capacity)?,
             response: Buffer::new(0, 0)?,
             user_area: UnsafeCell::new([0; 4]),
+            why: RefCell::default(),
         })))
     }
 
@@ -186,6 +195,8 @@ impl CmdTask {
         self.head.hold();
         self.start.set(start);
         self.callback.set(None);
+        self.left.set(0);
+        self.is_explained.set(false);
         self.payload.reset();
         self.end.set(NO_END);
         // SAFETY: the task was free, so no host has the area's address any more.
@@ -223,6 +234,28 @@ impl CmdTask {
         self.head.stage.set(Stage::Answered);
     }
 
+    /// Notes why the command failed.
+    #[cold]
+    pub(crate) fn explain(&self, why: &[u8]) {
+        *self.why.borrow_mut() = String::from_utf8_lossy(why).replace(char::is_control, " ");
+        self.is_explained.set(true);
+    }
+
+    /// Forgets what an earlier command of this task failed with.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.is_explained.set(false);
+    }
+
+    /// Runs `f` with the reason why the command failed; empty unless somebody said so and the host
+    /// has the task again.
+    pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&str) -> R) -> R {
+        match self.is_explained.get() && self.head.stage.get() == Stage::Done {
+            true => f(&self.why.borrow()),
+            false => f(""),
+        }
+    }
+
     /// Whether the host has it again with a notification in [`response`](CmdTask::response).
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
@@ -230,8 +263,9 @@ impl CmdTask {
     }
 }
 
-/// Bytes in front of a payload, for the connection's pass and the frame's header; a multiple of 8.
-const ROOM: usize = (Pass::LEN + HEADER_LEN).next_multiple_of(8);
+/// Bytes in front of a payload, for the connection's pass, the frame's header and a deadline; a
+/// multiple of 8.
+const ROOM: usize = (Pass::LEN + HEADER_LEN + DEADLINE_LEN).next_multiple_of(8);
 
 /// A command's frame in its own memory, lent to UCX.
 pub(crate) struct InPlace {
@@ -241,13 +275,23 @@ pub(crate) struct InPlace {
 }
 
 impl InPlace {
-    /// The payload of a task that is in flight, behind the connection's pass and the frame's
-    /// header.
+    /// The payload of a task that is in flight, behind the connection's pass, the frame's header
+    /// and the time that is left, unless that is 0.
     #[inline]
-    pub(crate) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
-        task.payload.write_room(&header, 0);
-        task.payload.write_room(pass.as_bytes(), HEADER_LEN);
-        let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN);
+    pub(crate) fn new(
+        task: &'static CmdTask,
+        header: [u8; HEADER_LEN],
+        left: u64,
+        pass: Pass,
+    ) -> InPlace {
+        let mut ahead = 0;
+        if left != 0 {
+            task.payload.write_room(&left.to_le_bytes(), 0);
+            ahead = DEADLINE_LEN;
+        }
+        task.payload.write_room(&header, ahead);
+        task.payload.write_room(pass.as_bytes(), ahead + HEADER_LEN);
+        let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN + ahead);
         InPlace { task, start, len }
     }
 }
@@ -291,7 +335,7 @@ mod tests {
     fn the_payload_of_a_task_whose_connection_goes_stays_until_ucx_is_done() {
         let task = CmdTask::new(1, 100).unwrap();
         task.hold(None);
-        let in_place = InPlace::new(task, [0; HEADER_LEN], Pass::default());
+        let in_place = InPlace::new(task, [0; HEADER_LEN], 0, Pass::default());
         task.sending.set(true);
         assert!(!task.leave());
         assert_eq!(task.payload.len(), 100);

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::extension::{PluginExtension, Words};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
-use super::super::{Domains, Instance, Watch};
+use super::super::{Instance, Supply, Watch};
 use super::LIMIT;
 use crate::plugin_file::{Methods, PluginFile};
 
@@ -23,7 +24,7 @@ thread_local! {
 }
 
 /// The plugin with the lowest bit.
-pub(super) fn open(domains: Arc<Domains>, watch: &Arc<Watch>) -> Instance {
+pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
     let iface = PluginIface {
         api_version: 1,
         open: Some(begin),
@@ -34,9 +35,9 @@ pub(super) fn open(domains: Arc<Domains>, watch: &Arc<Watch>) -> Instance {
         notif_pack: Some(notif_pack),
     };
     let methods = Methods::of(&iface).expect("all methods");
-    let file = PluginFile { version: 1, iface, methods };
+    let file = PluginFile { version: 1, iface, methods, extension: PluginExtension::NONE };
     let calls = watch.plugin("fuzzed");
-    Instance::begin(1, "fuzzed".to_owned(), None, file, domains, calls).expect("it opens")
+    Instance::begin(1, "fuzzed".to_owned(), None, file, supply, calls).expect("it opens")
 }
 
 /// Answers what was held back.

@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_task_that_ucx_reads_is_not_used_again_before_it_is_done() {
         let kept = task(1, 100);
-        let in_place = InPlace::new(kept, [0; HEADER_LEN], Pass::default());
+        let in_place = InPlace::new(kept, [0; HEADER_LEN], 0, Pass::default());
         kept.sending.set(true);
         rest(kept);
         let is_in = |list: &Mutex<VecDeque<Resting>>| {

@@ -1,0 +1,107 @@
+/*
+ * What a plugin and a worker of this project can do for each other beyond DOCA's interface, in C.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A plugin defines `urom_plugin_extension` and fills in what it has. NVIDIA's worker never looks at
+ * it, so the plugin does everything by DOCA's methods as well. Each structure begins with its size
+ * and later releases append to it: a side uses what both sides have, and a NULL is the same as a
+ * member that is not there.
+ *
+ * All functions are called on the worker's thread, and calls never overlap.
+ */
+#ifndef UROM_PLUGIN_EXTENSION_H_
+#define UROM_PLUGIN_EXTENSION_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct urom_worker_ctx;
+
+/* The longest text that a host gets about a failure, in bytes. What is longer is cut. */
+#define UROM_LONGEST_FAILURE 2048
+
+/* What a plugin made of a command that it was called with. */
+enum urom_called {
+	UROM_CALLED_ANSWERED = 0, /* it wrote its answer to the call's place */
+	UROM_CALLED_PENDING = 1,  /* it will answer through `progress` */
+	UROM_CALLED_DECLINED = 2, /* it did not begin it: the worker passes it to `worker_cmd` */
+};
+
+/* Why nobody waits for a command any more. */
+enum urom_cancel_reason {
+	UROM_CANCEL_CANCELLED = 0, /* the host program gave it up */
+	UROM_CANCEL_TIMED_OUT = 1, /* its deadline passed */
+	UROM_CANCEL_HOST_LEFT = 2, /* the host left, or was lost */
+};
+
+/* A command, and the place for its answer. Neither has an alignment. */
+struct urom_command_call {
+	size_t size;            /* sizeof(struct urom_command_call) */
+	uint64_t dest_id;       /* the connection that it came in on */
+	uint64_t type;          /* the plugin's id */
+	uint64_t urom_context;  /* its token */
+	const uint8_t *command; /* its bytes, valid during the call */
+	size_t command_len;     /* how many there are */
+	uint8_t *answer;     /* where the notification's bytes may be written, without a header */
+	size_t answer_room;  /* how many fit: a longer notification is over the message limit */
+	size_t answer_len;   /* out: how many were written */
+	doca_error_t status; /* out: the notification's status; DOCA_SUCCESS before the call */
+	uint32_t reserved;   /* 0 */
+};
+
+/*
+ * What a worker offers. Its functions take the context that the services were attached to, and may
+ * be called on the worker's thread only, also inside the plugin's functions.
+ */
+struct urom_worker_services {
+	size_t size;          /* sizeof(struct urom_worker_services) */
+	uint64_t worker_id;   /* the worker's id on its service */
+	uint64_t group_id;    /* its group (doca_urom_worker_set_gid), 0 by default */
+	size_t message_limit; /* the service's message limit in bytes, a header of 24 bytes
+			       * (command) or 32 bytes (notification) included */
+	const void *log;      /* for plugins in Rust; C writes by doca_log.h */
+	/* The message limit of a connection; 0 for one that does not exist. */
+	size_t (*connection_limit)(struct urom_worker_ctx *ctx, uint64_t dest_id);
+	/* The time by which a command that is not answered must be, in nanoseconds of
+	 * CLOCK_MONOTONIC; 0 when its host set none. */
+	uint64_t (*deadline)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context);
+	/* Says why a command fails, before its answer: UTF-8, without a NUL. The host reads it with
+	 * urom_worker_cmd_task_get_failure(). A second text replaces the first. */
+	void (*explain)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
+			const char *text, size_t len);
+};
+
+/* What a plugin offers. */
+struct urom_plugin_extension {
+	size_t size; /* sizeof(struct urom_plugin_extension) */
+	/* Gives the services, right before `open`. They stay until `close` has returned, or `open`
+	 * has failed. */
+	void (*attach)(struct urom_worker_ctx *ctx, const struct urom_worker_services *services);
+	/* Runs a command, one of enum urom_called. The worker calls it instead of `worker_cmd` for
+	 * a command that need not wait behind others of this plugin. */
+	uint32_t (*call)(struct urom_worker_ctx *ctx, struct urom_command_call *call);
+	/* Says that nobody waits for a command any more, for a reason of enum urom_cancel_reason.
+	 * It is answered all the same, and should be soon. It may be unknown to the plugin. */
+	void (*cancel)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
+		       uint32_t reason);
+	/* Says that no command of a connection is pending, and that none will come. Its number is
+	 * never used again. Not called for connections that exist when the plugin is closed. */
+	void (*host_left)(struct urom_worker_ctx *ctx, uint64_t dest_id);
+};
+
+/* The plugin's table: the one symbol besides DOCA's two that it exports. */
+DOCA_STABLE extern const struct urom_plugin_extension urom_plugin_extension;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* UROM_PLUGIN_EXTENSION_H_ */

@@ -1,0 +1,125 @@
+//! What a plugin has of its worker: its domains, and what a worker of this kit offers beyond DOCA's
+//! interface.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ptr::NonNull;
+use std::time::{Duration, Instant};
+
+use urom_abi::descriptor::CommandDesc;
+use urom_abi::extension::{Words, WorkerServices};
+use urom_abi::plugin::WorkerCtx;
+
+use crate::{DomainHandle, log, time};
+
+thread_local! {
+    /// The services that a worker gave for the context that it opens next.
+    static ATTACHED: Cell<Option<(NonNull<WorkerCtx>, WorkerServices)>> = const { Cell::new(None) };
+}
+
+/// Keeps the services for the `open` of this context, and takes the worker's log at once.
+///
+/// # Safety
+/// The services are NULL, or a worker's of any release, and stay as `AttachFn` says.
+pub(crate) unsafe fn attach(ctx: NonNull<WorkerCtx>, services: *const WorkerServices) {
+    // SAFETY: the caller's promise.
+    let services = unsafe { WorkerServices::read(services) };
+    // SAFETY: a worker's log stays until the process ends.
+    unsafe { log::to_worker(services.log) };
+    // A thread that ends opens nothing.
+    let _ = ATTACHED.try_with(|attached| attached.set(Some((ctx, services))));
+}
+
+/// One worker, as an open plugin sees it.
+pub(crate) struct WorkerSide {
+    pub(crate) domains: DomainHandle,
+    ctx: NonNull<WorkerCtx>,
+    services: WorkerServices,
+    /// Where the command that runs now may write its answer.
+    place: Cell<Option<NonNull<[u8]>>>,
+}
+
+impl WorkerSide {
+    /// For the context that is being opened. A worker that attached no services offers none.
+    pub(crate) fn new(ctx: NonNull<WorkerCtx>, domains: DomainHandle) -> WorkerSide {
+        let attached = ATTACHED.try_with(Cell::take).ok().flatten();
+        let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
+        let services = services.unwrap_or(WorkerServices::NONE);
+        WorkerSide { domains, ctx, services, place: Cell::new(None) }
+    }
+
+    /// The worker's id, its group and its message limit, if it says so.
+    fn stated<T>(&self, of: impl FnOnce(&WorkerServices) -> T) -> Option<T> {
+        (self.services.message_limit != 0).then(|| of(&self.services))
+    }
+
+    pub(crate) fn worker_id(&self) -> Option<u64> {
+        self.stated(|services| services.worker_id)
+    }
+
+    pub(crate) fn group_id(&self) -> Option<u64> {
+        self.stated(|services| services.group_id)
+    }
+
+    pub(crate) fn message_limit(&self) -> Option<usize> {
+        self.stated(|services| services.message_limit)
+    }
+
+    pub(crate) fn connection_limit(&self, dest_id: u64) -> Option<usize> {
+        let limit = self.services.connection_limit?;
+        // SAFETY: the worker's function, with the context that it was attached with.
+        Some(unsafe { limit(self.ctx.as_ptr(), dest_id) }).filter(|limit| *limit != 0)
+    }
+
+    pub(crate) fn deadline(&self, command: &CommandDesc) -> Option<Instant> {
+        let (token, deadline) = (command.header().urom_context, self.services.deadline?);
+        // SAFETY: the worker's function, with the context that it was attached with.
+        let at = unsafe { deadline(self.ctx.as_ptr(), command.dest_id(), token) };
+        let now = monotonic();
+        let ahead = Duration::from_nanos(at.saturating_sub(now));
+        let behind = Duration::from_nanos(now.saturating_sub(at));
+        (at != 0).then_some(())?;
+        time::now().checked_add(ahead)?.checked_sub(behind)
+    }
+
+    /// Whether the worker passes on why a command failed.
+    pub(crate) fn explains(&self) -> bool {
+        self.services.explain.is_some()
+    }
+
+    /// Has the worker pass on to its host why a command fails.
+    pub(crate) fn explain(&self, command: &CommandDesc, text: &str) {
+        let Some(explain) = self.services.explain else { return };
+        let (token, text) = (command.header().urom_context, text.as_bytes());
+        // SAFETY: the worker's function, with the context that it was attached with and a text that
+        // lives until it returns.
+        unsafe {
+            explain(self.ctx.as_ptr(), command.dest_id(), token, text.as_ptr().cast(), text.len());
+        }
+    }
+
+    /// Sets the place for the answer of the command that runs next.
+    #[inline]
+    pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {
+        self.place.set(place);
+    }
+
+    #[inline]
+    pub(crate) fn take_place(&self) -> Option<NonNull<[u8]>> {
+        self.place.take()
+    }
+}
+
+impl fmt::Debug for WorkerSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerSide").field("services", &self.services).finish_non_exhaustive()
+    }
+}
+
+/// The time of `CLOCK_MONOTONIC`, in nanoseconds.
+fn monotonic() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a structure of this frame.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
