@@ -41,7 +41,7 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
         let Health::Stuck { plugin, method, since } = worker.health() else {
             panic!("{:?}", worker.health())
         };
-        assert_eq!((plugin.as_str(), method.as_str()), ("worker_faulty", "worker_cmd"));
+        assert_eq!((plugin.as_str(), method.as_str()), ("worker_faulty", "call"));
         assert!(since >= Duration::from_secs(5) && since <= begin.elapsed(), "{since:?}");
         assert_eq!(worker.state()?, State::Running);
     }
@@ -49,7 +49,7 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
     let error: urom_host::Error = error.downcast()?;
     assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
     let text = error.to_string();
-    assert!(text.contains("plugin `worker_faulty` has not returned from `worker_cmd`"), "{text}");
+    assert!(text.contains("plugin `worker_faulty` has not returned from `call`"), "{text}");
     assert!(begin.elapsed() < BLOCKED, "the plugin returned before all was seen");
     stalled.wait()?;
     for worker in [&first, &second] {

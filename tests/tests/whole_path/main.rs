@@ -1,7 +1,9 @@
 //! The whole path, host program to plugin and back: each test body runs against `uromd` as
 //! processes of its own and against the embedded service, with the built-in library and with a
-//! `libdoca_urom.so` that is loaded. What plugins in C do as well runs with those, too.
+//! `libdoca_urom.so` that is loaded, and once with DOCA's interface alone between worker and plugins.
+//! What plugins in C do as well runs with those, too.
 
+mod beyond_doca;
 mod commands;
 mod deadlines;
 mod domains;
@@ -35,6 +37,7 @@ macro_rules! on_every_provider {
     ($($tests:tt)*) => {
         on_provider! { with_uromd: Provider::uromd(in_rust()?); $($tests)* }
         on_provider! { embedded: Provider::embedded(in_rust()?); $($tests)* }
+        on_provider! { with_plain_uromd: Provider::plain_uromd(in_rust()?); $($tests)* }
         on_provider! {
             with_uromd_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
         }
@@ -45,6 +48,13 @@ macro_rules! on_every_provider {
 }
 
 on_every_provider! {
+    beyond_doca::{
+        a_command_learns_that_nobody_waits_for_it_and_why,
+        commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_it,
+        a_context_says_what_its_worker_knows,
+        a_failure_s_reason_reaches_the_host,
+        answers_of_pending_and_of_ready_commands_are_right_whatever_their_order,
+    }
     commands::{
         a_loopback_returns_what_was_sent,
         sixty_four_in_flight_complete_in_order,
@@ -74,7 +84,7 @@ on_every_provider! {
     messages::{
         a_message_waits_for_its_receive,
         a_receive_waits_for_its_message,
-        a_receive_past_its_deadline_takes_its_message_along,
+        a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_of_it,
         masks_choose_among_messages_and_senders_tags_are_told,
         many_messages_both_ways_at_once,
         a_receive_that_is_pending_ends_with_its_worker,
@@ -88,7 +98,8 @@ on_every_provider! {
         a_mebibyte_goes_from_host_to_plugin_to_host,
         parts_of_the_host_s_memory_are_sent_and_received_alone,
         a_message_too_long_for_registered_memory_is_truncated,
-        bytes_are_a_receive_s_past_its_deadline_until_it_is_answered,
+        bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline,
+        registrations_end_with_their_host,
         a_handle_is_good_for_its_host_and_its_bytes_alone,
         what_cannot_be_registered_is_refused,
         a_host_cannot_register_without_end,

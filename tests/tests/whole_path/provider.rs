@@ -18,6 +18,8 @@ pub(crate) struct Provider {
     library: Option<PathBuf>,
     daemon: Option<Uromd>,
     plugins: PluginDirectory,
+    /// The service uses nothing of plugins but DOCA's interface.
+    is_plain: bool,
 }
 
 /// What a test is given of its provider.
@@ -37,12 +39,25 @@ impl Provider {
         let daemon = Uromd::start_with(plugins.variable(), |command| {
             command.args(["--cpus", "0-7", "-l", "30"])
         })?;
-        Ok(Provider { library: None, daemon: Some(daemon), plugins })
+        Ok(Provider { library: None, daemon: Some(daemon), plugins, is_plain: false })
+    }
+
+    /// The same, with DOCA's interface alone between worker and plugins.
+    pub(crate) fn plain_uromd(plugins: PluginDirectory) -> Result<Provider> {
+        let daemon = Uromd::start_with(plugins.variable(), |command| {
+            command.args(["--cpus", "0-7", "-l", "30", "--plain-doca"])
+        })?;
+        Ok(Provider { library: None, daemon: Some(daemon), plugins, is_plain: true })
+    }
+
+    /// Whether plugins of this kit can do more than DOCA's interface says.
+    pub(crate) fn has_extension(&self) -> bool {
+        !self.is_plain
     }
 
     /// Threads of the test's own process.
     pub(crate) fn embedded(plugins: PluginDirectory) -> Result<Provider> {
-        Ok(Provider { library: None, daemon: None, plugins })
+        Ok(Provider { library: None, daemon: None, plugins, is_plain: false })
     }
 
     /// The same, through a `libdoca_urom.so` that is loaded.

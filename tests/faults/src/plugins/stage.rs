@@ -362,9 +362,6 @@ impl Stage {
 
 fn names_the_call(trouble: &Trouble) -> Result<()> {
     let Trouble { text, .. } = trouble;
-    ensure!(
-        text.contains("worker_faulty") && text.contains("worker_cmd"),
-        "no call is named: {text}"
-    );
+    ensure!(text.contains("worker_faulty") && text.contains("`call`"), "no call is named: {text}");
     Ok(())
 }

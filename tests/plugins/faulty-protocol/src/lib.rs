@@ -49,6 +49,21 @@ pub enum Command {
     AskForLong,
     #[urom(reply = Done)]
     Print,
+    /// Waits until nobody waits for it any more, and keeps the reason under a key.
+    #[urom(reply = Done)]
+    OutlastHost { key: u64 },
+    /// Asks for the reason under a key: 0 when there is none yet, else 1 and `urom_pdk`'s.
+    #[urom(reply = Echoed)]
+    Reason { key: u64 },
+    /// Asks what the command's context says of its worker.
+    #[urom(reply = Surroundings)]
+    LookAround,
+    /// Asks how many connections were said to be over.
+    #[urom(reply = Echoed)]
+    Departed,
+    /// Fails with a text of this many bytes.
+    #[urom(reply = Done)]
+    FailAtLength { len: u32 },
 }
 
 #[urom_notification]
@@ -70,6 +85,14 @@ pub enum Notification {
     },
     Process {
         pid: u64,
+    },
+    /// `u64::MAX` for what the worker does not say.
+    Surroundings {
+        /// How many microseconds are left until the deadline.
+        left: u64,
+        message_limit: u64,
+        worker_id: u64,
+        group_id: u64,
     },
     Long {
         /// Not zero at the end, so that all of it travels.

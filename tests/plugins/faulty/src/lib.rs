@@ -1,29 +1,36 @@
 //! A plugin that misbehaves when told to, and tells a test what its worker looks like inside.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::future::{pending, poll_fn};
 use std::os::unix::ffi::OsStrExt;
 use std::task::{Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use faulty_protocol::{
-    Affinity, AskForLong, Await, Cpus, Crash, Done, Echo, Echoed, Env, EnvValue, Fail, Handler,
-    Hang, Long, Panic, Pid, Print, Process, Sleep, Stall, Tell, Yield,
+    Affinity, AskForLong, Await, Cpus, Crash, Departed, Done, Echo, Echoed, Env, EnvValue, Fail,
+    FailAtLength, Handler, Hang, Long, LookAround, OutlastHost, Panic, Pid, Print, Process, Reason,
+    Sleep, Stall, Surroundings, Tell, Yield,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
-use urom_pdk::{prelude::*, time};
+use urom_pdk::{CancelReason, prelude::*, time};
 
 #[derive(Default)]
 struct Faulty {
     told: RefCell<HashSet<u64>>,
     waiting: RefCell<Vec<Waker>>,
+    reasons: RefCell<HashMap<u64, CancelReason>>,
+    departed: Cell<u64>,
 }
 
 #[urom_plugin]
 impl Handler for Faulty {
     fn open(_cx: &OpenContext) -> Result<Self> {
         Ok(Faulty::default())
+    }
+
+    fn host_left(&self, _connection: u64) {
+        self.departed.set(self.departed.get() + 1);
     }
 
     async fn echo(&self, _cx: &Context, cmd: Echo) -> Result<Echoed> {
@@ -126,6 +133,37 @@ impl Handler for Faulty {
     async fn print(&self, _cx: &Context, _cmd: Print) -> Result<Done> {
         println!("printed by a handler");
         Ok(Done)
+    }
+
+    async fn outlast_host(&self, cx: &Context, cmd: OutlastHost) -> Result<Done> {
+        let reason = cx.cancelled().await;
+        // Another one of the same command's ends at once.
+        assert_eq!(cx.cancelled().await, reason);
+        self.reasons.borrow_mut().insert(cmd.key, reason);
+        Ok(Done)
+    }
+
+    async fn reason(&self, _cx: &Context, cmd: Reason) -> Result<Echoed> {
+        let reason = self.reasons.borrow().get(&cmd.key).copied();
+        Ok(Echoed { data: reason.map_or(0, |reason| 1 + reason as u64) })
+    }
+
+    async fn look_around(&self, cx: &Context, _cmd: LookAround) -> Result<Surroundings> {
+        let left = |at: Instant| at.saturating_duration_since(time::now()).as_micros() as u64;
+        Ok(Surroundings {
+            left: cx.deadline().map_or(u64::MAX, left),
+            message_limit: cx.message_limit().map_or(u64::MAX, |limit| limit as u64),
+            worker_id: cx.worker_id().unwrap_or(u64::MAX),
+            group_id: cx.group_id().map_or(u64::MAX, u64::from),
+        })
+    }
+
+    async fn departed(&self, _cx: &Context, _cmd: Departed) -> Result<Echoed> {
+        Ok(Echoed { data: self.departed.get() })
+    }
+
+    async fn fail_at_length(&self, _cx: &Context, cmd: FailAtLength) -> Result<Done> {
+        Err(Error::new(DocaError::NOT_FOUND, "ü".repeat(cmd.len as usize / 2)))
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Pair {
     pub(crate) workers: [Worker; 2],
     pub(crate) sandbox: Client<Host>,
     pub(crate) service: Service,
+    /// Whether plugins learn that nobody waits for a command.
+    pub(crate) has_extension: bool,
 }
 
 impl Given<'_> for Pair {
@@ -35,7 +37,8 @@ impl Given<'_> for Pair {
         let worker = || service.worker().plugin(&sandbox).max_inflight(128).start().wait();
         let workers = [worker()?, worker()?];
         let domain = join(&service, &workers)?;
-        Ok(Pair { domain, workers, sandbox, service })
+        let has_extension = provider.has_extension();
+        Ok(Pair { domain, workers, sandbox, service, has_extension })
     }
 }
 

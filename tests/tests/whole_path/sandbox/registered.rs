@@ -2,15 +2,15 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use sandbox_protocol::{MapParams, TagReceived};
+use anyhow::{Context, Error, Result};
+use sandbox_protocol::{Client, MapParams, TagReceived};
 use ucx::{Features, Memory, Status};
-use urom_host::{Completion, DocaError, Received, Registered, Worker, block_on_for};
+use urom_host::{Completion, DocaError, Host, Received, Registered, Worker, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
-use crate::provider::{Given, Provider};
+use crate::provider::{Given, Provider, sandbox};
 
 /// How the host calls the first byte, wherever it is.
 const BASE: u64 = 0x7f00_0000_1000;
@@ -175,7 +175,7 @@ pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) 
     pair.works()
 }
 
-pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
+pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
     pair: Pair,
 ) -> Result<()> {
     let second = &pair.workers[1];
@@ -183,14 +183,20 @@ pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
     let memory = host.map(&pair, second)?;
     let receive = pair.sandbox.task_tag_recv(second, 50, 1, ALL).memh_id(memory).buffer(BASE);
     let error = receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
-    assert_eq!((error.code(), second.given_up()), (DocaError::TIME_OUT, 1), "{error}");
-    let refused = host.wait(&pair, pair.receive_at(second, memory, (BASE + 49, 10), 2)?)??;
-    assert_eq!(refused.status, Status::BUSY.code());
-    // Its message comes to where it was asked for, and nobody hears of it.
-    pair.send(1, b"late")?;
+    assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
     let all_in = poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
-    host.wait(&pair, all_in)?;
-    assert_eq!((second.late_replies(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
+    if pair.has_extension {
+        // The plugin learns of it, and the receive ends without a message.
+        host.wait(&pair, all_in)?;
+        assert_eq!((second.late_replies(), &host.bytes()[..5]), (1, &[0xee; 5][..]));
+    } else {
+        let refused = host.wait(&pair, pair.receive_at(second, memory, (BASE + 49, 10), 2)?)??;
+        assert_eq!(refused.status, Status::BUSY.code());
+        // Its message comes to where it was asked for, and nobody hears of it.
+        pair.send(1, b"late")?;
+        host.wait(&pair, all_in)?;
+        assert_eq!((second.late_replies(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
+    }
     let again = pair.receive_at(second, memory, (BASE, 60), 3)?;
     pair.send(3, b"again")?;
     assert_eq!(registered(&host.wait(&pair, again)??), Some(5));
@@ -294,6 +300,34 @@ pub(crate) fn what_cannot_be_registered_is_refused(pair: Pair) -> Result<()> {
             bytes.len()
         );
     }
+    pair.works()
+}
+
+pub(crate) fn registrations_end_with_their_host(provider: &Provider) -> Result<()> {
+    let pair = Pair::given(provider)?;
+    let map = |sandbox: &Client<Host>, worker: &Worker, mebibytes: u64| {
+        let params = MapParams::allocate(BASE, mebibytes << 20);
+        Ok::<_, Error>(block_on_for(LIMIT, sandbox.task_mem_map(worker, params).submit()?)?)
+    };
+    let staying = map(&pair.sandbox, &pair.workers[0], 600)??;
+    for _ in 0..3 {
+        let other = provider.connect()?;
+        let theirs = sandbox(&other)?;
+        let worker = other.worker().id(pair.workers[0].id()).plugin(&theirs).start().wait()?;
+        // More than half of what there may be: only one host at a time has as much.
+        let refused = map(&theirs, &worker, 600)?.map(drop).unwrap_err();
+        assert_eq!(refused.code(), DocaError::NO_MEMORY, "{refused}");
+        let start = Instant::now();
+        while let Err(error) = map(&theirs, &worker, 300)? {
+            // The last host's registration ends soon after it left.
+            assert_eq!(error.code(), DocaError::NO_MEMORY, "{error}");
+            if !pair.has_extension {
+                return pair.works();
+            }
+            assert!(start.elapsed() < LIMIT, "a host that left keeps its registration");
+        }
+    }
+    assert_ne!(staying.memh_id, 0);
     pair.works()
 }
 
