@@ -21,6 +21,7 @@ macro_rules! pages {
 pages! {
     command: "src/command.md",
     deadlines: "src/deadlines.md",
+    beyond: "src/beyond.md",
     domains: "src/domains.md",
     from_c_graph: "src/from-c/graph.md",
     from_c_sandbox: "src/from-c/sandbox.md",
