@@ -138,3 +138,48 @@ fn nothing_follows_an_error() {
     assert_eq!(found.len(), 2);
     assert!(found[1].is_err());
 }
+
+#[test]
+fn a_reason_travels_behind_any_payload_and_what_is_cut_is_no_frame() {
+    for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
+        for why in [&b"because"[..], &[]] {
+            let (status, len) = (DocaError::NOT_FOUND, payload.map(<[u8]>::len));
+            let header = explained_header(9, 65535, status, len, why.len() as u16);
+            let mut bytes = [&header, payload.unwrap_or_default(), why].concat();
+            let end = bytes.len();
+            bytes.extend(command_header(9, 1, 0, 0));
+            let found: Vec<_> = notifications(&bytes).collect();
+            let payload = payload.map(Payload::whole);
+            let expected = Notification { channel: 9, slot: 65535, status, payload, why };
+            assert_eq!((found.len(), found[0]), (2, Ok(expected)));
+            for cut in 0..end {
+                assert!(notifications(&bytes[..cut]).all(|found| found.is_err()), "{cut}");
+            }
+        }
+    }
+    // A reason that is longer than the frame.
+    let mut bytes = explained_header(9, 1, DocaError::NOT_FOUND, Some(2), 3).to_vec();
+    bytes[HEADER_LEN + 4..].copy_from_slice(&6_u16.to_le_bytes());
+    bytes.extend(b"abcde");
+    assert!(notifications(&bytes).next().unwrap().is_err());
+}
+
+#[test]
+fn a_command_with_a_deadline_and_a_cancel_are_told_from_commands() {
+    let start = CommandStart::new(9, 65535, 61);
+    let mut bytes = start.header_with_deadline(3).to_vec();
+    bytes.extend(77_u64.to_le_bytes());
+    bytes.extend(b"xyz");
+    bytes.extend(start.cancel(2));
+    bytes.extend(start.header(3));
+    bytes.extend(b"xyz");
+    let found: Vec<_> = commands(&bytes).map(Result::unwrap).collect();
+    let plain = Command { channel: 9, slot: 65535, plugin_bit: 61, payload: b"xyz" };
+    assert_eq!(found[2], plain);
+    assert!(found[..2].iter().all(|command| command.plugin_bit >= 64));
+    assert_eq!(found[0].unusual(), Some(Unusual::Limited(plain, 77)));
+    assert_eq!(found[1].unusual(), Some(Unusual::Cancel(2)));
+    // No bit of a plugin, and no room for a deadline.
+    let short = Command { plugin_bit: 64, payload: b"1234567", ..plain };
+    assert_eq!((plain.unusual(), short.unusual()), (None, None));
+}

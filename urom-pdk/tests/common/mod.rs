@@ -9,6 +9,7 @@ use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
@@ -22,6 +23,7 @@ pub(crate) const PLUGIN_ID: u64 = 4;
 /// A worker with one open plugin.
 pub(crate) struct Worker {
     iface: PluginIface,
+    extension: PluginExtension,
     /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<urom_abi::plugin::WorkerCmdDesc>,
@@ -50,7 +52,8 @@ impl Worker {
         let iface = iface::<T, P>();
         let ctx = NonNull::from(Box::leak(context(iface, lookups)));
         let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
-        let worker = Worker { iface, ctx, commands, notifications };
+        let extension = urom_pdk::__private::extension::<T, P>(|| unreachable!());
+        let worker = Worker { iface, extension, ctx, commands, notifications };
         let open = iface.open.expect("open");
         // SAFETY: the context is address-stable and this thread's.
         let code = unsafe { open(worker.ctx()) };
@@ -88,6 +91,57 @@ impl Worker {
     pub(crate) fn send(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         self.queue(dest_id, token, bytes);
         self.flush();
+    }
+
+    /// Calls the plugin with a command and `room` bytes for its answer, around which nothing may be
+    /// written; the status and the bytes, if it is answered.
+    pub(crate) fn call(
+        &mut self,
+        dest_id: u64,
+        token: u64,
+        bytes: &[u8],
+        room: usize,
+    ) -> (Called, DocaError, Vec<u8>) {
+        const FILL: u8 = 0xee;
+        let (function, mut place) = (self.extension.call.expect("call"), vec![FILL; room + 16]);
+        let mut call = CommandCall {
+            size: size_of::<CommandCall>(),
+            dest_id,
+            plugin_id: PLUGIN_ID,
+            urom_context: token,
+            command: bytes.as_ptr(),
+            command_len: bytes.len(),
+            answer: place.as_mut_ptr().wrapping_add(8),
+            answer_room: room,
+            answer_len: 0,
+            status: DocaError::SUCCESS,
+            reserved: 0,
+        };
+        // SAFETY: an open context, and a command and a place that outlive the call.
+        let called = unsafe { function(self.ctx(), &mut call) };
+        assert!(call.answer_len <= room);
+        let (before, behind) = place.split_at(8 + call.answer_len);
+        assert!(before[..8].iter().chain(&behind[room - call.answer_len..]).all(|b| *b == FILL));
+        (called, call.status, before[8..].to_vec())
+    }
+
+    /// Calls the plugin without a command.
+    pub(crate) fn call_with_nothing(&mut self) -> Called {
+        let function = self.extension.call.expect("call");
+        // SAFETY: NULL is what is tried.
+        unsafe { function(self.ctx(), null_mut()) }
+    }
+
+    pub(crate) fn cancel(&mut self, dest_id: u64, token: u64, reason: CancelReason) {
+        let cancel = self.extension.cancel.expect("cancel");
+        // SAFETY: an open context.
+        unsafe { cancel(self.ctx(), dest_id, token, reason) };
+    }
+
+    pub(crate) fn host_left(&mut self, dest_id: u64) {
+        let host_left = self.extension.host_left.expect("host_left");
+        // SAFETY: an open context.
+        unsafe { host_left(self.ctx(), dest_id) };
     }
 
     /// Calls progress once. The code is checked against what came.

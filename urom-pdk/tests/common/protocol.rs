@@ -73,6 +73,7 @@ pub(crate) const FAIL_NASTILY: u64 = 9;
 pub(crate) const ACT: u64 = 10;
 pub(crate) const ACT_AND_WAIT: u64 = 11;
 pub(crate) const PANIC_WHEN_READY: u64 = 12;
+pub(crate) const CANCELLED: u64 = 13;
 
 /// The bytes of a command.
 pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
@@ -220,9 +221,7 @@ impl<F> Drop for Brittle<F> {
 
 fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
     match (get(command, 0), get(command, 8)) {
-        (Some(tag), Some(value)) if command.len() == 16 && tag <= PANIC_WHEN_READY => {
-            Ok((tag, value))
-        }
+        (Some(tag), Some(value)) if command.len() == 16 && tag <= CANCELLED => Ok((tag, value)),
         _ => {
             let problem = DecodeProblem::TooShort { found: command.len(), least: 16 };
             Err(DecodeError { message: "Command", field: "length", problem })
@@ -237,6 +236,8 @@ impl Obedient {
             FAIL_NASTILY => return Err(Error::from(DocaError::DRIVER).with_source(Nasty)),
             PANIC => panic!("as the test asks"),
             WAIT => self.wait(command).await,
+            // Which reason it is.
+            CANCELLED => return Ok(cx.cancelled().await as u64),
             YIELD | PANIC_WHEN_READY => turns(value).await,
             PANIC_LATER => {
                 turns(1).await;

@@ -1,0 +1,157 @@
+//! Commands by `call` of the plugin's table: answered in the worker's place, or as any other.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::protocol::*;
+use common::{Worker, open};
+use urom_abi::extension::{Called, CancelReason};
+use urom_pdk::{DocaError, Held};
+
+const ROOM: usize = 64;
+
+/// What a call gives that is answered at once.
+fn answered(tag: u64, value: u64) -> (Called, DocaError, Vec<u8>) {
+    (Called::ANSWERED, DocaError::SUCCESS, command(tag, value).to_vec())
+}
+
+/// The tokens, statuses and fields of what `progress` gives.
+fn progress(worker: &mut Worker) -> Vec<(u64, DocaError, (u64, u64))> {
+    let all = worker.progress();
+    all.iter().map(|n| (n.header().urom_context, n.header().status, fields(n))).collect()
+}
+
+#[test]
+fn a_command_that_ends_at_once_is_answered_in_the_workers_place() {
+    let mut worker = open();
+    for value in 0..1000 {
+        assert_eq!(worker.call(9, value, &command(ECHO, value), ROOM), answered(ECHO, value));
+    }
+    assert_eq!(worker.call(9, 1, &command(ECHO, 7), 16), answered(ECHO, 7));
+    assert!(worker.progress().is_empty());
+}
+
+#[test]
+fn an_answer_without_room_comes_by_progress() {
+    let mut worker = open();
+    for room in [0, 1, 15] {
+        assert_eq!(worker.call(9, 5, &command(ECHO, 7), room).0, Called::PENDING);
+        assert_eq!(progress(&mut worker), [(5, DocaError::SUCCESS, (ECHO, 7))]);
+    }
+}
+
+#[test]
+fn a_command_that_fails_is_refused_once_and_the_next_is_answered() {
+    let mut worker = open();
+    let not_found = u64::from(DocaError::NOT_FOUND.0);
+    let cut = &command(ECHO, 2)[..15];
+    for (bytes, status, tag) in [
+        (&command(FAIL, not_found)[..], DocaError::NOT_FOUND, FAIL),
+        (&command(PANIC, 0), DocaError::UNEXPECTED, PANIC),
+        (&command(PANIC_AT_ONCE, 0), DocaError::UNEXPECTED, PANIC_AT_ONCE),
+        (&command(77, 1), DocaError::INVALID_VALUE, 77),
+        (cut, DocaError::INVALID_VALUE, ECHO),
+        (&[], DocaError::INVALID_VALUE, 0),
+    ] {
+        assert_eq!(worker.call(9, 3, bytes, ROOM).0, Called::PENDING);
+        assert_eq!(progress(&mut worker), [(3, status, (tag, 0))]);
+        assert_eq!(worker.call(9, 4, &command(ECHO, 5), ROOM), answered(ECHO, 5));
+        assert!(worker.progress().is_empty());
+    }
+}
+
+#[test]
+fn an_answer_stands_though_its_future_panics_when_it_is_dropped() {
+    let mut worker = open();
+    let bytes = command(PANIC_WHEN_READY, 0);
+    assert_eq!(worker.call(9, 3, &bytes, ROOM).0, Called::ANSWERED);
+    assert!(worker.progress().is_empty());
+}
+
+#[test]
+fn what_is_pending_is_answered_by_progress_and_holds_up_nobody() {
+    let mut worker = open();
+    assert_eq!(worker.call(9, 1, &command(WAIT, 1), ROOM).0, Called::PENDING);
+    assert_eq!(worker.call(9, 2, &command(ECHO, 2), ROOM), answered(ECHO, 2));
+    assert_eq!(worker.call(9, 3, &command(YIELD, 2), ROOM).0, Called::PENDING);
+    assert_eq!(worker.call(9, 4, &command(PANIC_LATER, 0), ROOM).0, Called::PENDING);
+    script().released.set(true);
+    script().wakers.take().iter().for_each(std::task::Waker::wake_by_ref);
+    let mut all = Vec::new();
+    while all.len() < 3 {
+        all.extend(progress(&mut worker));
+    }
+    all.sort_by_key(|(token, ..)| *token);
+    let statuses = all.iter().map(|(token, status, _)| (*token, *status));
+    let (good, bad) = (DocaError::SUCCESS, DocaError::UNEXPECTED);
+    assert_eq!(statuses.collect::<Vec<_>>(), [(1, good), (3, good), (4, bad)]);
+}
+
+#[test]
+fn an_answer_waits_behind_those_that_progress_has_yet_to_give() {
+    let mut worker = open();
+    worker.send(9, 1, &command(ECHO, 1));
+    assert_eq!(worker.call(9, 2, &command(ECHO, 2), ROOM).0, Called::PENDING);
+    let success = DocaError::SUCCESS;
+    assert_eq!(progress(&mut worker), [(1, success, (ECHO, 1)), (2, success, (ECHO, 2))]);
+    assert_eq!(worker.call(9, 3, &command(ECHO, 3), ROOM), answered(ECHO, 3));
+}
+
+#[test]
+fn bytes_that_are_held_outlive_the_call_and_those_after_it() {
+    let mut worker = open();
+    let held: Rc<RefCell<Vec<Held>>> = Rc::default();
+    let keep = Rc::clone(&held);
+    script().act.replace(Some(Box::new(move |cx, bytes| {
+        keep.borrow_mut().push(cx.hold(bytes)?);
+        Ok(0)
+    })));
+    for value in 0..10 {
+        assert_eq!(worker.call(9, value, &command(ACT, value), ROOM).0, Called::ANSWERED);
+        assert_eq!(worker.call(9, value, &command(ECHO, 7), ROOM), answered(ECHO, 7));
+    }
+    worker.close();
+    for (value, held) in held.take().iter().enumerate() {
+        assert_eq!(**held, command(ACT, value as u64));
+    }
+}
+
+#[test]
+fn a_plugin_that_works_no_more_and_a_call_of_nothing_are_declined() {
+    let mut worker = open();
+    assert_eq!(worker.call_with_nothing(), Called::DECLINED);
+    script().progress_panics.set(true);
+    worker.progress();
+    assert_eq!(worker.call(9, 1, &command(ECHO, 1), ROOM).0, Called::DECLINED);
+}
+
+#[test]
+fn a_cancel_wakes_the_command_it_is_for_and_no_other() {
+    let mut worker = open();
+    let reasons = Rc::new(RefCell::new(Vec::new()));
+    for token in [1, 2] {
+        worker.call(9, token, &command(CANCELLED, token), ROOM);
+    }
+    for (dest_id, token) in [(8, 1), (9, 3), (9, u64::MAX)] {
+        worker.cancel(dest_id, token, CancelReason::CANCELLED);
+        assert!(worker.progress().is_empty());
+    }
+    for (token, reason) in [(2, CancelReason::TIMED_OUT), (1, CancelReason::HOST_LEFT)] {
+        worker.cancel(9, token, reason);
+        // A second reason changes nothing.
+        worker.cancel(9, token, CancelReason::CANCELLED);
+        reasons.borrow_mut().extend(progress(&mut worker));
+    }
+    let success = DocaError::SUCCESS;
+    assert_eq!(*reasons.borrow(), [(2, success, (CANCELLED, 1)), (1, success, (CANCELLED, 2))]);
+}
+
+#[test]
+fn a_handler_is_told_of_each_host_that_left() {
+    let mut worker = open();
+    worker.host_left(9);
+    worker.host_left(4);
+    assert_eq!(*script().left.borrow(), [9, 4]);
+}
