@@ -2,3 +2,4 @@
 
 mod hosts;
 mod plugins;
+mod tables;
