@@ -175,7 +175,7 @@ impl<'a> Task<'a> {
         slot.state.set(state);
         slot.deadline.set(None);
         let limit = deadline.or(context.settings.deadline);
-        if limit != slot.announced.get() {
+        if limit.is_some() || slot.announced.get().is_some() {
             context.announce(slot, limit);
         }
         // SAFETY: the task is live, not in flight, and has its callback.

@@ -99,6 +99,9 @@ impl Context {
     /// Has the worker tell the plugin how long the answer of a task is waited for.
     #[cold]
     pub(crate) fn announce(&self, slot: &Slot, limit: Option<Duration>) {
+        if limit == slot.announced.get() {
+            return;
+        }
         let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
             return;
         };

@@ -12,6 +12,7 @@ use urom_abi::host::CtxState;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::run::task::CmdTask;
+use crate::pe::run::task::queue::Queue;
 
 /// An event that is no command.
 pub(crate) enum Other {
@@ -21,7 +22,7 @@ pub(crate) enum Other {
 
 #[derive(Default)]
 pub(super) struct Ready {
-    commands: RefCell<VecDeque<&'static CmdTask>>,
+    commands: Queue,
     /// Each with the number of commands that were ever added before it.
     others: RefCell<VecDeque<(u64, Other)>>,
     has_others: Cell<bool>,
@@ -31,7 +32,7 @@ pub(super) struct Ready {
 
 impl Ready {
     pub(super) fn is_empty(&self) -> bool {
-        !self.has_others() && self.commands.borrow().is_empty()
+        !self.has_others() && self.commands.is_empty()
     }
 
     #[inline]
@@ -41,11 +42,11 @@ impl Ready {
 
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
-        self.commands.borrow_mut().push_back(task);
+        self.commands.push(task);
     }
 
     pub(super) fn push(&self, other: Other) {
-        let before = self.taken.get() + self.commands.borrow().len() as u64;
+        let before = self.taken.get() + self.commands.len() as u64;
         self.others.borrow_mut().push_back((before, other));
         self.has_others.set(true);
     }
@@ -56,7 +57,7 @@ impl Ready {
         if self.has_others.get() {
             return self.pop_before_others();
         }
-        self.commands.borrow_mut().pop_front()
+        self.commands.pop()
     }
 
     #[cold]
@@ -64,7 +65,7 @@ impl Ready {
         if self.is_other_due() {
             return None;
         }
-        let command = self.commands.borrow_mut().pop_front()?;
+        let command = self.commands.pop()?;
         self.taken.set(self.taken.get() + 1);
         Some(command)
     }

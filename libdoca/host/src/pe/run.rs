@@ -5,7 +5,6 @@ pub(crate) mod sender;
 pub(crate) mod task;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -23,6 +22,7 @@ use crate::failure::failure;
 use crate::pe::ctx::Context;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
+use crate::pe::run::task::queue::Queue;
 use crate::pe::run::task::{CmdTask, Stage, pool};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
@@ -53,7 +53,7 @@ pub(crate) struct Run {
     pub(crate) flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
-    parked: RefCell<VecDeque<&'static CmdTask>>,
+    parked: Queue,
     pub(crate) broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
@@ -89,7 +89,7 @@ impl Run {
             stream_over: Cell::new(false),
             flight: Flight::new(max_inflight),
             sender: Sender::default(),
-            parked: RefCell::default(),
+            parked: Queue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -229,7 +229,9 @@ impl Run {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully);
-        self.parked.take().into_iter().for_each(|task| pe.push_command(task));
+        while let Some(task) = self.parked.pop() {
+            pe.push_command(task);
+        }
         for task in self.flight.flush(flushed) {
             pe.push_command(task);
         }
@@ -392,8 +394,8 @@ impl Run {
         if !notification.why.is_empty() {
             task.explain(notification.why);
         }
-        if task.sending.get() || !self.parked.borrow().is_empty() {
-            self.parked.borrow_mut().push_back(task);
+        if task.sending.get() || !self.parked.is_empty() {
+            self.parked.push(task);
         } else {
             pe.push_command(task);
         }
@@ -405,10 +407,8 @@ impl Run {
 
     /// Completes the parked tasks that UCX is done with, in the order of their responses.
     fn unpark(&self, pe: &Pe) {
-        let mut parked = self.parked.borrow_mut();
-        while let Some(task) = parked.front().filter(|task| !task.sending.get()) {
-            pe.push_command(task);
-            parked.pop_front();
+        while self.parked.first().is_some_and(|task| !task.sending.get()) {
+            self.parked.pop().into_iter().for_each(|task| pe.push_command(task));
         }
     }
 }

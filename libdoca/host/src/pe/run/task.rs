@@ -1,6 +1,7 @@
 //! Tasks: the common head of all kinds, and commands.
 
 pub(crate) mod pool;
+pub(crate) mod queue;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ptr;
@@ -104,6 +105,8 @@ pub(crate) struct CmdTask {
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
     pub(crate) serial: Cell<u64>,
+    /// The next one of its [queue](queue::Queue).
+    next: Cell<Option<&'static CmdTask>>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`; the address
     /// never changes.
     pub(crate) end: Cell<CmdTaskEnd>,
@@ -130,6 +133,7 @@ impl CmdTask {
             left: Cell::new(0),
             run: Cell::new(ptr::null()),
             serial: Cell::new(0),
+            next: Cell::new(None),
             end: Cell::new(NO_END),
             payload: Buffer::new(ROOM, capacity)?,
             response: Buffer::new(0, 0)?,

@@ -1,0 +1,68 @@
+//! A queue of commands, chained through the tasks themselves: each is in one queue at most.
+
+use std::cell::Cell;
+
+use super::CmdTask;
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    first: Cell<Option<&'static CmdTask>>,
+    /// Meaningless while there is no first.
+    last: Cell<Option<&'static CmdTask>>,
+}
+
+impl Queue {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.get().is_none()
+    }
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&'static CmdTask> {
+        self.first.get()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        std::iter::successors(self.first.get(), |task| task.next.get()).count()
+    }
+
+    /// Adds a task that is in no queue.
+    #[inline]
+    pub(crate) fn push(&self, task: &'static CmdTask) {
+        task.next.set(None);
+        let last = self.last.replace(Some(task));
+        match last.filter(|_| !self.is_empty()) {
+            Some(last) => last.next.set(Some(task)),
+            None => self.first.set(Some(task)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<&'static CmdTask> {
+        let task = self.first.get()?;
+        self.first.set(task.next.get());
+        Some(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_come_out_in_the_order_in_which_they_went_in() {
+        let (queue, tasks) = (Queue::default(), [1, 2, 3].map(|at| CmdTask::new(at, 8).unwrap()));
+        for _ in 0..2 {
+            assert!(queue.is_empty() && queue.pop().is_none());
+            queue.push(tasks[0]);
+            queue.push(tasks[1]);
+            assert_eq!((queue.len(), queue.pop().map(CmdTask::slot)), (2, Some(1)));
+            queue.push(tasks[2]);
+            assert_eq!(queue.first().map(CmdTask::slot), Some(2));
+            assert_eq!(
+                [queue.pop(), queue.pop()].map(|task| task.map(CmdTask::slot)),
+                [Some(2), Some(3)]
+            );
+        }
+    }
+}
