@@ -85,9 +85,9 @@
 //! ended, which need not be the order in which they came.
 //!
 //! What an error says goes to the plugin's log and, in this kit's worker, to the host; other
-//! workers pass on the code alone. A plugin's own lines, written with the crate `log` or `tracing`, go there too: to the worker's log, through
-//! DOCA's, or to standard error. A plugin that sets up a logger or a subscriber of its own turns
-//! the features of these names off.
+//! workers pass on the code alone. A plugin's own lines, written with the crate `log` or `tracing`,
+//! go to the log as well: to the worker's, through DOCA's, or to standard error. A plugin that sets
+//! up a logger or a subscriber of its own turns the features of these names off.
 //!
 //! # Threads
 //!

@@ -61,8 +61,8 @@ pub(super) struct Pe {
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Whether one of these two may have an entry, or something is ready that is no command. If not,
-    /// progress handles commands only.
+    /// Whether one of these two may have an entry, or something is ready that is no command. If
+    /// not, progress handles commands only.
     chores: Cell<bool>,
     /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,

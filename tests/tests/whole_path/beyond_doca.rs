@@ -1,5 +1,5 @@
-//! What a worker and a plugin of this kit do for each other beyond DOCA's interface, and that all of
-//! it is missing, and nothing else, where the worker uses DOCA's interface alone.
+//! What a worker and a plugin of this kit do for each other beyond DOCA's interface; all of it is
+//! missing, and nothing else, where the worker uses DOCA's interface alone.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The whole path, host program to plugin and back: each test body runs against `uromd` as
 //! processes of its own and against the embedded service, with the built-in library and with a
-//! `libdoca_urom.so` that is loaded, and once with DOCA's interface alone between worker and plugins.
-//! What plugins in C do as well runs with those, too.
+//! `libdoca_urom.so` that is loaded, and once with DOCA's interface alone between worker and
+//! plugins. What plugins in C do as well runs with those, too.
 
 mod beyond_doca;
 mod commands;

@@ -44,7 +44,8 @@ impl Context {
         slot.deadline.set(Some(at));
         let deadlines = self.engine.core().deadlines();
         if !self.timed.replace(true) {
-            // SAFETY: the context stays in its box until the drop of its owner, which removes it first.
+            // SAFETY: the context stays in its box until the drop of its owner, which removes it
+            // first.
             unsafe { deadlines.add_worker(self) };
         }
         deadlines.note(at);

@@ -1,5 +1,5 @@
-//! What a worker looks up in a plugin, two functions and a table, and the description that programs read
-//! from its file.
+//! What a worker looks up in a plugin, two functions and a table, and the description that
+//! programs read from its file.
 
 use proc_macro2::TokenStream;
 use quote::quote;
