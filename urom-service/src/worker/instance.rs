@@ -290,7 +290,8 @@ impl Instance {
     fn miscalled(&self, number: u32, len: usize, room: usize) -> Handled {
         limited!(
             warn,
-            "plugin `{}`: `call` gave {number} and an answer of {len} bytes, where {room} fit: its host is told {}",
+            "plugin `{}`: `call` gave {number} and an answer of {len} bytes, where {room} fit: its \
+             host is told {}",
             self.name,
             DocaError::UNEXPECTED
         );
