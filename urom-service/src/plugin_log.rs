@@ -10,6 +10,7 @@ use tracing::{Level as Grade, dispatcher, event};
 use urom_abi::log::{DISABLE, Level, Line};
 use urom_abi::worker_log::{self, WorkerLog};
 use urom_log::{Origin, Output, guard_or, sdk};
+use urom_wire::control::cut;
 
 use crate::host_names;
 use crate::log::{Log, LogLevel};
@@ -86,8 +87,7 @@ fn to_subscriber(origin: &Origin<'_>, text: &str) {
 unsafe extern "C" fn host(dest_id: u64, name: *mut u8, room: usize) -> usize {
     guard_or(0, || {
         let Some(found) = host_names::find(dest_id).filter(|_| !name.is_null()) else { return 0 };
-        let end = (0..=room.min(found.len())).rev().find(|end| found.is_char_boundary(*end));
-        let len = end.unwrap_or(0);
+        let len = cut(&found, room).len();
         // SAFETY: the plugin says how much room there is, and the name lies elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), name, len) };
         len

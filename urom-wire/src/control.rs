@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
 
-pub use super::failure::{Failure, LONGEST_TEXT};
+pub use super::failure::{Failure, LONGEST_TEXT, cut};
 pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;

@@ -34,8 +34,7 @@ impl Failure {
     pub fn new(code: DocaError, text: impl Into<String>) -> Failure {
         let mut text = text.into();
         if text.len() > LONGEST_TEXT {
-            let end = (0..=LONGEST_TEXT - CUT.len()).rev().find(|at| text.is_char_boundary(*at));
-            text.truncate(end.unwrap_or(0));
+            text.truncate(cut(&text, LONGEST_TEXT - CUT.len()).len());
             text.push_str(CUT);
             text.shrink_to_fit();
         }
@@ -45,6 +44,11 @@ impl Failure {
     pub fn code(&self) -> DocaError {
         DocaError(self.code)
     }
+}
+
+/// As much of the text as `most` bytes hold, to the end of a character.
+pub fn cut(text: &str, most: usize) -> &str {
+    (0..=most.min(text.len())).rev().find_map(|end| text.get(..end)).unwrap_or("")
 }
 
 #[cfg(test)]

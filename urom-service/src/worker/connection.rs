@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
 use urom_abi::extension::LONGEST_FAILURE;
+use urom_wire::control::cut;
 use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
@@ -189,7 +190,7 @@ impl Connection {
         let packed = if why.is_empty() {
             self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack)
         } else {
-            let why = cut(why);
+            let why = cut(why, LONGEST_FAILURE);
             let open = self.open_for(pool, len + why.len())?;
             open.add_explained(channel, slot, status, limit, why, pack)
         };
@@ -205,32 +206,35 @@ impl Connection {
         why: &str,
     ) -> Result<(), Status> {
         let channel = self.peer_channel;
-        let why = cut(why);
+        let why = cut(why, LONGEST_FAILURE);
         self.open_for(pool, why.len())?.add_bare(channel, slot, status, why);
         self.unsent += 1;
         Ok(())
     }
 
     /// Has a plugin write a notification to the place where it is sent from. `call` gets that place
-    /// and gives the length of what it wrote, or `None` when it wrote nothing. Whether it did. When
-    /// UCX makes no room, the connection is of no more use.
+    /// and gives the length of what it wrote, or what else it did. When UCX makes no room, the
+    /// connection is of no more use.
     #[inline(always)]
-    pub(crate) fn place(
+    pub(crate) fn place<E>(
         &mut self,
         pool: &mut Pool,
         slot: u16,
-        call: impl FnOnce(&mut [u8]) -> Option<usize>,
-    ) -> Result<bool, Status> {
+        call: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Result<(), E>, Status> {
         let (channel, longest) = (self.peer_channel, self.longest as usize);
         let open = self.open_for(pool, 0)?;
-        let Some(len) = call(open.place(longest)) else { return Ok(false) };
+        let len = match call(open.place(longest)) {
+            Ok(len) => len,
+            Err(other) => return Ok(Err(other)),
+        };
         if open.has_room(len) {
             open.commit(channel, slot, len);
         } else {
             self.place_apart(pool, slot, len)?;
         }
         self.unsent += 1;
-        Ok(true)
+        Ok(Ok(()))
     }
 
     /// What a plugin wrote to the place of a notification that was not made one.
@@ -354,13 +358,6 @@ impl Connection {
         self.endpoint.close(CloseMode::Force);
         last.map(|(request, _)| request)
     }
-}
-
-/// As much of a text as a host gets.
-fn cut(why: &str) -> &str {
-    let most = why.len().min(LONGEST_FAILURE);
-    let end = (0..=most).rev().find(|end| why.is_char_boundary(*end));
-    &why[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

@@ -138,26 +138,25 @@ impl Core {
         if payload.len() <= LONGEST_ROOM
             && let Some(function) = plugin.callable()
         {
-            let (ids, mut handled) = ((dest_id, token.pack()), Handled::Declined);
+            let ids = (dest_id, token.pack());
             let placed = connection.place(pool, slot, |room| {
-                handled = plugin.call(function, ids, payload, room);
-                match handled {
-                    Handled::Answered(DocaError::SUCCESS, len) => Some(len),
-                    _ => None,
+                match plugin.call(function, ids, payload, room) {
+                    Handled::Answered(DocaError::SUCCESS, len) => Ok(len),
+                    handled => Err(handled),
                 }
             });
-            match (placed, handled) {
-                (Ok(true), _) => {
+            match placed {
+                Ok(Ok(())) => {
                     connection.free(slot);
                     join(dirty, channel, connection);
                     return self.rounds.answered(usize::from(place));
                 }
-                (Ok(false), Handled::Pending) => return self.rounds.owes(usize::from(place)),
-                (Ok(false), Handled::Declined) => {}
-                (Ok(false), Handled::Answered(status, len)) => {
+                Ok(Err(Handled::Pending)) => return self.rounds.owes(usize::from(place)),
+                Ok(Err(Handled::Declined)) => {}
+                Ok(Err(Handled::Answered(status, len))) => {
                     return self.hosts.answered_with(plugin, token, status, len);
                 }
-                (Err(status), _) => {
+                Err(status) => {
                     connection.free(slot);
                     return self.hosts.lose(channel, unsendable(status));
                 }
@@ -232,33 +231,6 @@ impl Core {
         }
     }
 
-    /// Tells plugins of connections that are over: first that nobody waits for their commands, and
-    /// when these have ended, that the host has left.
-    #[cold]
-    fn tell_of_gone(&mut self) {
-        let (gone, orphans) = self.hosts.news_of_gone();
-        for mut gone in gone {
-            let of = |orphan: &&(u64, u64, u8)| orphan.1 == gone.dest_id;
-            if !std::mem::replace(&mut gone.is_cancelled, true) {
-                for (token, dest_id, place) in orphans.iter().filter(of) {
-                    if let Some(plugin) = self.plugins.get(usize::from(*place)) {
-                        plugin.cancel(*dest_id, *token, CancelReason::HOST_LEFT);
-                    }
-                }
-            }
-            let busy = orphans.iter().filter(of).fold(0, |busy, (.., place)| busy | 1 << place);
-            for (place, plugin) in self.plugins.iter().enumerate() {
-                if gone.untold & !busy & (1 << place) != 0 {
-                    plugin.host_left(gone.dest_id);
-                }
-            }
-            gone.untold &= busy;
-            if gone.untold != 0 {
-                self.hosts.keep_gone(gone);
-            }
-        }
-    }
-
     #[cold]
     fn refuse_without_plugin(&mut self, channel: u16, slot: u16) {
         let (code, why) = match self.closed {
@@ -289,8 +261,8 @@ impl Core {
         {
             self.room = CommandRoom::new(self.usual);
         }
-        if self.hosts.has_news_of_gone() {
-            self.tell_of_gone();
+        if self.hosts.departed.has_news() {
+            self.hosts.departed.tell(&self.plugins);
         }
         self.hosts.turn() | worked
     }

@@ -230,7 +230,7 @@ impl Data {
         if self.blocked {
             return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
         }
-        self.core.borrow().hosts.check_orphans()?;
+        self.core.borrow().hosts.departed.check()?;
         let unreachable =
             |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it

@@ -3,7 +3,6 @@
 
 mod unread;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 
@@ -13,22 +12,19 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::plugin::WorkerNotify;
 use urom_wire::control::Failure;
-use urom_wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
+use urom_wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
 use urom_wire::pass::first_channel;
 
 use self::unread::{Allowance, give_memory_back};
 use super::connection::Connection;
 use super::connections::Connections;
 use super::control_thread::ControlHandle;
+use super::departed::Departed;
 use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::services::Desk;
 use super::slot::Token;
-
-/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
-/// in: four times what one host may have in flight.
-const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 #[derive(Debug)]
 pub(crate) struct Hosts {
@@ -45,24 +41,9 @@ pub(crate) struct Hosts {
     pub(crate) allowance: Allowance,
     unread: usize,
     pub(super) pool: Pool,
-    /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
-    orphans: HashMap<(u64, u64), u8>,
-    /// Connections that are over, of which not all plugins have been told.
-    gone: Vec<Gone>,
-    /// Whether `gone` or the orphans of those connections have changed.
-    gone_changed: bool,
+    pub(super) departed: Departed,
     pub(super) desk: Rc<Desk>,
     control: ControlHandle,
-}
-
-/// A connection that is over.
-#[derive(Debug)]
-pub(crate) struct Gone {
-    pub(crate) dest_id: u64,
-    /// Whether plugins were told of its commands that nobody waits for.
-    pub(crate) is_cancelled: bool,
-    /// The plugins that were not told of its end, by their places.
-    pub(crate) untold: u64,
 }
 
 impl Hosts {
@@ -82,9 +63,7 @@ impl Hosts {
             allowance: Allowance::new(max_unread, max_message),
             unread: 0,
             pool: Pool::new(max_message),
-            orphans: HashMap::new(),
-            gone: Vec::new(),
-            gone_changed: false,
+            departed: Departed::default(),
             desk,
             control,
         }
@@ -95,23 +74,9 @@ impl Hosts {
         !self.sending.is_empty()
     }
 
-    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more
-    /// may come: each takes memory, here and in its plugin.
-    pub(crate) fn check_orphans(&self) -> Result<(), Failure> {
-        let count = self.orphans.len();
-        if count < MOST_ORPHANS {
-            return Ok(());
-        }
-        let text = format!(
-            "the plugins of this worker have left {count} commands of hosts that are gone unanswered, and {MOST_ORPHANS} is \
-             the limit: use another worker, or start this one again when its last host has left"
-        );
-        Err(Failure::new(DocaError::FULL, text))
-    }
-
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_empty(&self) -> bool {
-        self.connections.is_empty() && self.orphans.is_empty()
+        self.connections.is_empty() && self.departed.is_empty()
     }
 
     #[cold]
@@ -156,7 +121,7 @@ impl Hosts {
     pub(crate) fn give_up(&mut self, plugin: &mut Instance, place: usize, code: DocaError) {
         while let Some(command) = plugin.take_back() {
             let token = Token::unpack(command.header().urom_context);
-            self.gone_changed |= self.orphans.remove(&(token.pack(), command.dest_id())).is_some();
+            self.departed.end(token.pack(), command.dest_id(), place);
             let Some(connection) = self.connections.get(token.channel) else { continue };
             let is_its = connection.dest_id == command.dest_id();
             if is_its && connection.vacate(token.slot, token.generation, place as u8) {
@@ -250,9 +215,7 @@ impl Hosts {
 
     #[cold]
     fn unasked(&mut self, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
-        if self.orphans.get(&(context, dest_id)).is_some_and(|owner| usize::from(*owner) == place) {
-            self.orphans.remove(&(context, dest_id));
-            self.gone_changed = true;
+        if self.departed.end(context, dest_id, place) {
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
         } else {
@@ -393,11 +356,8 @@ impl Hosts {
     pub(crate) fn part(&mut self, channel: u16) -> Option<Connection> {
         let connection = self.connections.remove(channel)?;
         self.unread -= connection.counted;
-        let (dest_id, left) = (connection.dest_id, connection.in_flight(channel));
-        self.orphans.extend(left.map(|(token, place)| ((token.pack(), dest_id), place)));
-        self.desk.close(dest_id);
-        self.gone.push(Gone { dest_id, is_cancelled: false, untold: u64::MAX });
-        self.gone_changed = true;
+        self.departed.add(connection.dest_id, connection.in_flight(channel));
+        self.desk.close(connection.dest_id);
         Some(connection)
     }
 
@@ -405,26 +365,6 @@ impl Hosts {
     pub(crate) fn admit(&mut self, channel: u16, connection: Connection) {
         self.desk.open(connection.dest_id, connection.limit);
         self.connections.insert(channel, connection);
-    }
-
-    /// Whether plugins are to be told of connections that are over.
-    #[inline]
-    pub(crate) fn has_news_of_gone(&self) -> bool {
-        self.gone_changed
-    }
-
-    /// The connections that are over and that not all plugins were told of, and the commands of
-    /// such connections that are in flight: token, connection and the plugin's place.
-    pub(crate) fn news_of_gone(&mut self) -> (Vec<Gone>, Vec<(u64, u64, u8)>) {
-        self.gone_changed = false;
-        let orphans =
-            self.orphans.iter().map(|((token, dest_id), place)| (*token, *dest_id, *place));
-        (std::mem::take(&mut self.gone), orphans.collect())
-    }
-
-    /// Keeps a connection that is over for the next news.
-    pub(crate) fn keep_gone(&mut self, gone: Gone) {
-        self.gone.push(gone);
     }
 }
 

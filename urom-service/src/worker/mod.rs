@@ -10,6 +10,7 @@ mod connections;
 pub(crate) mod control_thread;
 mod core;
 pub(crate) mod data;
+mod departed;
 mod domains;
 mod hosts;
 mod idle;
