@@ -31,6 +31,15 @@ impl CancelReason {
             _ => CancelReason::Cancelled,
         }
     }
+
+    #[cfg(feature = "test-util")]
+    pub(crate) fn as_raw(self) -> extension::CancelReason {
+        match self {
+            CancelReason::Cancelled => extension::CancelReason::CANCELLED,
+            CancelReason::TimedOut => extension::CancelReason::TIMED_OUT,
+            CancelReason::HostLeft => extension::CancelReason::HOST_LEFT,
+        }
+    }
 }
 
 impl fmt::Display for CancelReason {
@@ -47,7 +56,7 @@ impl std::error::Error for CancelReason {}
 
 impl From<CancelReason> for Error {
     fn from(reason: CancelReason) -> Error {
-        Error::from(DocaError::SKIPPED).with_source(reason)
+        Error::new(DocaError::SKIPPED, reason.to_string())
     }
 }
 

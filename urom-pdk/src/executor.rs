@@ -4,6 +4,9 @@
 //! [`Executor::finish`] makes one notification of a command, whatever way it ends. Commands that
 //! are pending when the worker closes the plugin get none: the worker answers for them.
 
+mod call;
+mod future;
+
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -11,22 +14,18 @@ use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{Borrowed, CommandRoom, DescriptorList, NotificationDesc};
-use urom_abi::extension::{Called, CommandCall};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
+use self::future::{DROPPING, Given, drop_future, run};
 use crate::failures::{Failure, Failures};
 use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
 use crate::pool::{CHUNK, Chunk, Pool};
-use crate::slot::Slot;
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, Context, Error, Result, Side, time};
-
-/// What a panic in the drop of a future is logged under.
-const DROPPING: &str = "dropping a handler's future";
 
 /// How often one call of [`Executor::progress`] goes round while the handler's own progress moves
 /// something.
@@ -63,9 +62,6 @@ struct Home<T> {
     handler: T,
     worker: WorkerSide,
 }
-
-/// The least room for a command that comes by a call, in bytes.
-const LEAST_ROOM: usize = 256;
 
 impl<T, P, F, M> Executor<T, P, F, M>
 where
@@ -121,54 +117,17 @@ where
         }
     }
 
-    /// Begins a command whose bytes and place are the caller's, and answers it in that place if it
-    /// ends at once. Answers that wait for `progress` leave before it.
-    ///
-    /// # Safety
-    /// The call's bytes can be read, and those of its place written, until this returns.
-    #[inline]
-    pub(crate) unsafe fn call(&mut self, call: &mut CommandCall) -> Called {
-        if self.broken {
-            return Called::DECLINED;
-        }
-        let (bytes, place) = if call.command_len == 0 {
-            (&[][..], call.answer)
-        } else {
-            // SAFETY: the caller's promise.
-            (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
-        };
-        let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
-            Some(room) => room,
-            None => match CommandRoom::new(bytes.len().max(LEAST_ROOM)) {
-                Some(room) => room,
-                None => return Called::DECLINED,
-            },
-        };
-        let capacity = room.capacity();
-        let command = room.fill(call.dest_id, call.plugin_id, call.urom_context, bytes);
-        let is_first = self.finished.is_empty() && self.owed.is_empty();
-        let place = NonNull::new(place).filter(|_| is_first);
-        let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
-        let mut written = None;
-        let begun = contain(|| written = self.begin(command.into(), place));
-        if let Err(panic) = begun {
-            written = self.end_panicked(panic);
-        }
-        let Some((command, len)) = written else { return Called::PENDING };
-        (call.status, call.answer_len) = (DocaError::SUCCESS, len);
-        // SAFETY: it was made of a room of this capacity.
-        self.room = unsafe { CommandRoom::reclaim(command, capacity) };
-        Called::ANSWERED
-    }
-
-    /// Tells the command of this connection with this token that nobody waits for it.
-    pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
-        let slots = self.pool.chunks().iter().flat_map(Chunk::slots);
-        for context in slots.filter_map(Slot::context) {
+    /// Tells the command of this connection with this token that nobody waits for it. Its future is
+    /// polled at once: after the handler's next progress a receive could have a message already.
+    pub(crate) fn cancel(&mut self, dest_id: u64, token: u64, reason: CancelReason) {
+        let mut slots = self.pool.chunks().iter().flat_map(Chunk::slots);
+        let is_it = |context: &&Context| {
             let command = context.command();
-            if (command.dest_id(), command.header().urom_context) == (dest_id, token) {
-                return context.cancel(reason);
-            }
+            (command.dest_id(), command.header().urom_context) == (dest_id, token)
+        };
+        if let Some(context) = slots.find_map(|slot| slot.context().filter(is_it)) {
+            context.cancel(reason);
+            self.poll_woken();
         }
     }
 
@@ -447,54 +406,6 @@ impl<T, P, F, M> Drop for Executor<T, P, F, M> {
         let home = unsafe { Box::from_raw(self.home.as_ptr()) };
         catch("dropping the handler", || drop(home));
     }
-}
-
-/// What a future gave, while it is dropped. Should that panic, the outcome stands: it is left for
-/// [`Executor::end_panicked`].
-struct Given<'a> {
-    outcome: Option<Result<Answer>>,
-    left: &'a mut Option<Result<Answer>>,
-}
-
-impl Drop for Given<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(outcome) = self.outcome.take() {
-            *self.left = Some(outcome);
-        }
-    }
-}
-
-/// Runs what polls the future of `slot`. When the future ended, by itself or by a panic, it is gone
-/// afterwards.
-#[inline]
-fn run<F: Future>(
-    slot: &Slot<F>,
-    poll: impl FnOnce() -> Poll<Result<Answer>>,
-) -> Poll<Result<Answer, Failure>> {
-    let mut polled = Poll::Pending;
-    let done = contain(|| {
-        polled = poll();
-        if polled.is_ready() {
-            // SAFETY: no future runs now.
-            unsafe { slot.drop_future() };
-        }
-    });
-    match done {
-        Err(panic) if polled.is_pending() => {
-            drop_future(slot);
-            return Poll::Ready(Err(Failure::Panic(panic)));
-        }
-        // The outcome stands.
-        Err(panic) => guard::report(DROPPING, &panic),
-        Ok(()) => {}
-    }
-    polled.map_err(Failure::Error)
-}
-
-fn drop_future<F>(slot: &Slot<F>) {
-    // SAFETY: whoever holds the executor is not one of its futures.
-    catch(DROPPING, || unsafe { slot.drop_future() });
 }
 
 fn broken() -> Error {

@@ -1,0 +1,65 @@
+//! Commands that come by `call` of the plugin's extension: begun where their bytes are, and answered
+//! where the worker sends from.
+
+use std::future::Future;
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::descriptor::CommandRoom;
+use urom_abi::extension::{Called, CommandCall};
+use urom_abi::protocol::{Answer, Protocol, Serve};
+
+use super::Executor;
+use crate::panic::contain;
+use crate::{Context, Result, Side};
+
+/// The least room for a command that comes by a call, in bytes.
+const LEAST_ROOM: usize = 256;
+
+impl<T, P, F, M> Executor<T, P, F, M>
+where
+    T: 'static,
+    P: Protocol + Serve<Side, T>,
+    F: Future<Output = Result<Answer>>,
+    M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
+{
+    /// Begins a command whose bytes and place are the caller's, and answers it in that place if it
+    /// ends at once. Answers that wait for `progress` leave before it.
+    ///
+    /// # Safety
+    /// The call's bytes can be read, and those of its place written, until this returns.
+    #[inline]
+    pub(crate) unsafe fn call(&mut self, call: &mut CommandCall) -> Called {
+        if self.broken {
+            return Called::DECLINED;
+        }
+        let (bytes, place) = if call.command_len == 0 {
+            (&[][..], call.answer)
+        } else {
+            // SAFETY: the caller's promise.
+            (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
+        };
+        let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
+            Some(room) => room,
+            None => match CommandRoom::new(bytes.len().max(LEAST_ROOM)) {
+                Some(room) => room,
+                None => return Called::DECLINED,
+            },
+        };
+        let capacity = room.capacity();
+        let command = room.fill(call.dest_id, call.plugin_id, call.urom_context, bytes);
+        let is_first = self.finished.is_empty() && self.owed.is_empty();
+        let place = NonNull::new(place).filter(|_| is_first);
+        let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
+        let mut written = None;
+        let begun = contain(|| written = self.begin(command.into(), place));
+        if let Err(panic) = begun {
+            written = self.end_panicked(panic);
+        }
+        let Some((command, len)) = written else { return Called::PENDING };
+        (call.status, call.answer_len) = (DocaError::SUCCESS, len);
+        // SAFETY: it was made of a room of this capacity.
+        self.room = unsafe { CommandRoom::reclaim(command, capacity) };
+        Called::ANSWERED
+    }
+}
