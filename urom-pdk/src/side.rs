@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Instant;
 
+use urom_abi::plugin::WorkerNotify;
 use urom_abi::protocol::{PluginSide, Protocol};
 use urom_abi::shared::SharedCommand;
 
@@ -195,10 +196,15 @@ impl Context {
         .await
     }
 
-    /// The longest message in bytes to this command's host, its header included: an answer has 32
-    /// bytes less. `None` in a worker that is not this kit's.
+    /// The longest message in bytes to this command's host, its header included. `None` in a worker that is not this kit's.
     pub fn message_limit(&self) -> Option<usize> {
         self.worker.connection_limit(self.dest_id())
+    }
+
+    /// The longest answer in bytes to this command: fixed part and payload of its notification. A
+    /// longer one reaches its host as `TOO_BIG`. `None` in a worker that is not this kit's.
+    pub fn longest_answer(&self) -> Option<usize> {
+        Some(self.message_limit()?.saturating_sub(size_of::<WorkerNotify>()))
     }
 
     /// The worker's id on its service. `None` in a worker that is not this kit's.

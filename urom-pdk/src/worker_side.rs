@@ -117,7 +117,7 @@ impl fmt::Debug for WorkerSide {
 }
 
 /// The time of `CLOCK_MONOTONIC`, in nanoseconds.
-fn monotonic() -> u64 {
+pub(crate) fn monotonic() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a structure of this frame.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };

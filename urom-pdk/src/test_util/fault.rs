@@ -47,6 +47,9 @@ pub enum Fault {
     /// `notif_pack` did not do what it must, for the notification of this command or a stray one;
     /// the text says what it did.
     Pack(Option<Asked>, String),
+    /// `call` of the plugin's extension did not do what it must, for this command; the text says
+    /// what it did.
+    Call(Asked, String),
     /// `progress` gave a code that is neither `SUCCESS` nor `EMPTY`.
     Progress(DocaError),
     /// `addr` did not do what it must.
@@ -83,6 +86,7 @@ impl fmt::Display for Fault {
             Fault::Pack(None, what) => {
                 write!(f, "packing a stray notification: {what}")
             }
+            Fault::Call(command, what) => write!(f, "calling it with {command}: {what}"),
             Fault::Progress(code) => write!(f, "progress gave {code}: it must be SUCCESS or EMPTY"),
             Fault::Address(what) => write!(f, "asking for the plugin's address: {what}"),
             Fault::CommandKept(command) => write!(

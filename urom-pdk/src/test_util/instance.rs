@@ -9,19 +9,21 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use urom_abi::DocaError;
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::{CommandDesc, DescriptorList};
+use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension};
 use urom_abi::list::ListLink;
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
 use urom_abi::test_util::watch;
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 
 use super::fault::{Asked, Fault, Report};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Notification};
 use super::lookups::{Lookup, Member, Seat};
 use super::members::Shared;
 use super::pack;
+use super::services::Services;
 
 /// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
 pub(super) const PLUGIN_ID: u64 = 4;
@@ -73,13 +75,15 @@ pub(super) struct Instance {
     plugin: &'static str,
     commands: &'static Messages,
     iface: PluginIface,
+    extension: PluginExtension,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
     is_open: Cell<bool>,
     /// Whether the plugin frees what it gets through this copy of `urom-abi`.
     is_watched: bool,
-    /// The longest notification, its header included.
-    pub(super) limit: Cell<usize>,
+    pub(super) services: Rc<Services>,
+    /// Connections whose hosts left, and whether the plugin was told.
+    left: RefCell<Vec<(u64, bool)>>,
     pub(super) address: RefCell<Vec<u8>>,
     lists: RefCell<Lists>,
     ledger: RefCell<Ledger>,
@@ -104,7 +108,7 @@ impl Instance {
     /// # Safety
     /// The methods are those of a plugin, which may be called on this thread.
     pub(super) unsafe fn open(
-        iface: PluginIface,
+        (iface, extension): (PluginIface, PluginExtension),
         protocol: &'static describe::Protocol,
         is_watched: bool,
         world: &Rc<World>,
@@ -119,15 +123,18 @@ impl Instance {
         let domain = Arc::clone(&world.shared);
         let failures = Mutex::new(VecDeque::new());
         let member = Arc::new(Member { domain, plugin: protocol.name, failures });
+        let services = Services::new();
         let instance = Instance {
             owner: NEXT.fetch_add(1, Ordering::Relaxed),
             plugin: protocol.name,
             commands: &protocol.commands,
             iface,
-            ctx: Seat::leak(iface, Arc::clone(&member)),
+            extension,
+            ctx: Seat::leak(iface, Arc::clone(&member), Rc::clone(&services)),
             is_open: Cell::new(false),
             is_watched,
-            limit: Cell::new(DEFAULT_MAX_MESSAGE),
+            services,
+            left: RefCell::default(),
             address: RefCell::default(),
             lists: RefCell::new(Lists {
                 commands: DescriptorList::new(),
@@ -137,6 +144,11 @@ impl Instance {
             member,
             world: Rc::clone(world),
         };
+        if let Some(attach) = extension.attach {
+            // SAFETY: the plugin's function; context and services stay until the instance is
+            // dropped.
+            instance.watched(|ctx| unsafe { attach(ctx, &instance.services.table) });
+        }
         // SAFETY: the caller's promise; the context stays where it is until the instance is
         // dropped.
         instance.watched(|ctx| unsafe { (iface.open.expect(CHECKED))(ctx) }).check()?;
@@ -190,13 +202,120 @@ impl Instance {
 
     /// Hangs a command into the list; its token.
     pub(super) fn queue(&self, connection: u64, bytes: &[u8]) -> u64 {
+        let token = self.ask(connection, bytes);
+        self.list(connection, token, bytes);
+        token
+    }
+
+    /// Notes a command that is about to be handed over; its token.
+    fn ask(&self, connection: u64, bytes: &[u8]) -> u64 {
         let name = self.commands.find(bytes).map_or("unknown command", |variant| variant.name);
-        let token = self.ledger().ask(name, bytes.len(), connection);
+        self.ledger().ask(name, bytes.len(), connection)
+    }
+
+    fn list(&self, connection: u64, token: u64, bytes: &[u8]) {
         let command =
             watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
         let command = command.expect("the C heap has room for a command");
         self.lists.borrow_mut().commands.push_back(command);
+    }
+
+    /// Hands a command over by `call` of the plugin's extension, as a worker of this kit does where
+    /// nothing is listed; by the list where there is no such function, or it declines.
+    pub(super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
+        let token = self.ask(connection, bytes);
+        let is_next = self.lists.borrow().commands.is_empty();
+        let called = self.extension.call.filter(|_| is_next).map(|function| {
+            let room = self.services.limit.get() - pack::HEADER;
+            let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
+            let mut call = CommandCall {
+                size: size_of::<CommandCall>(),
+                dest_id: connection,
+                plugin_id: PLUGIN_ID,
+                urom_context: token,
+                command: bytes.as_ptr(),
+                command_len: bytes.len(),
+                answer: place.as_mut_ptr().wrapping_add(pack::GUARD),
+                answer_room: room,
+                answer_len: 0,
+                status: DocaError::SUCCESS,
+                reserved: 0,
+            };
+            // SAFETY: the plugin's function, on its open context, with a command and a place that
+            // outlive the call.
+            let called = self.watched(|ctx| unsafe { function(ctx, &mut call) });
+            self.take_call(token, called, &call, &place);
+            called
+        });
+        if called.is_none_or(|called| called == Called::DECLINED) {
+            self.list(connection, token, bytes);
+            self.flush();
+        }
         token
+    }
+
+    /// Looks at what a call did, and notes its answer.
+    fn take_call(&self, token: u64, called: Called, call: &CommandCall, place: &[u8]) {
+        let (before, rest) = place.split_at(pack::GUARD);
+        let (room, behind) = rest.split_at(call.answer_room);
+        let mut wrong = None;
+        if before.iter().chain(behind).any(|byte| *byte != pack::FILL) {
+            wrong = Some("it wrote beside the place it was given".to_owned());
+        }
+        match called {
+            Called::ANSWERED if call.answer_len > room.len() => {
+                let (len, room) = (call.answer_len, room.len());
+                wrong = Some(format!("it gave a length of {len} bytes for a place of {room}"));
+            }
+            Called::ANSWERED => {
+                let bytes = room[..call.answer_len].to_vec();
+                self.ledger().answer(token, Notification { status: call.status, bytes });
+            }
+            Called::PENDING | Called::DECLINED => {}
+            Called(other) => wrong = Some(format!("it gave {other}, which is nothing")),
+        }
+        let mut ledger = self.ledger();
+        if let (Some(what), Some(command)) = (wrong, ledger.asked(token).cloned()) {
+            ledger.faults.push(Fault::Call(command, what));
+        }
+    }
+
+    /// Tells the plugin that nobody waits for a command, unless it is answered.
+    pub(super) fn cancel(&self, token: u64, reason: CancelReason) {
+        self.flush();
+        let connection = self.ledger().asked(token).map(|asked| asked.connection);
+        let waits = |of: &u64| self.ledger().waiting(*of).contains(&token);
+        if let (Some(connection), Some(cancel)) = (connection.filter(waits), self.extension.cancel)
+        {
+            // SAFETY: the plugin's function, on its open context.
+            self.watched(|ctx| unsafe { cancel(ctx, connection, token, reason) });
+        }
+    }
+
+    /// Ends a connection: first its commands are cancelled, and when they have ended, the plugin is
+    /// told that the host has left.
+    pub(super) fn leave(&self, connection: u64) {
+        let waiting = self.ledger().waiting(connection);
+        for token in waiting {
+            self.cancel(token, CancelReason::HOST_LEFT);
+        }
+        self.left.borrow_mut().push((connection, false));
+        self.tell_of_left();
+    }
+
+    pub(super) fn has_left(&self, connection: u64) -> bool {
+        self.left.borrow().iter().any(|(left, _)| *left == connection)
+    }
+
+    fn tell_of_left(&self) {
+        let Some(host_left) = self.extension.host_left else { return };
+        for (connection, is_told) in &mut *self.left.borrow_mut() {
+            if !*is_told && self.ledger().waiting(*connection).is_empty() {
+                *is_told = true;
+                // SAFETY: the plugin's function, on its open context.
+                self.watched(|ctx| unsafe { host_left(ctx, *connection) });
+            }
+        }
     }
 
     /// Hands the list over. As in a worker, a plugin that fails is called again while that moves
@@ -243,6 +362,8 @@ impl Instance {
             count += 1;
             self.take_in(notification);
         }
+        drop(lists);
+        self.tell_of_left();
         count
     }
 
@@ -263,7 +384,7 @@ impl Instance {
             pack::notification(
                 self.iface.notif_pack.expect(CHECKED),
                 notification,
-                self.limit.get(),
+                self.services.limit.get(),
             )
         });
         let mut ledger = self.ledger();

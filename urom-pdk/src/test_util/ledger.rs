@@ -103,6 +103,13 @@ impl Ledger {
         self.entries.values().filter(|entry| entry.is_waiting()).count()
     }
 
+    /// The tokens of a connection's commands that have no answer yet.
+    pub(super) fn waiting(&self, connection: u64) -> Vec<u64> {
+        let entries = self.entries.iter().filter(|(_, entry)| entry.is_waiting());
+        let of_it = entries.filter(|(_, entry)| entry.asked.connection == connection);
+        of_it.map(|(token, _)| *token).collect()
+    }
+
     /// How many commands were sent.
     pub(super) fn commands(&self) -> u64 {
         self.entries.len() as u64

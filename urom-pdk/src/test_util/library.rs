@@ -10,6 +10,7 @@ use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
 use urom_abi::describe::Protocol;
 use urom_abi::describe::section::{self, Description, ReadError, SECTION};
+use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
 use urom_abi::log::Level;
 use urom_abi::plugin::{
     GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
@@ -25,14 +26,18 @@ struct Roomy {
     room: [u64; 25],
 }
 
-/// The interface of the plugin in `library`, which stays loaded, if it speaks `protocol`.
+/// The interface of the plugin in `library`, which stays loaded, if it speaks `protocol`, and what
+/// it offers beyond DOCA's.
 ///
 /// # Errors
 /// See [`Worker::load`](super::Worker::load).
 ///
 /// # Safety
 /// The library is a plugin.
-pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<PluginIface, DocaError> {
+pub(super) unsafe fn methods(
+    library: &Path,
+    protocol: &Protocol,
+) -> Result<(PluginIface, PluginExtension), DocaError> {
     let fails = |code: DocaError, what: fmt::Arguments<'_>| {
         log::failure(Level::Error, None, format_args!("{}: {what}", library.display()));
         code
@@ -74,7 +79,12 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
     // SAFETY: the plugin's function, with a structure of this frame and more room than any
     // interface takes.
     unsafe { get_iface(place) }.check()?;
-    Ok(roomy.iface)
+    // SAFETY: data of this name is a table of a plugin of this kit, or nothing.
+    let table = unsafe { loaded.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
+    let table = table.map_or(std::ptr::null(), |table| *table);
+    // SAFETY: NULL, or the plugin's table.
+    let extension = unsafe { PluginExtension::read(table) };
+    Ok((roomy.iface, extension))
 }
 
 /// What the file says of its plugin; `None` for one in C.

@@ -4,12 +4,14 @@
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 
 use super::members::Shared;
+use super::services::Services;
 use crate::guard::guard;
 
 /// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.
@@ -41,17 +43,22 @@ impl Member {
     }
 }
 
-/// A plugin's `WorkerCtx`, and what its look-ups need.
+/// A plugin's `WorkerCtx`, and what its look-ups and the worker's services need.
 #[repr(C)]
 pub(super) struct Seat {
     /// What the plugin sees, and may write to.
     ctx: WorkerCtx,
     member: Arc<Member>,
+    services: Rc<Services>,
 }
 
 impl Seat {
     /// The context for a plugin; it stays where it is until [`free`](Seat::free).
-    pub(super) fn leak(iface: PluginIface, member: Arc<Member>) -> NonNull<WorkerCtx> {
+    pub(super) fn leak(
+        iface: PluginIface,
+        member: Arc<Member>,
+        services: Rc<Services>,
+    ) -> NonNull<WorkerCtx> {
         let domain_iface = DomainLookups {
             addr_lookup: Some(addr),
             seg_lookup: Some(seg),
@@ -61,7 +68,20 @@ impl Seat {
         // What a worker holds there before `open` is not the plugin's to read.
         let plugin_ctx = std::ptr::without_provenance_mut(0x10);
         let ctx = WorkerCtx { iface, domain_iface, plugin_ctx };
-        NonNull::from(Box::leak(Box::new(Seat { ctx, member }))).cast()
+        NonNull::from(Box::leak(Box::new(Seat { ctx, member, services }))).cast()
+    }
+
+    /// The services of the context's worker.
+    ///
+    /// # Safety
+    /// `ctx` is from [`leak`](Seat::leak) and not freed while the result is used, and this is the
+    /// worker's thread.
+    pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
+        // No reference to the whole: the plugin may be writing to its part.
+        // SAFETY: the caller's promise; a plugin's context is the first member of a `Seat`.
+        let services = unsafe { &raw const (*ctx.cast::<Seat>()).services };
+        // SAFETY: as above; nobody writes to this member until the context is freed.
+        unsafe { &*services }
     }
 
     /// Takes it back.

@@ -74,6 +74,8 @@
 //! | answers longer than a message | [`set_message_limit`](Worker::set_message_limit) |
 //! | a C heap without room | [`fill_c_heap`](Worker::fill_c_heap) |
 //! | a worker that ends in the middle | [`close`](Worker::close) |
+//! | a host that waits no more, or is gone | [`cancel`](Worker::cancel), [`leave`](Worker::leave) |
+//! | NVIDIA's worker, which knows of neither | [`from_watched_iface`](Worker::from_watched_iface) |
 //!
 //! [`Seed`] makes arbitrary messages of a fuzzer's bytes, and [`seeds`] and [`messages`] are
 //! strategies for proptest: their lengths and conditions hold, so they are what a host might send.
@@ -95,6 +97,7 @@ mod open;
 mod pack;
 mod seed;
 mod sent;
+mod services;
 mod worker;
 
 pub use domain::Domain;

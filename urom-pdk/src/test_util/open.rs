@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use urom_abi::DocaError;
+use urom_abi::extension::{PluginExtension, Words};
 use urom_abi::plugin::PluginIface;
 use urom_abi::protocol::{Protocol, Serve};
 
@@ -10,7 +11,7 @@ use super::domain::Domain;
 use super::instance::Instance;
 use super::library;
 use super::worker::Worker;
-use crate::__private::get_iface;
+use crate::__private::{extension, get_iface};
 use crate::Side;
 
 impl<P: Protocol> Worker<P> {
@@ -34,7 +35,7 @@ impl<P: Protocol> Worker<P> {
         P: Serve<Side, T>,
     {
         // SAFETY: an interface of this kit.
-        unsafe { Worker::start(iface::<T, P>(), true, &Domain::new()) }
+        unsafe { Worker::start(methods::<T, P>(), true, &Domain::new()) }
     }
 
     /// Opens a plugin as member `id` of a domain: [`Domain::open`], for plugins that may fail to.
@@ -43,13 +44,13 @@ impl<P: Protocol> Worker<P> {
         P: Serve<Side, T>,
     {
         // SAFETY: an interface of this kit.
-        let worker = unsafe { Worker::start(iface::<T, P>(), true, domain) }?;
+        let worker = unsafe { Worker::start(methods::<T, P>(), true, domain) }?;
         worker.join(id);
         Ok(worker)
     }
 
-    /// Opens a plugin that speaks `P` by its interface alone, such as one in C that is linked into
-    /// the test. The kit cannot see what such a plugin frees, so it reports no memory as kept; a
+    /// Opens a plugin that speaks `P` by its interface alone, as NVIDIA's worker does, such as one
+    /// in C that is linked into the test. The kit cannot see what such a plugin frees, so it reports no memory as kept; a
     /// plugin library of this kit has a clock of its own, which runs.
     ///
     /// # Errors
@@ -61,7 +62,7 @@ impl<P: Protocol> Worker<P> {
     /// long as the worker lives. What it appends to lists is what DOCA's interface says.
     pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        unsafe { Worker::start(iface, false, domain) }
+        unsafe { Worker::start((iface, PluginExtension::NONE), false, domain) }
     }
 
     /// Loads a plugin library, `.so`, which speaks `P`, and opens the plugin, as a worker does. It
@@ -76,9 +77,9 @@ impl<P: Protocol> Worker<P> {
     /// The library is a plugin, and its constructors and methods may run on this thread.
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        let iface = unsafe { library::iface(file.as_ref(), P::DESCRIPTION) }?;
+        let methods = unsafe { library::methods(file.as_ref(), P::DESCRIPTION) }?;
         // SAFETY: the caller's promise.
-        unsafe { Worker::start(iface, false, domain) }
+        unsafe { Worker::start(methods, false, domain) }
     }
 
     /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands
@@ -91,20 +92,25 @@ impl<P: Protocol> Worker<P> {
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        unsafe { Worker::start(iface, true, domain) }
+        unsafe { Worker::start((iface, PluginExtension::NONE), true, domain) }
     }
 
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).
     unsafe fn start(
-        iface: PluginIface,
+        methods: (PluginIface, PluginExtension),
         is_watched: bool,
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        unsafe { Instance::open(iface, P::DESCRIPTION, is_watched, domain.world()) }
+        unsafe { Instance::open(methods, P::DESCRIPTION, is_watched, domain.world()) }
             .map(Worker::around)
     }
+}
+
+/// All that a worker of this kit calls.
+fn methods<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginExtension) {
+    (iface::<T, P>(), extension::<T, P>(|| unreachable!()))
 }
 
 /// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the

@@ -18,7 +18,7 @@ pub(super) const GUARD: usize = 64;
 const MOST: usize = 1 << 30;
 
 /// The header before the notification's bytes.
-const HEADER: usize = size_of::<WorkerNotify>();
+pub(super) const HEADER: usize = size_of::<WorkerNotify>();
 
 /// What came of packing.
 pub(super) struct Packed {

@@ -14,8 +14,10 @@ use super::fault::Report;
 use super::instance::Instance;
 use super::ledger::Notification;
 use super::lookups::Lookup;
+use super::pack::HEADER;
 use super::sent::{Bytes, Sent};
-use crate::time::clock;
+use crate::CancelReason;
+use crate::time::{self, clock};
 
 /// The connection that commands come from unless the test names another.
 pub const CONNECTION: u64 = 1;
@@ -108,30 +110,81 @@ impl<P: Protocol> Worker<P> {
 
     #[track_caller]
     fn queue_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
+        self.hand_over(connection, command, Instance::queue)
+    }
+
+    /// Sends a command as a worker of this kit does (`call` of `urom_plugin_extension.h`): one that
+    /// ends at once is answered now, in the place where a worker sends it from, and needs no
+    /// [`progress`](Self::progress). Behind [queued](Self::queue) commands, and with a plugin that
+    /// has no such function, this is [`send`](Self::send).
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
+    #[track_caller]
+    pub fn send_directly<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
+        self.hand_over(CONNECTION, command, Instance::call)
+    }
+
+    /// Sends a command whose host waits no longer than `limit`, by the test's clock: what
+    /// [`Context::deadline`](crate::Context::deadline) tells the handler. When the time is over,
+    /// the test says so by [`cancel`](Self::cancel), as a host does.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
+    #[track_caller]
+    pub fn send_within<C: Request<Protocol = P>>(
+        &self,
+        limit: Duration,
+        command: C,
+    ) -> Sent<C::Reply> {
+        let sent = self.queue(command);
+        let at = time::now().checked_add(limit).expect("a deadline that the clock reaches");
+        self.instance.services.deadlines.borrow_mut().insert(sent.token, at);
+        self.flush();
+        sent
+    }
+
+    #[track_caller]
+    fn hand_over<C: Request<Protocol = P>>(
+        &self,
+        connection: u64,
+        command: C,
+        by: impl FnOnce(&Instance, u64, &[u8]) -> u64,
+    ) -> Sent<C::Reply> {
         let mut bytes = vec![0; command.encoded_len().expect("a command that can be counted")];
         if let Err(error) = command.encode(&mut bytes) {
             panic!("the command cannot be written: {error}");
         }
-        self.sent(connection, &bytes, command.echo())
+        self.sent(connection, &bytes, command.echo(), by)
     }
 
     /// Sends bytes instead of a command, for what no typed command can be: cut, too long, unknown.
     /// Whatever they are, the plugin owes a notification. Panics when it is closed.
     #[track_caller]
     pub fn send_bytes(&self, bytes: &[u8]) -> Sent<Bytes> {
-        let sent = self.sent(CONNECTION, bytes, ());
+        let sent = self.sent(CONNECTION, bytes, (), Instance::queue);
         self.flush();
         sent
     }
 
     #[track_caller]
-    fn sent<R: Reply>(&self, connection: u64, bytes: &[u8], echo: R::Echo) -> Sent<R> {
+    fn sent<R: Reply>(
+        &self,
+        connection: u64,
+        bytes: &[u8],
+        echo: R::Echo,
+        by: impl FnOnce(&Instance, u64, &[u8]) -> u64,
+    ) -> Sent<R> {
         assert!(
             self.instance.is_open(),
             "the plugin {} is closed: no command can be sent",
             P::NAME
         );
-        let token = self.instance.queue(connection, bytes);
+        assert!(
+            !self.instance.has_left(connection),
+            "the host of connection {connection} has left: no command can come from it"
+        );
+        let token = by(&self.instance, connection, bytes);
         Sent { token, echo, owner: self.instance.owner }
     }
 
@@ -162,6 +215,28 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().peek(sent.token).cloned()
     }
 
+    /// What the host of a command that failed gets as the reason: the text of the handler's error,
+    /// or of its panic. `None` while it is not answered, and for one that did not fail.
+    pub fn failure<R: Reply>(&self, sent: &Sent<R>) -> Option<String> {
+        self.assert_mine(sent);
+        self.instance.services.failures.borrow().get(&sent.token).cloned()
+    }
+
+    /// Tells the plugin that nobody waits for a command any more, which it answers all the same:
+    /// see [`Context::cancelled`](crate::Context::cancelled). Nothing happens to a command that was
+    /// answered, and in a plugin that was opened by its interface alone.
+    #[track_caller]
+    pub fn cancel<R: Reply>(&self, sent: &Sent<R>, reason: CancelReason) {
+        self.assert_mine(sent);
+        self.instance.cancel(sent.token, reason.as_raw());
+    }
+
+    /// Has the host of a connection leave: its commands are cancelled, and after the last of them
+    /// has ended, the handler's `host_left` is called. No command can come from it afterwards.
+    pub fn leave(&self, connection: u64) {
+        self.instance.leave(connection);
+    }
+
     /// Goes on until a command was answered: calls `progress` of this worker and of all others in
     /// its domain. Panics when that takes longer than the [patience](Self::set_patience).
     ///
@@ -188,9 +263,14 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
-    /// unless this says otherwise. A longer one reaches its host as `TOO_BIG`.
+    /// unless this says otherwise. A longer one reaches its host as `TOO_BIG`. Handlers ask for it
+    /// by [`Context::message_limit`](crate::Context::message_limit).
+    ///
+    /// # Panics
+    /// When there is no room for the header.
     pub fn set_message_limit(&self, bytes: usize) {
-        self.instance.limit.set(bytes);
+        assert!(bytes > HEADER, "a notification has a header of {HEADER} bytes");
+        self.instance.services.limit.set(bytes);
     }
 
     /// How many commands were sent and not answered yet.

@@ -2,6 +2,7 @@
 //! wrong.
 
 mod arbitrary;
+mod beyond;
 mod clock;
 mod domains;
 mod driving;

@@ -4,7 +4,7 @@
 use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
 use ucx::{Features, Status};
 use urom_pdk::test_util::{Domain, Lookup, Sent, Worker};
-use urom_pdk::{Data, DocaError, Received, Registered};
+use urom_pdk::{CancelReason, Data, DocaError, Received, Registered};
 
 use super::Sandbox;
 
@@ -100,6 +100,48 @@ fn receives_that_wait_when_the_worker_ends_leave_nothing_behind() {
     assert_eq!(worker.close(), waiting.len());
     let report = worker.finish();
     assert!(report.is_clean(), "{report}");
+}
+
+#[test]
+fn a_receive_that_nobody_waits_for_takes_no_message() {
+    let (_domain, [sender, receiver]) = workers();
+    let given_up = receiver.send(receive(10));
+    receiver.cancel(&given_up, CancelReason::TimedOut);
+    let left = receiver.send_from(7, receive(10));
+    receiver.leave(7);
+    let waits = receiver.send(receive(10));
+    sender.call(send(1, b"for the last")).unwrap();
+    assert_eq!(receiver.wait(given_up).unwrap_err(), DocaError::SKIPPED);
+    assert_eq!(receiver.wait(left).unwrap_err(), DocaError::SKIPPED);
+    assert_eq!(receiver.wait(waits).unwrap().status, Status::MESSAGE_TRUNCATED.code());
+}
+
+#[test]
+fn memory_of_a_host_that_left_makes_room_for_that_of_others() {
+    let (_domain, [worker]) = workers();
+    let map_params = MapParams::allocate(0, 1 << 30);
+    let map = || MemMap { context: 0, map_params, exported_memh: &[] };
+    assert!(worker.wait(worker.send_from(7, map())).is_ok());
+    assert_eq!(worker.call(map()).unwrap_err(), DocaError::NO_MEMORY);
+    worker.leave(7);
+    assert!(worker.call(map()).is_ok());
+}
+
+#[test]
+fn a_message_that_no_answer_can_carry_is_told_with_the_limit() {
+    let (_domain, [sender, receiver]) = workers();
+    receiver.set_message_limit(100);
+    let received = receiver.send(receive(4000));
+    sender.call(send(1, &[7; 21])).unwrap();
+    receiver.progress();
+    assert_eq!(
+        receiver.failure(&received).as_deref(),
+        Some("a message exceeds the 20 bytes that an answer may have")
+    );
+    assert_eq!(receiver.wait(received).unwrap_err(), DocaError::TOO_BIG);
+    let received = receiver.send(receive(4000));
+    sender.call(send(1, &[7; 20])).unwrap();
+    assert_eq!(bytes(&receiver.wait(received).unwrap()), [7; 20]);
 }
 
 #[test]

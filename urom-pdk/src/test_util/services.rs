@@ -1,0 +1,89 @@
+//! What the played worker offers to a plugin beyond DOCA's interface: its services, and what they
+//! answer from.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::rc::Rc;
+use std::time::Instant;
+
+use urom_abi::DEFAULT_MAX_MESSAGE;
+use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
+use urom_abi::plugin::WorkerCtx;
+
+use super::lookups::Seat;
+use crate::guard::guard;
+use crate::time;
+use crate::worker_side::monotonic;
+
+/// The id that every played worker says it has.
+const WORKER_ID: u64 = 1;
+
+/// It stays on the worker's thread.
+pub(super) struct Services {
+    /// What `attach` passes to the plugin.
+    pub(super) table: WorkerServices,
+    /// The longest notification in bytes, its header included.
+    pub(super) limit: Cell<usize>,
+    /// When hosts give commands up, by the commands' tokens.
+    pub(super) deadlines: RefCell<HashMap<u64, Instant>>,
+    /// Why commands failed, by their tokens.
+    pub(super) failures: RefCell<HashMap<u64, String>>,
+}
+
+impl Services {
+    pub(super) fn new() -> Rc<Services> {
+        Rc::new(Services {
+            table: WorkerServices {
+                worker_id: WORKER_ID,
+                message_limit: DEFAULT_MAX_MESSAGE,
+                connection_limit: Some(connection_limit),
+                deadline: Some(deadline),
+                explain: Some(explain),
+                ..WorkerServices::NONE
+            },
+            limit: Cell::new(DEFAULT_MAX_MESSAGE),
+            deadlines: RefCell::default(),
+            failures: RefCell::default(),
+        })
+    }
+}
+
+unsafe extern "C" fn connection_limit(ctx: *mut WorkerCtx, _: u64) -> usize {
+    guard("connection_limit", 0, || {
+        // SAFETY: the context that the services were attached with, on its thread.
+        unsafe { Seat::services(ctx) }.limit.get()
+    })
+}
+
+unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, _: u64, token: u64) -> u64 {
+    guard("deadline", 0, || {
+        // SAFETY: the context that the services were attached with, on its thread.
+        let services = unsafe { Seat::services(ctx) };
+        let Some(at) = services.deadlines.borrow().get(&token).copied() else { return 0 };
+        let now = time::now();
+        let ahead = at.saturating_duration_since(now).as_nanos() as u64;
+        let behind = now.saturating_duration_since(at).as_nanos() as u64;
+        (monotonic() + ahead).saturating_sub(behind).max(1)
+    })
+}
+
+unsafe extern "C" fn explain(
+    ctx: *mut WorkerCtx,
+    _: u64,
+    token: u64,
+    text: *const c_char,
+    len: usize,
+) {
+    guard("explain", (), || {
+        let len = len.min(LONGEST_FAILURE);
+        let text = match len {
+            0 => &[][..],
+            // SAFETY: the plugin's text of this many bytes or more.
+            _ => unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) },
+        };
+        let text = String::from_utf8_lossy(text).into_owned();
+        // SAFETY: the context that the services were attached with, on its thread.
+        unsafe { Seat::services(ctx) }.failures.borrow_mut().insert(token, text);
+    });
+}
