@@ -116,6 +116,14 @@ pub(super) fn of_worker_frames() -> Seeds {
     let leaves = vec![0, 3, 3, 0, 1, 1, 1, 1, 1, 2, 1, 1, 3, 1, 1, 7, 2, 15, 0, 15];
     let long = vec![0, 3, 1, 0, 0xf4, 0, 1, 0x84, 0, 7];
     let back_at_once = vec![0, 3, 1, 0, 0, 0, 0, 0, 0, 33, 0, 0, 7, 7];
+    // A frame's slot, its kind and what it is filled with: see the plugin.
+    let called: Vec<u8> =
+        (0..8).flat_map(|kind| [3, 0, kind, 4, kind << 4 | 1, 7]).collect::<Vec<u8>>();
+    // Held back, with deadlines and without, and cancelled: what is there, and what is not.
+    let cancelled = vec![
+        0, 3, 3, 0, 2, 1, 1, 0x22, 9, 1, 2, 0x24, 0xff, 0x51, 3, 0x11, 7, 3, 3, 0, 0x10, 1, 0x12,
+        2, 0x1f, 8, 0x11, 7, 2, 7,
+    ];
     let sent = frame::command_header(1, 2, 0, 3);
     let bytes = [&[0, 6, 11], &sent[..], &[0, 1, 2, 7]].concat();
     vec![
@@ -124,6 +132,8 @@ pub(super) fn of_worker_frames() -> Seeds {
         ("beyond".to_owned(), beyond),
         ("back-at-once".to_owned(), back_at_once),
         ("busy".to_owned(), busy),
+        ("called".to_owned(), [vec![0], called].concat()),
+        ("cancelled".to_owned(), cancelled),
         ("leaves".to_owned(), leaves),
         ("long".to_owned(), long),
         ("bytes".to_owned(), bytes),

@@ -62,8 +62,8 @@ pub fn host_frames(input: &[u8]) {
     });
 }
 
-/// How a task ends.
-type Outcome = (DocaError, Option<Vec<u8>>);
+/// How a task ends: its status, its response, and why it failed.
+type Outcome = (DocaError, Option<Vec<u8>>, String);
 
 thread_local! {
     /// What completed: the number of the task, and how.
@@ -192,10 +192,22 @@ impl Rig {
     }
 
     /// A notification: its status, how long it is, what it is filled with, and how many zeros are
-    /// at its end.
+    /// at its end; or one with the reason of a failure.
     fn note(&self, slot: u16, program: &mut Program<'_>) -> Vec<u8> {
         let (status, len) = (program.small(), program.small());
         let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
+        if let 0xf8..=0xfc = len {
+            let payload = len.checked_sub(0xf9).map(usize::from);
+            let why = program.bytes();
+            let header = frame::explained_header(
+                self.channel,
+                slot,
+                DocaError(status),
+                payload,
+                why.len() as u16,
+            );
+            return [&header[..], &vec![7; payload.unwrap_or(0)], why].concat();
+        }
         let len = match len {
             0xff => None,
             0xfe => Some(ROOM + 1),
@@ -258,9 +270,10 @@ impl Rig {
             }
             // What is in no open slot means nothing.
             let Some(number) = self.open.remove(&note.slot) else { continue };
+            let why = String::from_utf8_lossy(note.why).replace(char::is_control, " ");
             let outcome = match note.payload {
-                Some(payload) if payload.len() > ROOM => (DocaError::TOO_BIG, None),
-                payload => (note.status, payload.map(|payload| payload.to_vec())),
+                Some(payload) if payload.len() > ROOM => (DocaError::TOO_BIG, None, why),
+                payload => (note.status, payload.map(|payload| payload.to_vec()), why),
             };
             self.answered.insert(number, outcome);
         }
@@ -373,6 +386,18 @@ unsafe extern "C" fn done(task: *mut CmdTask, task_data: Data, _: Data) {
         // SAFETY: the task's own memory.
         unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) }.to_vec()
     });
+    let why = failure(task);
     assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
-    DONE.with_borrow_mut(|all| all.push((number, (status, response))));
+    DONE.with_borrow_mut(|all| all.push((number, (status, response, why))));
+}
+
+/// Why a task that ended failed.
+fn failure(task: *const CmdTask) -> String {
+    let extensions = api().extensions.expect("this library has them");
+    let get = extensions.urom_worker_cmd_task_get_failure;
+    // SAFETY: a live task, and no place.
+    let mut why = vec![0; unsafe { get(task, null_mut(), 0) }];
+    // SAFETY: the same with a place of this frame.
+    unsafe { get(task, why.as_mut_ptr().cast(), why.len()) };
+    String::from_utf8(why).expect("text")
 }

@@ -77,6 +77,12 @@ pub(super) fn of_host_frames() -> Seeds {
         statuses.into_iter().enumerate().flat_map(note).collect::<Vec<u8>>()
     };
     let four = vec![0, 0, 0, 0];
+    // With and without a payload, a text or valid UTF-8; then the same slot fails without a reason.
+    let explained = [
+        &[0, 0, 0, 0, 2, 6, 0xf8, 3, b'w', b'h', b'y', 10, 0, 0xf9, 0, 18, 0xff, 0xfc, 2, 0xc3][..],
+        &[0x0a, 26, 5, 0xfb, 1, b'x', 7, 0, 2, 6, 4, 0xaa, 0],
+    ]
+    .concat();
     let bytes = [&[0, 5, 8][..], &frame::command_header(0, 0, 0, 0), &[7]].concat();
     vec![
         ("answers".to_owned(), [four.clone(), answers([0, 20, 0x80, 0x85]), four.clone()].concat()),
@@ -86,6 +92,7 @@ pub(super) fn of_host_frames() -> Seeds {
         ("lengths".to_owned(), vec![0, 0, 0, 2, 0, 0xfe, 1, 10, 0, 0xfd, 2, 18, 0, 0xff, 3]),
         ("greets".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
         ("bytes".to_owned(), bytes),
+        ("explained".to_owned(), explained),
         ("full".to_owned(), vec![0; 12]),
         // With the passes of others, and with the worker's.
         (

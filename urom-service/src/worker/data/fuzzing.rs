@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
-use urom_wire::frame::{self, AM_NOTIFICATIONS, command_header};
+use urom_wire::frame::{self, AM_NOTIFICATIONS, CommandStart, DEADLINE_LEN, Unusual};
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::{recent, sent};
@@ -245,7 +245,7 @@ impl Rig {
         }
     }
 
-    /// Up to four commands of a host.
+    /// Up to four frames of a host: commands, some with a deadline, and cancels.
     fn frames(&self, link: LinkKey, program: &mut Program<'_>) -> Vec<u8> {
         let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(0);
         let mut bytes = Vec::new();
@@ -255,7 +255,18 @@ impl Rig {
             let slot = u16::from(slot) % (u16::from(SLOTS) + 1);
             let len = if kind >= 0xf0 { LIMIT } else { usize::from(kind & 0x0f) };
             let bit = if kind & 0x80 == 0 { 0 } else { NO_BIT };
-            bytes.extend_from_slice(&command_header(channel, slot, bit, len));
+            let start = CommandStart::new(channel, slot, bit);
+            match kind & 0x70 {
+                0x10 => {
+                    bytes.extend_from_slice(&start.cancel(u32::from(kind & 0x0f)));
+                    continue;
+                }
+                0x20 => {
+                    bytes.extend_from_slice(&start.header_with_deadline(len));
+                    bytes.extend_from_slice(&[program.small(); DEADLINE_LEN]);
+                }
+                _ => bytes.extend_from_slice(&start.header(len)),
+            }
             bytes.resize(bytes.len() + len, program.small());
         }
         bytes
@@ -267,6 +278,9 @@ impl Rig {
             self.unseen += 1;
             let of = |host: &&mut Host| host.channel == Some(command.channel) && host.pass == pass;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
+            if matches!(command.unusual(), Some(Unusual::Cancel(_))) {
+                continue;
+            }
             // Frames in one channel may be those of several slots' worth of answers.
             host.misbehaved |= self.unseen > usize::from(SLOTS);
             match host.waiting.get_mut(usize::from(command.slot)) {

@@ -1,5 +1,5 @@
-//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or
-//! not as it should.
+//! A plugin in this process, which answers as a command's first byte says: in the worker's place or
+//! by a list, at once, late, twice, or not as it should.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
-use urom_abi::extension::{PluginExtension, Words};
+use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, Words};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_wire::frame::NOTIFICATION_HEADER;
@@ -35,7 +35,13 @@ pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
         notif_pack: Some(notif_pack),
     };
     let methods = Methods::of(&iface).expect("all methods");
-    let file = PluginFile { version: 1, iface, methods, extension: PluginExtension::NONE };
+    let extension = PluginExtension {
+        call: Some(call),
+        cancel: Some(cancel),
+        host_left: Some(host_left),
+        ..PluginExtension::NONE
+    };
+    let file = PluginFile { version: 1, iface, methods, extension };
     let calls = watch.plugin("fuzzed");
     Instance::begin(1, "fuzzed".to_owned(), None, file, supply, calls).expect("it opens")
 }
@@ -87,6 +93,61 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
         }
         answer(&command);
     }
+}
+
+/// What a command's first byte says above what [`answer`] reads.
+unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
+    // SAFETY: the worker's structure.
+    let call = unsafe { &mut *call };
+    let command = match call.command_len {
+        0 => return Called::DECLINED,
+        // SAFETY: the worker's bytes.
+        len => unsafe { std::slice::from_raw_parts(call.command, len) },
+    };
+    // SAFETY: the worker's place. Whatever is there, only what is said to be an answer is sent.
+    unsafe { call.answer.write_bytes(0xbb, call.answer_room) };
+    call.answer_len = command.len().min(call.answer_room);
+    match command[0] >> 4 {
+        1 => Called::ANSWERED,
+        2 => {
+            call.answer_len = call.answer_room;
+            Called::ANSWERED
+        }
+        3 => {
+            call.status = DocaError(300);
+            Called::ANSWERED
+        }
+        4 => {
+            call.status = DocaError(u32::MAX);
+            call.answer_len = 0;
+            Called::ANSWERED
+        }
+        5 => {
+            let command = CommandDesc::new(call.dest_id, 1, call.urom_context, command);
+            answer(&command.expect("memory"));
+            Called::PENDING
+        }
+        6 => {
+            call.answer_len = usize::MAX;
+            Called::ANSWERED
+        }
+        7 => Called(99),
+        _ => Called::DECLINED,
+    }
+}
+
+/// Answers a command that was held back, if it is one.
+unsafe extern "C" fn cancel(_: *mut WorkerCtx, dest_id: u64, token: u64, _: CancelReason) {
+    let of_it = |note: &mut NotificationDesc| {
+        (note.dest_id(), note.header().urom_context) == (dest_id, token)
+    };
+    let cancelled = HELD.with_borrow_mut(|held| held.extract_if(.., of_it).collect::<Vec<_>>());
+    READY.with_borrow_mut(|ready| ready.extend(cancelled));
+}
+
+unsafe extern "C" fn host_left(_: *mut WorkerCtx, dest_id: u64) {
+    let is_its = |note: &NotificationDesc| note.dest_id() == dest_id;
+    assert!(!HELD.with_borrow(|held| held.iter().any(is_its)), "no command of it is pending");
 }
 
 /// # Safety
