@@ -5,6 +5,7 @@
 //! neither end's runtime. So the generated code is generic over a *side*: `urom-pdk` implements
 //! [`PluginSide`] and `urom-host` implements [`HostSide`], each once.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::time::Duration;
 
@@ -129,14 +130,22 @@ pub trait Reply: Sized {
 
 /// The worker's place for a notification, if there is one.
 #[doc(hidden)]
-pub type Place<'a> = Option<&'a mut [u8]>;
+pub type Place<'a> = Option<Room<'a>>;
 
-/// Where a notification was written.
+/// Bytes for a notification, and how many of them one takes, for whoever writes it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Room<'a> {
+    pub bytes: &'a mut [u8],
+    pub written: &'a Cell<usize>,
+}
+
+/// Where a notification was written. As small as a pointer: every command passes it on.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Answer {
-    /// To the place that the worker gave: so many bytes.
-    InPlace(usize),
+    /// To the place that the worker gave.
+    InPlace,
     /// Into a descriptor of its own.
     Descriptor(NotificationDesc),
 }
@@ -146,7 +155,7 @@ impl Answer {
     pub fn into_descriptor(self) -> Option<NotificationDesc> {
         match self {
             Answer::Descriptor(desc) => Some(desc),
-            Answer::InPlace(_) => None,
+            Answer::InPlace => None,
         }
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Executor<T, P, F, M> {
     given: Option<Result<Answer>>,
     /// Memory for the next command that comes by [`call`](Self::call).
     room: Option<CommandRoom>,
+    /// A command whose answer is in the worker's place: for the [`call`](Self::call) that runs.
+    in_place: Option<SharedCommand>,
     /// From a `Box`, but not one: futures hold references to it.
     home: NonNull<Home<T>>,
     types: PhantomData<(T, P)>,
@@ -84,6 +86,7 @@ where
             failures: Failures::default(),
             given: None,
             room: None,
+            in_place: None,
             home: NonNull::from(Box::leak(Box::new(Home { handler, worker }))),
             types: PhantomData,
         }
@@ -102,7 +105,7 @@ where
     fn begin_all(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) -> Result<(), Panic> {
         contain(|| {
             while let Some(command) = commands.pop_front() {
-                self.begin(command.into(), None);
+                self.begin(command.into());
             }
         })
     }
@@ -120,14 +123,13 @@ where
     /// Tells the command of this connection with this token that nobody waits for it. Its future is
     /// polled at once: after the handler's next progress a receive could have a message already.
     pub(crate) fn cancel(&mut self, dest_id: u64, token: u64, reason: CancelReason) {
-        let mut slots = self.pool.chunks().iter().flat_map(Chunk::slots);
-        let is_it = |context: &&Context| {
+        for index in 0..self.pool.len() {
+            let Some(context) = self.pool.slot(index).context() else { continue };
             let command = context.command();
-            (command.dest_id(), command.header().urom_context) == (dest_id, token)
-        };
-        if let Some(context) = slots.find_map(|slot| slot.context().filter(is_it)) {
-            context.cancel(reason);
-            self.poll_woken();
+            if (command.dest_id(), command.header().urom_context) == (dest_id, token) {
+                context.cancel(reason);
+                return self.poll_slots(index, 1);
+            }
         }
     }
 
@@ -182,24 +184,16 @@ where
         &unsafe { self.home.as_ref() }.handler
     }
 
-    /// Begins a command, which may write its answer to `place` if it ends at once. If it did so,
-    /// gives it back with the answer's length. When this panics, the command is left in the next
-    /// slot.
+    /// Begins a command. When this panics, the command is left in the next slot.
     #[inline]
-    fn begin(
-        &mut self,
-        command: SharedCommand,
-        place: Option<NonNull<[u8]>>,
-    ) -> Option<(SharedCommand, usize)> {
+    fn begin(&mut self, command: SharedCommand) {
         if self.broken {
-            self.finish(command, Err(Failure::Error(broken())));
-            return None;
+            return self.finish(command, Err(Failure::Error(broken())));
         }
         // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as
         // 'static.
         let home: &'static Home<T> = unsafe { self.home.as_ref() };
         let (slot, serve) = (self.pool.next(), &self.serve);
-        home.worker.set_place(place);
         let context = Context::new(command, &home.worker);
         // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` what
         // `serve` is given does not leave the future.
@@ -214,50 +208,29 @@ where
                     given.outcome.take()
                 };
                 // SAFETY: no future is being made.
-                let command = unsafe { slot.end() }?;
-                self.finish_in_place(command, outcome?)
+                if let (Some(command), Some(outcome)) = (unsafe { slot.end() }, outcome) {
+                    self.finish(command, outcome.map_err(Failure::Error));
+                }
             }
-            Poll::Pending => {
-                home.worker.set_place(None);
-                self.pool.take();
-                None
-            }
+            Poll::Pending => self.pool.take(),
         }
-    }
-
-    /// Ends a command whose first poll was its last; gives it back if its answer is in the worker's
-    /// place.
-    #[inline]
-    fn finish_in_place(
-        &mut self,
-        command: SharedCommand,
-        outcome: Result<Answer>,
-    ) -> Option<(SharedCommand, usize)> {
-        if let Ok(Answer::InPlace(len)) = outcome {
-            return Some((command, len));
-        }
-        self.finish(command, outcome.map_err(Failure::Error));
-        None
     }
 
     /// Answers the command that [`begin`](Self::begin) left in the next slot.
     #[cold]
     #[inline(never)]
-    fn end_panicked(&mut self, panic: Panic) -> Option<(SharedCommand, usize)> {
-        // SAFETY: it lives until `drop`.
-        unsafe { self.home.as_ref() }.worker.set_place(None);
+    fn end_panicked(&mut self, panic: Panic) {
         let slot = self.pool.next();
         drop_future(slot);
         // SAFETY: no future is being made.
         match (unsafe { slot.end() }, self.given.take()) {
             (Some(command), Some(outcome)) => {
                 guard::report(DROPPING, &panic);
-                return self.finish_in_place(command, outcome);
+                self.finish(command, outcome.map_err(Failure::Error));
             }
             (Some(command), None) => self.finish(command, Err(Failure::Panic(panic))),
             (None, _) => guard::report("worker_cmd", &panic),
         }
-        None
     }
 
     /// Answers a command whose future was ended by something else than itself.
@@ -275,9 +248,7 @@ where
     #[inline]
     fn finish(&mut self, command: SharedCommand, outcome: Result<Answer, Failure>) {
         match outcome {
-            Ok(Answer::InPlace(_)) => {
-                unreachable!("it was written to a place that it was not given")
-            }
+            Ok(Answer::InPlace) => self.in_place = Some(command),
             Ok(Answer::Descriptor(mut notification)) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);

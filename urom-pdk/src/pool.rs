@@ -5,8 +5,8 @@
 
 use std::future::Future;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::task::{Wake, Waker};
+use std::sync::{Arc, LazyLock};
+use std::task::{RawWakerVTable, Wake, Waker};
 
 use crate::slot::Slot;
 use crate::woken::Woken;
@@ -118,9 +118,7 @@ impl<F: Future> Chunk<F> {
     /// Free slots, none of them woken.
     pub(crate) fn new() -> Chunk<F> {
         let woken = Arc::new(Woken::new());
-        let waker = |index: usize| {
-            Waker::from(Arc::new(SlotWaker { woken: Arc::clone(&woken), bit: 1 << index }))
-        };
+        let waker = |index: usize| slot_waker(&woken, 1 << index);
         let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
         Chunk { woken, slots }
     }
@@ -141,6 +139,19 @@ impl Wake for SlotWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         self.woken.set(self.bit);
     }
+}
+
+/// Never inlined: one place makes all of them, so they have one vtable.
+#[inline(never)]
+fn slot_waker(woken: &Arc<Woken>, bit: u64) -> Waker {
+    Waker::from(Arc::new(SlotWaker { woken: Arc::clone(woken), bit }))
+}
+
+/// Whether this waker is a slot's. `false` for one that may be costs a registration.
+pub(crate) fn wakes_slot(waker: &Waker) -> bool {
+    static OF_SLOTS: LazyLock<&'static RawWakerVTable> =
+        LazyLock::new(|| slot_waker(&Arc::new(Woken::new()), 0).vtable());
+    std::ptr::eq(waker.vtable(), *OF_SLOTS)
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
 //! The plugin side as generated code sees it, and the contexts it passes to handlers.
 
-use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
 use std::time::Instant;
 
 use urom_abi::plugin::WorkerNotify;
-use urom_abi::protocol::{PluginSide, Protocol};
+use urom_abi::protocol::{Place, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Unless};
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result};
 
@@ -28,11 +25,12 @@ impl PluginSide for Side {
     type Error = Error;
 
     #[inline]
-    fn place(cx: &Context) -> Option<&mut [u8]> {
+    fn place(cx: &Context) -> Place<'_> {
         let mut place = cx.worker.take_place()?;
         // SAFETY: the worker's place, which is valid while the command's first poll runs and was
         // just taken; whoever calls this writes the answer and lets go of it.
-        Some(unsafe { place.as_mut() })
+        let bytes = unsafe { place.as_mut() };
+        Some(Room { bytes, written: cx.worker.written() })
     }
 }
 
@@ -122,14 +120,13 @@ pub struct Context {
     command: SharedCommand,
     /// The executor's, which outlives every context: so that a command counts nothing.
     worker: &'static WorkerSide,
-    /// Made when it is first needed.
-    cancel: OnceCell<Box<Cancel>>,
+    cancel: Cancel,
 }
 
 impl Context {
     #[inline]
     pub(crate) fn new(command: SharedCommand, worker: &'static WorkerSide) -> Context {
-        Context { command, worker, cancel: OnceCell::new() }
+        Context { command, worker, cancel: Cancel::default() }
     }
 
     /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one
@@ -168,7 +165,7 @@ impl Context {
     ///
     /// Never ends in a worker that is not this kit's.
     pub fn cancelled(&self) -> impl Future<Output = CancelReason> {
-        poll_fn(|task| self.cancel.get_or_init(Box::default).poll(task.waker()))
+        poll_fn(|task| self.cancel.poll(task.waker()))
     }
 
     /// What `future` gives, unless the command is [cancelled](Self::cancelled) before. It is polled
@@ -187,13 +184,12 @@ impl Context {
     /// # Errors
     /// The reason, which `?` turns into an error with the code `SKIPPED`; `future` is dropped
     /// before this ends.
-    pub async fn unless_cancelled<F: Future>(&self, future: F) -> Result<F::Output, CancelReason> {
-        let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
-        poll_fn(|task| match future.as_mut().poll(task) {
-            Poll::Ready(value) => Poll::Ready(Ok(value)),
-            Poll::Pending => cancelled.as_mut().poll(task).map(Err),
-        })
-        .await
+    #[inline]
+    pub fn unless_cancelled<F: Future>(
+        &self,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, CancelReason>> {
+        Unless { future: Some(future), cancel: &self.cancel }
     }
 
     /// The longest message in bytes to this command's host, its header included. `None` in a worker that is not this kit's.
@@ -219,7 +215,7 @@ impl Context {
     }
 
     pub(crate) fn cancel(&self, reason: CancelReason) {
-        self.cancel.get_or_init(Box::default).set(reason);
+        self.cancel.set(reason);
     }
 
     /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for

@@ -37,6 +37,8 @@ pub(crate) struct WorkerSide {
     services: WorkerServices,
     /// Where the command that runs now may write its answer.
     place: Cell<Option<NonNull<[u8]>>>,
+    /// How long the answer is that was written there last.
+    written: Cell<usize>,
 }
 
 impl WorkerSide {
@@ -45,7 +47,7 @@ impl WorkerSide {
         let attached = ATTACHED.try_with(Cell::take).ok().flatten();
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
         let services = services.unwrap_or(WorkerServices::NONE);
-        WorkerSide { domains, ctx, services, place: Cell::new(None) }
+        WorkerSide { domains, ctx, services, place: Cell::new(None), written: Cell::new(0) }
     }
 
     /// The worker's id, its group and its message limit, if it says so.
@@ -102,6 +104,12 @@ impl WorkerSide {
     #[inline]
     pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {
         self.place.set(place);
+    }
+
+    /// How many bytes the answer has that was written to the place last.
+    #[inline]
+    pub(crate) fn written(&self) -> &Cell<usize> {
+        &self.written
     }
 
     #[inline]

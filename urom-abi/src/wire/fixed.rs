@@ -4,7 +4,7 @@
 use super::write::zeroed;
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::protocol::Answer;
+use crate::protocol::{Answer, Place, Room};
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
@@ -152,19 +152,23 @@ pub fn room<const LEN: usize>(
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
-    place: Option<&mut [u8]>,
+    place: Place<'_>,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
-    if let Some(fixed) = place.and_then(<[u8]>::first_chunk_mut::<LEN>) {
+    let mut desc = None;
+    let bytes = match place.filter(|room| room.bytes.len() >= LEN) {
+        Some(Room { bytes, written }) => {
+            written.set(LEN);
+            bytes
+        }
+        None => desc.insert(zeroed(message, Some(LEN))?).payload_mut(),
+    };
+    // One place fills both in: this is a large part of a command's code.
+    if let Some(fixed) = bytes.first_chunk_mut::<LEN>() {
         fixed.fill(0);
         fill(fixed);
-        return Ok(Answer::InPlace(LEN));
     }
-    let mut desc = zeroed(message, Some(LEN))?;
-    if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
-        fill(fixed);
-    }
-    Ok(Answer::Descriptor(desc))
+    Ok(desc.map_or(Answer::InPlace, Answer::Descriptor))
 }
 
 // Errors are always inlined: otherwise the compiler moves each decoded message through memory,

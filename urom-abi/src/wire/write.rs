@@ -4,7 +4,7 @@ use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
-use crate::protocol::Answer;
+use crate::protocol::{Answer, Place, Room};
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
@@ -172,26 +172,31 @@ pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDe
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
-    place: Option<&mut [u8]>,
+    place: Place<'_>,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
-    if let Some((fixed, behind)) = place.and_then(<[u8]>::split_first_chunk_mut::<LEN>)
-        && total(0, &payloads.each_ref().map(|payload| length(payload))) <= Some(behind.len())
-    {
-        fixed.fill(0);
-        fill(fixed);
-        return Ok(Answer::InPlace(LEN + copy_all(&payloads, behind)));
-    }
-    let mut desc = match own_descriptor::<LEN, N>(&mut payloads) {
-        Some(desc) => desc,
-        None => copied::<LEN>(message, &payloads)?,
+    let len = total(LEN, &payloads.each_ref().map(|payload| length(payload)));
+    let mut desc = None;
+    let bytes = match place.filter(|room| len.is_some_and(|len| len <= room.bytes.len())) {
+        Some(Room { bytes, written }) => {
+            let behind = bytes.get_mut(LEN..).unwrap_or_default();
+            written.set(LEN + copy_all(&payloads, behind));
+            bytes
+        }
+        None => {
+            let own = match own_descriptor::<LEN, N>(&mut payloads) {
+                Some(own) => own,
+                None => copied::<LEN>(message, &payloads)?,
+            };
+            desc.insert(own).payload_mut()
+        }
     };
-    if let Some(fixed) = desc.payload_mut().first_chunk_mut::<LEN>() {
+    if let Some(fixed) = bytes.first_chunk_mut::<LEN>() {
         fixed.fill(0);
         fill(fixed);
     }
-    Ok(Answer::Descriptor(desc))
+    Ok(desc.map_or(Answer::InPlace, Answer::Descriptor))
 }
 
 /// Copies payloads that fit to `behind`, one after the other; how many bytes they have.

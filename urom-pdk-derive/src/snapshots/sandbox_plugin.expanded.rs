@@ -1,15 +1,13 @@
 mod memory;
 use sandbox_protocol::{
-    Handler, MapParams, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
+    Handler, MapParams, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend,
+    TagSent,
 };
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 use memory::{Memories, cut};
 /// The most bytes that a receive into an answer may ask for: the largest message limit there is.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
-/// What an answer has besides the message, in bytes: the header before a notification, which counts
-/// against the message limit, and the notification's fixed part.
-const FIXED: usize = 32 + 48;
 struct Sandbox {
     memories: Memories,
     members: Mesh,
@@ -88,10 +86,8 @@ impl Handler<::urom_pdk::Side> for Sandbox {
                     DocaError::TOO_BIG,
                     "no answer is that long",
                 ))?;
-            let longest = cx
-                .message_limit()
-                .map_or(count, |limit| limit - FIXED)
-                .min(count);
+            let room = |answer: usize| answer.saturating_sub(Notification::FIXED_LEN);
+            let longest = cx.longest_answer().map_or(count, room).min(count);
             let room = Stable::new(TagReceived::payload(longest)?);
             let receive = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room);
             let (came, data) = cut(cx.unless_cancelled(receive).await?);

@@ -11,6 +11,7 @@ use urom_abi::protocol::{Answer, Protocol, Serve};
 
 use super::Executor;
 use crate::panic::contain;
+use crate::worker_side::WorkerSide;
 use crate::{Context, Result, Side};
 
 /// The least room for a command that comes by a call, in bytes.
@@ -51,15 +52,21 @@ where
         let is_first = self.finished.is_empty() && self.owed.is_empty();
         let place = NonNull::new(place).filter(|_| is_first);
         let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
-        let mut written = None;
-        let begun = contain(|| written = self.begin(command.into(), place));
-        if let Err(panic) = begun {
-            written = self.end_panicked(panic);
+        self.worker().set_place(place);
+        if let Err(panic) = contain(|| self.begin(command.into())) {
+            self.end_panicked(panic);
         }
-        let Some((command, len)) = written else { return Called::PENDING };
-        (call.status, call.answer_len) = (DocaError::SUCCESS, len);
+        self.worker().set_place(None);
+        let Some(command) = self.in_place.take() else { return Called::PENDING };
+        (call.status, call.answer_len) = (DocaError::SUCCESS, self.worker().written().get());
         // SAFETY: it was made of a room of this capacity.
         self.room = unsafe { CommandRoom::reclaim(command, capacity) };
         Called::ANSWERED
+    }
+
+    #[inline]
+    fn worker(&self) -> &WorkerSide {
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        &unsafe { self.home.as_ref() }.worker
     }
 }

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, HostSide, PluginSide, Protocol, Serve};
+use urom_abi::protocol::{Answer, HostSide, PluginSide, Protocol, Room, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 
@@ -181,13 +181,14 @@ impl Serve<Side, Obedient> for Words {
             let value = handler.run(cx, command, tag, value).await?;
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
-            Ok(match Side::place(cx).and_then(|place| place.get_mut(..bytes.len())) {
-                Some(place) => {
-                    place.copy_from_slice(bytes);
-                    Answer::InPlace(bytes.len())
-                }
-                None => Answer::Descriptor(desc),
-            })
+            if let Some(Room { bytes: place, written }) = Side::place(cx)
+                && let Some(place) = place.get_mut(..bytes.len())
+            {
+                place.copy_from_slice(bytes);
+                written.set(bytes.len());
+                return Ok(Answer::InPlace);
+            }
+            Ok(Answer::Descriptor(desc))
         };
         Brittle { future, breaks: get(command, 0) == Some(PANIC_WHEN_READY), is_ready: false }
     }
