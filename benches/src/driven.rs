@@ -1,14 +1,15 @@
-//! A plugin driven through its six C functions, as a worker does: commands in, progress,
-//! notifications out.
+//! A plugin driven through its C functions, as a worker does: commands in, progress, notifications
+//! out; or calls, as a worker of this kit does.
 
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::extension::{CallFn, Called, CommandCall};
 use urom_abi::plugin::{
     CloseFn, DomainLookups, NotifPackFn, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx,
     WorkerNotifDesc,
@@ -37,6 +38,7 @@ pub(crate) struct Plugin {
     worker_cmd: WorkerCmdFn,
     progress: ProgressFn,
     notif_pack: NotifPackFn,
+    call: Option<CallFn>,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
 }
@@ -44,8 +46,10 @@ pub(crate) struct Plugin {
 impl Plugin {
     /// Loads and opens the plugin of a file.
     pub(crate) fn open(file: &Path) -> Result<Plugin> {
-        let loaded = Loaded::load(file).and_then(|loaded| loaded.iface());
-        let iface = loaded.with_context(|| format!("cannot load {}", file.display()))?;
+        let loaded =
+            Loaded::load(file).and_then(|loaded| Ok((loaded.iface()?, loaded.extension())));
+        let (iface, extension) =
+            loaded.with_context(|| format!("cannot load {}", file.display()))?;
         let domain_iface = DomainLookups {
             addr_lookup: Some(find_address),
             seg_lookup: None,
@@ -62,6 +66,7 @@ impl Plugin {
             worker_cmd: iface.worker_cmd.context("the plugin has no worker_cmd")?,
             progress: iface.progress.context("the plugin has no progress")?,
             notif_pack: iface.notif_pack.context("the plugin has no notif_pack")?,
+            call: extension.call,
             commands: DescriptorList::new(),
             notifications: DescriptorList::new(),
         })
@@ -76,6 +81,43 @@ impl Plugin {
         bytes.truncate(length);
         ensure!(ADDRESS.set(bytes.into()).is_ok(), "a plugin was asked before");
         Ok(())
+    }
+
+    /// Runs a command with the plugin's `call`, and gives the length of the answer that it wrote to
+    /// `room`, if it wrote one. A plugin that has no such function is given the command.
+    #[inline]
+    pub(crate) fn call(
+        &mut self,
+        token: u64,
+        message: &[u8],
+        room: &mut [u8],
+    ) -> Result<Option<usize>> {
+        let Some(function) = self.call else {
+            self.give(token, message)?;
+            return Ok(None);
+        };
+        let mut call = CommandCall {
+            size: size_of::<CommandCall>(),
+            dest_id: 1,
+            plugin_id: 1,
+            urom_context: token,
+            command: message.as_ptr(),
+            command_len: message.len(),
+            answer: room.as_mut_ptr(),
+            answer_room: room.len(),
+            answer_len: 0,
+            status: DocaError::SUCCESS,
+            reserved: 0,
+        };
+        // SAFETY: the plugin is open, and command and room are there for the call.
+        match unsafe { function(&mut *self.ctx, &mut call) } {
+            Called::ANSWERED => {
+                call.status.check()?;
+                Ok(Some(call.answer_len))
+            }
+            Called::PENDING => Ok(None),
+            other => bail!("the plugin's `call` gave {other:?}"),
+        }
     }
 
     /// Adds a command to those that the plugin gets next.

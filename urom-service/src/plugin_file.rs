@@ -185,6 +185,11 @@ impl Loaded {
         Ok(Loaded { get_version, get_iface, extension })
     }
 
+    /// What the plugin offers beyond DOCA's interface.
+    pub fn extension(&self) -> PluginExtension {
+        self.extension
+    }
+
     /// What `urom_plugin_get_version` gives.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ mod tests {
     fn the_page_has_tables_and_plots_and_escapes_what_it_shows() {
         let page = page(&summary()).unwrap();
         for part in [
-            "<h2>Budgets: 1 met, 0 missed, ",
+            "<h2>Budgets: 0 met, 2 missed, ",
             "<td style=\"text-align: right\">1.220 x</td>",
             "raw &lt;UCX&gt;",
             "<polyline",

@@ -30,11 +30,11 @@ pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 const TIMES: usize = 5;
 /// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
-/// The ABI's own allocations for a command: its descriptor, and that of its answer.
+/// The ABI's own allocations for a command on DOCA's way: its descriptor, and that of its answer.
 const DESCRIPTORS: f64 = 2.0;
 
 pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
-    let counted = Counted::start(launch)?;
+    let counted = Counted::start(launch, None)?;
     let transport = launch.transport.name();
     // First: after many answers a host waits for more commands.
     let at_once = counted.sent_at_once()?;
@@ -52,22 +52,37 @@ pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// Of a worker of this kit.
 pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
-    let counted = Counted::start(launch)?;
-    let mut figures = Vec::new();
-    for depth in [1, DEPTH] {
+    let figures = allocations_besides(launch, None, 0.0)?;
+    Ok(figures.map(|(name, each)| Figure::new(name, "allocations", each)).into())
+}
+
+/// Of one that uses nothing but DOCA's interface.
+pub(super) fn allocations_of_doca(launch: &Launch) -> Result<Vec<Figure>> {
+    let note = "at the worker besides the descriptors of the command and of its answer";
+    let figures = allocations_besides(launch, Some("--plain-doca"), DESCRIPTORS)?;
+    let figure = |(name, each)| Figure::new(format!("{name}/doca"), "allocations", each).note(note);
+    Ok(figures.map(figure).into())
+}
+
+/// Names and allocations of a command at host and worker, with one in flight and with many.
+fn allocations_besides(
+    launch: &Launch,
+    option: Option<&str>,
+    descriptors: f64,
+) -> Result<[(String, f64); 4]> {
+    let counted = Counted::start(launch, option)?;
+    let each = |depth| -> Result<[(String, f64); 2]> {
         let [[host, _], [worker, _]] = counted.each(launch, depth)?;
         // A worker that does not count would seem to keep the budget.
-        ensure!(worker >= DESCRIPTORS, "{worker} allocations in a worker: it does not count");
+        ensure!(worker >= descriptors, "{worker} allocations in a worker: it does not count");
         let transport = launch.transport.name();
         let name = |side| format!("allocations/per-command/{transport}/{side}/{depth}");
-        let note = "besides the descriptors of the command and of its answer";
-        figures.extend([
-            Figure::new(name("host"), "allocations", host),
-            Figure::new(name("worker"), "allocations", worker - DESCRIPTORS).note(note),
-        ]);
-    }
-    Ok(figures)
+        Ok([(name("host"), host), (name("worker"), worker - descriptors)])
+    };
+    let ([a, b], [c, d]) = (each(1)?, each(DEPTH)?);
+    Ok([a, b, c, d])
 }
 
 /// Allocations and messages.
@@ -80,9 +95,10 @@ struct Counted {
 }
 
 impl Counted {
-    fn start(launch: &Launch) -> Result<Counted> {
+    /// With an option of the daemon's.
+    fn start(launch: &Launch, option: Option<&str>) -> Result<Counted> {
         let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
-            command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY])
+            command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY]).args(option)
         })?;
         let party = Party::of(launch, daemon, Kind::Awake)?;
         let counters = [counter(getpid())?, counter(party.worker_process()?)?];

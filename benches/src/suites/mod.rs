@@ -102,7 +102,10 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "allocations",
         about: "heap allocations of a command, at the host and in the worker",
-        parts: &[Part { variables: &[counted::PRELOAD], ..Part::new(counted::allocations) }],
+        parts: &[
+            Part { variables: &[counted::PRELOAD], ..Part::new(counted::allocations) },
+            Part { variables: &[counted::PRELOAD], ..Part::new(counted::allocations_of_doca) },
+        ],
     },
     Suite {
         name: "messages",

@@ -24,14 +24,16 @@ const RAW: &str = "raw UCX";
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let samples = if launch.quick { 20_000 } else { 100_000 };
-    let [descriptor, plugin, pack] = worker_steps(samples)?;
+    let call = call_step(samples)?;
     let mut figures = Vec::new();
     if launch.transport == Transport::SharedMemory {
-        let figure = |name: &str, ns| Figure::new(format!("stages/worker/{name}"), "ns", ns);
+        let figure = |name: &str, ns| Figure::new(format!("stages/{name}"), "ns", ns);
+        let [descriptor, plugin, pack] = worker_steps(samples)?;
         figures.extend([
-            figure("descriptor", descriptor).note("worker: makes the descriptor"),
-            figure("plugin", plugin).note("plugin: worker_cmd and progress, both descriptors"),
-            figure("pack", pack).note("worker: notif_pack and free of the answer"),
+            figure("worker/call", call).note("plugin: runs a command and writes its answer"),
+            figure("doca/descriptor", descriptor).note("worker: makes the descriptor"),
+            figure("doca/plugin", plugin).note("plugin: worker_cmd and progress, descriptors"),
+            figure("doca/pack", pack).note("worker: notif_pack and free of the answer"),
         ]);
     }
 
@@ -50,7 +52,6 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         Figure::new(format!("stages/{}/{name}", launch.transport.name()), "ns", ns)
     };
     let at_host = build + (submit - raw_send) + (take - raw_take);
-    let at_worker = descriptor + plugin + pack;
     figures.extend([
         figure("host-build", build).note("host: takes a free task and fills in the command"),
         figure("host-submit", submit).against(RAW, raw_send).note("raw UCX: its send alone"),
@@ -60,21 +61,44 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         figure("like-the-kit", at_once - raw).note(
             "raw UCX with the kit's shorter messages, answered in the round that brought them",
         ),
-        figure("rest", kit - at_once - at_host - at_worker)
+        figure("rest", kit - at_once - at_host - call)
             .note("the round trip beyond that and all stages: the worker's loop, frames, caches"),
         figure("round-trip", kit).against(RAW, raw),
     ]);
     Ok(figures)
 }
 
-/// Descriptor, plugin and packing of the loopback plugin, in nanoseconds.
+/// A loopback: its tag, which is 0, and its value.
+fn command(data: u64) -> [u8; 16] {
+    let mut command = [0; 16];
+    command[8..].copy_from_slice(&data.to_le_bytes());
+    command
+}
+
+/// A call of the loopback plugin, in nanoseconds.
+fn call_step(samples: u64) -> Result<f64> {
+    let mut plugin = Plugin::open(&built("libworker_graph.so")?)?;
+    let mut room = [0; ROOM];
+    let [call] = means(samples, |data| {
+        let command = command(data);
+        let begin = now();
+        let answer = plugin.call(data, &command, &mut room)?;
+        let end = now();
+        ensure!(
+            answer == Some(16) && room[8..16] == data.to_le_bytes(),
+            "the plugin's answer is wrong"
+        );
+        Ok([(begin, end)])
+    })?;
+    Ok(call)
+}
+
+/// Descriptor, plugin and packing of the loopback plugin on DOCA's way, in nanoseconds.
 fn worker_steps(samples: u64) -> Result<[f64; 3]> {
     let mut plugin = Plugin::open(&built("libworker_graph.so")?)?;
     let mut room = [0; ROOM];
     means(samples, |data| {
-        // A loopback: its tag, which is 0, and its value.
-        let mut command = [0; 16];
-        command[8..].copy_from_slice(&data.to_le_bytes());
+        let command = command(data);
         let begin = now();
         plugin.give(data, &command)?;
         let described = now();

@@ -26,14 +26,16 @@ pub(crate) enum Counted {
     /// Writes or reads a message.
     Message { name: String, work: message::Work },
     /// A turn of a plugin, which is driven as a worker does.
-    Turn { file: PathBuf, work: turns::Work, commands: usize },
+    Turn { file: PathBuf, work: turns::Work, way: turns::Way, commands: usize },
 }
 
 /// The process that callgrind watches.
 pub(crate) fn run(counted: Counted, rounds: usize) -> Result<()> {
     match counted {
         Counted::Message { name, work } => message::run(&name, work, rounds),
-        Counted::Turn { file, work, commands } => turns::run(&file, work, commands, rounds),
+        Counted::Turn { file, work, way, commands } => {
+            turns::run(&file, work, way, commands, rounds)
+        }
     }
 }
 
@@ -75,22 +77,28 @@ fn messages() -> Result<Vec<Figure>> {
 
 /// A command's instructions in a plugin, the worker's part of the descriptors included.
 fn plugins() -> Result<Vec<Figure>> {
-    let note = "a command, with worker_cmd, progress, notif_pack and both descriptors";
+    use turns::{Way, Work};
     let mut figures = Vec::new();
     // The turns of one command each: with an exchange, enough for UCX's polling to average out.
     for (name, what, work, numbers, turns) in [
-        ("graph", "loopback", turns::Work::Loopback, [1, 32], 4096),
-        ("sandbox", "exchange", turns::Work::Exchange, [2, 32], 8192),
+        ("graph", "loopback", Work::Loopback, [1, 32], 4096),
+        ("sandbox", "exchange", Work::Exchange, [2, 32], 8192),
     ] {
-        let files = [built(&format!("libworker_{name}.so"))?, in_c::plugin(name)?];
         for commands in numbers {
-            let mut each = [0.0, 0.0];
-            for (file, each) in files.iter().zip(&mut each) {
-                let turn = Counted::Turn { file: file.clone(), work, commands };
-                *each = callgrind::per_round(&turn, turns / commands)? / commands as f64;
+            let of = |file: PathBuf, way| -> Result<f64> {
+                let turn = Counted::Turn { file, work, way, commands };
+                Ok(callgrind::per_round(&turn, turns / commands)? / commands as f64)
+            };
+            let file = built(&format!("libworker_{name}.so"))?;
+            let in_c = of(in_c::plugin(name)?, Way::Doca)?;
+            for (way, start, note) in [
+                (Way::Kit, "plugin", "a command as a worker of this kit hands it over"),
+                (Way::Doca, "plugin-doca", "with worker_cmd, progress, notif_pack, descriptors"),
+            ] {
+                let name = format!("{start}/{name}/{what}/{commands}-a-turn");
+                let each = [of(file.clone(), way)?, in_c];
+                figures.push(figure(name, each, "the same plugin in C", note));
             }
-            let name = format!("plugin/{name}/{what}/{commands}-a-turn");
-            figures.push(figure(name, each, "the same plugin in C", note));
         }
     }
     Ok(figures)

@@ -20,8 +20,17 @@ pub(crate) enum Work {
     Exchange,
 }
 
+/// How a worker hands commands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Way {
+    /// By `call` where the plugin has it, as a worker of this kit does.
+    Kit,
+    /// By `worker_cmd`, as NVIDIA's worker does.
+    Doca,
+}
+
 /// Lets the plugin in `file` do `turns` turns of `commands` commands each.
-pub(super) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Result<()> {
+pub(super) fn run(file: &Path, work: Work, way: Way, commands: usize, turns: usize) -> Result<()> {
     let mut plugin = Plugin::open(file)?;
     let messages = match work {
         Work::Loopback => vec![encoded(&graph_protocol::Loopback { data: 7 })?],
@@ -35,13 +44,18 @@ pub(super) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Res
     };
     let mut packed = vec![0u8; ROOM];
     callgrind::codec_counted_rounds(turns, &mut || {
+        let mut left = commands;
         for message in &messages {
             for token in 0..commands / messages.len() {
-                plugin.give(token as u64, message)?;
+                let token = token as u64;
+                match way {
+                    Way::Doca => plugin.give(token, message)?,
+                    Way::Kit if plugin.call(token, message, &mut packed)?.is_some() => left -= 1,
+                    Way::Kit => {}
+                }
             }
         }
         plugin.run()?;
-        let mut left = commands;
         while left > 0 {
             plugin.progress()?;
             while let Some(answer) = plugin.take() {
