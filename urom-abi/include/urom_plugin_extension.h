@@ -8,7 +8,8 @@
  * and later releases append to it: a side uses what both sides have, and a NULL is the same as a
  * member that is not there.
  *
- * All functions are called on the worker's thread, and calls never overlap.
+ * All functions of a context are called on its worker's thread, and never overlap. A process that
+ * embeds a service may have several workers, each with a context and a thread of its own.
  */
 #ifndef UROM_PLUGIN_EXTENSION_H_
 #define UROM_PLUGIN_EXTENSION_H_
@@ -82,8 +83,8 @@ struct urom_worker_services {
 /* What a plugin offers. */
 struct urom_plugin_extension {
 	size_t size; /* sizeof(struct urom_plugin_extension) */
-	/* Gives the services, right before `open`. They stay until `close` has returned, or `open`
-	 * has failed. */
+	/* Gives the services, right before `open` of the same context, whose `plugin_ctx` is not
+	 * the plugin's yet. They stay until `close` has returned, or `open` has failed. */
 	void (*attach)(struct urom_worker_ctx *ctx, const struct urom_worker_services *services);
 	/* Runs a command, one of enum urom_called. The worker calls it instead of `worker_cmd` for
 	 * a command that need not wait behind others of this plugin. */

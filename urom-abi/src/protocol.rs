@@ -140,12 +140,42 @@ pub struct Room<'a> {
     pub written: &'a Cell<usize>,
 }
 
+/// Says that an answer is written now: only [`serve`](crate::wire::serve) makes one, so a handler
+/// cannot take the worker's place and keep it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Now(());
+
+impl Now {
+    /// # Safety
+    /// What [`PluginSide::place`] gives for it is not used after the poll that this is called in.
+    #[inline]
+    pub unsafe fn new() -> Now {
+        Now(())
+    }
+}
+
+/// Says that a notification is in the worker's place.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Placed(());
+
+impl Placed {
+    /// # Safety
+    /// A notification was written to the room that [`PluginSide::place`] gave for this command, in
+    /// this poll, and its length is noted there.
+    #[inline]
+    pub unsafe fn new() -> Placed {
+        Placed(())
+    }
+}
+
 /// Where a notification was written. As small as a pointer: every command passes it on.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Answer {
     /// To the place that the worker gave.
-    InPlace,
+    InPlace(Placed),
     /// Into a descriptor of its own.
     Descriptor(NotificationDesc),
 }
@@ -155,7 +185,7 @@ impl Answer {
     pub fn into_descriptor(self) -> Option<NotificationDesc> {
         match self {
             Answer::Descriptor(desc) => Some(desc),
-            Answer::InPlace => None,
+            Answer::InPlace(_) => None,
         }
     }
 }
@@ -204,7 +234,7 @@ pub trait PluginSide: 'static {
 
     /// The place that the worker gave for the answer to this command, which is taken: the first
     /// call alone gives it. `None` where the answer goes into a descriptor.
-    fn place(cx: &Self::Context) -> Place<'_>;
+    fn place(cx: &Self::Context, now: Now) -> Place<'_>;
 }
 
 /// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that

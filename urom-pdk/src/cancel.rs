@@ -10,6 +10,7 @@ use urom_abi::DocaError;
 use urom_abi::extension;
 
 use crate::Error;
+use crate::guard::catch;
 use crate::pool::wakes_slot;
 
 /// Why nobody waits for a command any more: see [`Context::cancelled`](crate::Context::cancelled).
@@ -67,34 +68,100 @@ impl From<CancelReason> for Error {
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
     reason: Cell<Option<CancelReason>>,
-    /// Wakers that are not of the command's slot, which is polled anyway.
-    wakers: OnceCell<Box<RefCell<Vec<Waker>>>>,
+    /// Those who wait with a waker that is not of the command's slot, which is polled anyway.
+    waits: OnceCell<Box<Waits>>,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    wakers: RefCell<Vec<(u64, Waker)>>,
+    /// The last number that a wait was given.
+    last: Cell<u64>,
 }
 
 impl Cancel {
     /// Cancels; a second reason changes nothing. The command's slot is to be polled afterwards.
     pub(crate) fn set(&self, reason: CancelReason) {
-        if self.reason.get().is_none() {
-            self.reason.set(Some(reason));
-            // Taken first: waking runs code of others.
-            let wakers = self.wakers.get().map(|wakers| wakers.take());
-            wakers.into_iter().flatten().for_each(Waker::wake);
+        if self.reason.get().is_some() {
+            return;
+        }
+        self.reason.set(Some(reason));
+        let wakers = self.waits.get().map(|waits| waits.wakers.take());
+        // Waking runs code of others.
+        for (_, waker) in wakers.into_iter().flatten() {
+            catch("waking a handler's future", || waker.wake());
         }
     }
 
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<CancelReason> {
-        if let Some(reason) = self.reason.get() {
+    /// Drops it. What a waker's drop panics with stays inside.
+    #[inline]
+    pub(crate) fn end(self) {
+        if self.waits.get().is_some() {
+            catch("dropping a waker", || drop(self));
+        }
+    }
+
+    pub(crate) fn cancelled(&self) -> Cancelled<'_> {
+        Cancelled { cancel: self, number: 0 }
+    }
+}
+
+impl Waits {
+    /// Notes the waker of a wait, which has a number from then on. Cloning and dropping wakers runs
+    /// code of others, so it is done while nothing is borrowed.
+    fn note(&self, number: &mut u64, waker: &Waker) {
+        let is_it = |(of, known): &(u64, Waker)| *of == *number && known.will_wake(waker);
+        if self.wakers.borrow().iter().any(is_it) {
+            return;
+        }
+        let waker = waker.clone();
+        self.forget(*number);
+        *number = self.last.get() + 1;
+        self.last.set(*number);
+        self.wakers.borrow_mut().push((*number, waker));
+    }
+
+    fn forget(&self, number: u64) {
+        let mut wakers = self.wakers.borrow_mut();
+        let found = wakers.iter().position(|(of, _)| *of == number);
+        let forgotten = found.map(|at| wakers.swap_remove(at));
+        drop(wakers);
+        drop(forgotten);
+    }
+}
+
+/// Ends with the reason when the command is cancelled.
+#[derive(Debug)]
+pub(crate) struct Cancelled<'a> {
+    cancel: &'a Cancel,
+    /// What it is noted under, or 0.
+    number: u64,
+}
+
+impl Future for Cancelled<'_> {
+    type Output = CancelReason;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<CancelReason> {
+        let Cancelled { cancel, number } = self.get_mut();
+        if let Some(reason) = cancel.reason.get() {
             return Poll::Ready(reason);
         }
-        if !wakes_slot(waker) {
-            let wakers = self.wakers.get_or_init(Box::default);
-            if !wakers.borrow().iter().any(|known| known.will_wake(waker)) {
-                // Cloning a waker runs code of others.
-                let waker = waker.clone();
-                wakers.borrow_mut().push(waker);
-            }
+        if !wakes_slot(task.waker()) {
+            cancel.waits.get_or_init(Box::default).note(number, task.waker());
         }
         Poll::Pending
+    }
+}
+
+impl Drop for Cancelled<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.number != 0
+            && let Some(waits) = self.cancel.waits.get()
+        {
+            waits.forget(self.number);
+        }
     }
 }
 
@@ -103,8 +170,15 @@ impl Cancel {
 /// Not an `async` block, because that would move the future once more for each command.
 pub(crate) struct Unless<'a, F> {
     /// `None` after the command was cancelled.
-    pub(crate) future: Option<F>,
-    pub(crate) cancel: &'a Cancel,
+    future: Option<F>,
+    cancelled: Cancelled<'a>,
+}
+
+impl<'a, F> Unless<'a, F> {
+    #[inline]
+    pub(crate) fn new(future: F, cancel: &'a Cancel) -> Unless<'a, F> {
+        Unless { future: Some(future), cancelled: cancel.cancelled() }
+    }
 }
 
 impl<F: Future> Future for Unless<'_, F> {
@@ -112,16 +186,17 @@ impl<F: Future> Future for Unless<'_, F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let cancel = self.cancel;
-        // SAFETY: `future` is pinned with this: nothing here moves it, there is no `Drop` that
+        // SAFETY: only `future` is pinned with this: nothing here moves it, there is no `Drop` that
         // could, and this is `Unpin` only where `future` is.
-        let mut future = unsafe { self.map_unchecked_mut(|this| &mut this.future) };
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it is pinned with this.
+        let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
         if let Some(future) = future.as_mut().as_pin_mut()
             && let Poll::Ready(value) = future.poll(task)
         {
             return Poll::Ready(Ok(value));
         }
-        let reason = cancel.poll(task.waker());
+        let reason = Pin::new(&mut this.cancelled).poll(task);
         if reason.is_ready() {
             future.set(None);
         }

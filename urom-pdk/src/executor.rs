@@ -7,6 +7,7 @@
 mod call;
 mod future;
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -48,6 +49,9 @@ pub(crate) struct Executor<T, P, F, M> {
     /// command fails at once from there on.
     broken: bool,
     failures: Failures,
+    /// Where pending commands are, by connection and token; empty unless some were cancelled since
+    /// the last progress.
+    known: HashMap<(u64, u64), usize>,
     /// What the future gave whose drop [`begin`](Self::begin) panicked in.
     given: Option<Result<Answer>>,
     /// Memory for the next command that comes by [`call`](Self::call).
@@ -84,6 +88,7 @@ where
             skipped: false,
             broken: false,
             failures: Failures::default(),
+            known: HashMap::new(),
             given: None,
             room: None,
             in_place: None,
@@ -123,14 +128,26 @@ where
     /// Tells the command of this connection with this token that nobody waits for it. Its future is
     /// polled at once: after the handler's next progress a receive could have a message already.
     pub(crate) fn cancel(&mut self, dest_id: u64, token: u64, reason: CancelReason) {
-        for index in 0..self.pool.len() {
-            let Some(context) = self.pool.slot(index).context() else { continue };
-            let command = context.command();
-            if (command.dest_id(), command.header().urom_context) == (dest_id, token) {
-                context.cancel(reason);
-                return self.poll_slots(index, 1);
-            }
+        if let Some(index) = self.find((dest_id, token)) {
+            self.pool.slot(index).context().into_iter().for_each(|context| context.cancel(reason));
+            self.poll_slots(index, 1);
         }
+    }
+
+    /// The slot of a pending command. A host that leaves has thousands cancelled, so the first
+    /// search notes where all of them are.
+    fn find(&mut self, named: (u64, u64)) -> Option<usize> {
+        let at = |pool: &Pool<F>, index: usize| {
+            let command = pool.slot(index).context()?.command();
+            Some((command.dest_id(), command.header().urom_context))
+        };
+        let known = self.known.get(&named).copied();
+        if let Some(index) = known.filter(|index| at(&self.pool, *index) == Some(named)) {
+            return Some(index);
+        }
+        let all = (0..self.pool.len()).filter_map(|index| Some((at(&self.pool, index)?, index)));
+        self.known = all.collect();
+        self.known.get(&named).copied()
     }
 
     pub(crate) fn host_left(&self, dest_id: u64) {
@@ -143,6 +160,9 @@ where
     pub(crate) fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
         if !self.owed.is_empty() {
             self.settle();
+        }
+        if !self.known.is_empty() {
+            self.known = HashMap::new();
         }
         time::wake_due();
         // With nothing at work, answers that are ready come first: a look of the handler's costs
@@ -248,7 +268,7 @@ where
     #[inline]
     fn finish(&mut self, command: SharedCommand, outcome: Result<Answer, Failure>) {
         match outcome {
-            Ok(Answer::InPlace) => self.in_place = Some(command),
+            Ok(Answer::InPlace(_)) => self.in_place = Some(command),
             Ok(Answer::Descriptor(mut notification)) => {
                 notification.address_to(&command, DocaError::SUCCESS);
                 self.finished.push_back(notification);

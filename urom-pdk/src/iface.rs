@@ -250,11 +250,15 @@ where
     unsafe extern "C" fn call(ctx: *mut WorkerCtx, call: *mut CommandCall) -> Called {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let instance = unsafe { Self::of(ctx) };
-        // SAFETY: a worker passes a structure of its own.
-        let (Ok(Self { calls, executor, .. }), Some(call)) = (instance, unsafe { call.as_mut() })
-        else {
+        let (Ok(Self { calls, executor, .. }), Some(call)) = (instance, NonNull::new(call)) else {
             return Called::DECLINED;
         };
+        // SAFETY: a worker passes a structure of its own, which begins with its size.
+        if unsafe { call.cast::<usize>().read() } < size_of::<CommandCall>() {
+            return Called::DECLINED;
+        }
+        // SAFETY: it is as long as this release's, and nobody else touches it during the call.
+        let call = unsafe { &mut *call.as_ptr() };
         calls.guard("call", Called::PENDING, || {
             // SAFETY: the worker's bytes and place are there for the call.
             unsafe { executor.call(call) }

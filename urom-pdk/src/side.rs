@@ -1,10 +1,10 @@
 //! The plugin side as generated code sees it, and the contexts it passes to handlers.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::time::Instant;
 
 use urom_abi::plugin::WorkerNotify;
-use urom_abi::protocol::{Place, PluginSide, Protocol, Room};
+use urom_abi::protocol::{Now, Place, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
@@ -25,10 +25,10 @@ impl PluginSide for Side {
     type Error = Error;
 
     #[inline]
-    fn place(cx: &Context) -> Place<'_> {
+    fn place(cx: &Context, _: Now) -> Place<'_> {
         let mut place = cx.worker.take_place()?;
         // SAFETY: the worker's place, which is valid while the command's first poll runs and was
-        // just taken; whoever calls this writes the answer and lets go of it.
+        // just taken; `Now` says that it is let go of in this poll.
         let bytes = unsafe { place.as_mut() };
         Some(Room { bytes, written: cx.worker.written() })
     }
@@ -165,7 +165,7 @@ impl Context {
     ///
     /// Never ends in a worker that is not this kit's.
     pub fn cancelled(&self) -> impl Future<Output = CancelReason> {
-        poll_fn(|task| self.cancel.poll(task.waker()))
+        self.cancel.cancelled()
     }
 
     /// What `future` gives, unless the command is [cancelled](Self::cancelled) before. It is polled
@@ -189,7 +189,7 @@ impl Context {
         &self,
         future: F,
     ) -> impl Future<Output = Result<F::Output, CancelReason>> {
-        Unless { future: Some(future), cancel: &self.cancel }
+        Unless::new(future, &self.cancel)
     }
 
     /// The longest message in bytes to this command's host, its header included. `None` in a worker that is not this kit's.
@@ -236,6 +236,7 @@ impl Context {
 
     #[inline]
     pub(crate) fn into_command(self) -> SharedCommand {
+        self.cancel.end();
         self.command
     }
 }

@@ -3,7 +3,11 @@
 mod common;
 
 use std::cell::RefCell;
+use std::future::Future;
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Wake, Waker};
 
 use common::protocol::*;
 use common::{Worker, open};
@@ -154,4 +158,59 @@ fn a_handler_is_told_of_each_host_that_left() {
     worker.host_left(9);
     worker.host_left(4);
     assert_eq!(*script().left.borrow(), [9, 4]);
+}
+
+/// A waker that does nothing, and may panic when it is dropped.
+struct Idle {
+    breaks: bool,
+}
+
+impl Wake for Idle {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        assert!(!self.breaks, "a waker that breaks");
+    }
+}
+
+#[test]
+fn a_wait_that_is_over_keeps_no_waker() {
+    let mut worker = open();
+    let idle = Arc::new(Idle { breaks: false });
+    let waker = Waker::from(Arc::clone(&idle));
+    script().act.replace(Some(Box::new(move |cx, _| {
+        for _ in 0..10 {
+            let mut cancelled = pin!(cx.cancelled());
+            for _ in 0..2 {
+                let poll = cancelled.as_mut().poll(&mut task::Context::from_waker(&waker));
+                assert!(poll.is_pending());
+            }
+        }
+        Ok(0)
+    })));
+    assert_eq!(worker.call(9, 1, &command(ACT, 1), ROOM).0, Called::ANSWERED);
+    script().act.replace(None);
+    assert_eq!(Arc::strong_count(&idle), 1);
+}
+
+#[test]
+fn a_waker_that_breaks_takes_no_answer_with_it() {
+    let mut worker = open();
+    for fails in [false, true] {
+        script().act.replace(Some(Box::new(move |cx, _| {
+            let waker = Waker::from(Arc::new(Idle { breaks: true }));
+            let mut cancelled = Box::pin(cx.cancelled());
+            let poll = cancelled.as_mut().poll(&mut task::Context::from_waker(&waker));
+            assert!(poll.is_pending());
+            std::mem::forget(cancelled);
+            drop(waker);
+            if fails { Err(DocaError::FULL.into()) } else { Ok(0) }
+        })));
+        let called = worker.call(9, 1, &command(ACT, 1), ROOM).0;
+        assert_eq!(called, if fails { Called::PENDING } else { Called::ANSWERED });
+        assert_eq!(progress(&mut worker).len(), usize::from(fails));
+        assert_eq!(worker.call(9, 2, &command(ECHO, 7), ROOM), answered(ECHO, 7));
+    }
 }

@@ -4,7 +4,7 @@
 use super::write::zeroed;
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::protocol::{Answer, Place, Room};
+use crate::protocol::{Answer, Place, Placed, Room};
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
@@ -148,6 +148,13 @@ pub fn room<const LEN: usize>(
     }
 }
 
+/// The answer that a room was filled with, for those who have noted its length there.
+#[inline]
+pub(super) fn in_place() -> Answer {
+    // SAFETY: without a descriptor there was a room, which is the command's: `Now` vouches for it.
+    Answer::InPlace(unsafe { Placed::new() })
+}
+
 /// A notification of `LEN` bytes, zeros but for what `fill` writes.
 #[inline]
 pub fn notification<const LEN: usize>(
@@ -168,7 +175,7 @@ pub fn notification<const LEN: usize>(
         fixed.fill(0);
         fill(fixed);
     }
-    Ok(desc.map_or(Answer::InPlace, Answer::Descriptor))
+    Ok(desc.map_or_else(in_place, Answer::Descriptor))
 }
 
 // Errors are always inlined: otherwise the compiler moves each decoded message through memory,

@@ -1,5 +1,6 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
+use super::fixed::in_place;
 use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
@@ -196,7 +197,7 @@ pub fn reply<const LEN: usize, const N: usize>(
         fixed.fill(0);
         fill(fixed);
     }
-    Ok(desc.map_or(Answer::InPlace, Answer::Descriptor))
+    Ok(desc.map_or_else(in_place, Answer::Descriptor))
 }
 
 /// Copies payloads that fit to `behind`, one after the other; how many bytes they have.

@@ -94,7 +94,7 @@ impl Render<'_> {
                 __p::serve(
                     move || #name::decode(#bytes),
                     move |#command| AnyHandler::#method(#handler, #cx, #command),
-                    || AnySide::place(#cx),
+                    |now| AnySide::place(#cx, now),
                 )
                 .await
             })

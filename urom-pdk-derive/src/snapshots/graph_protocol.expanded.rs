@@ -232,7 +232,7 @@ const _: () = {
                     __p::serve(
                             move || Loopback::decode(bytes),
                             move |command| AnyHandler::loopback(handler, cx, command),
-                            || AnySide::place(cx),
+                            |now| AnySide::place(cx, now),
                         )
                         .await
                 }

@@ -237,7 +237,7 @@ const _: () = {
                     __p::serve(
                             move || Wait::decode(bytes),
                             move |command| AnyHandler::wait(handler, cx, command),
-                            || AnySide::place(cx),
+                            |now| AnySide::place(cx, now),
                         )
                         .await
                 }

@@ -712,7 +712,7 @@ const _: () = {
                     __p::serve(
                             move || MemMap::decode(bytes),
                             move |command| AnyHandler::mem_map(handler, cx, command),
-                            || AnySide::place(cx),
+                            |now| AnySide::place(cx, now),
                         )
                         .await
                 }
@@ -720,7 +720,7 @@ const _: () = {
                     __p::serve(
                             move || TagSend::decode(bytes),
                             move |command| AnyHandler::tag_send(handler, cx, command),
-                            || AnySide::place(cx),
+                            |now| AnySide::place(cx, now),
                         )
                         .await
                 }
@@ -728,7 +728,7 @@ const _: () = {
                     __p::serve(
                             move || TagRecv::decode(bytes),
                             move |command| AnyHandler::tag_recv(handler, cx, command),
-                            || AnySide::place(cx),
+                            |now| AnySide::place(cx, now),
                         )
                         .await
                 }

@@ -1,5 +1,5 @@
-//! Commands that come by `call` of the plugin's extension: begun where their bytes are, and answered
-//! where the worker sends from.
+//! Commands that come by `call` of the plugin's extension: copied once, and answered where the worker
+//! sends from.
 
 use std::future::Future;
 use std::ptr::NonNull;
@@ -52,21 +52,35 @@ where
         let is_first = self.finished.is_empty() && self.owed.is_empty();
         let place = NonNull::new(place).filter(|_| is_first);
         let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
-        self.worker().set_place(place);
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        let worker = unsafe { &self.home.as_ref().worker };
+        let placed = Placed::new(worker, place);
         if let Err(panic) = contain(|| self.begin(command.into())) {
             self.end_panicked(panic);
         }
-        self.worker().set_place(None);
+        drop(placed);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
-        (call.status, call.answer_len) = (DocaError::SUCCESS, self.worker().written().get());
+        (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
         // SAFETY: it was made of a room of this capacity.
         self.room = unsafe { CommandRoom::reclaim(command, capacity) };
         Called::ANSWERED
     }
+}
 
+/// While it lives, the command that runs may write its answer to the worker's place.
+struct Placed<'a>(&'a WorkerSide);
+
+impl<'a> Placed<'a> {
     #[inline]
-    fn worker(&self) -> &WorkerSide {
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        &unsafe { self.home.as_ref() }.worker
+    fn new(worker: &'a WorkerSide, place: Option<NonNull<[u8]>>) -> Placed<'a> {
+        worker.set_place(place);
+        Placed(worker)
+    }
+}
+
+impl Drop for Placed<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.set_place(None);
     }
 }

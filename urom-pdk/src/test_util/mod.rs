@@ -75,6 +75,8 @@
 //! | a C heap without room | [`fill_c_heap`](Worker::fill_c_heap) |
 //! | a worker that ends in the middle | [`close`](Worker::close) |
 //! | a host that waits no more, or is gone | [`cancel`](Worker::cancel), [`leave`](Worker::leave) |
+//! | a host with a deadline | [`send_within`](Worker::send_within) |
+//! | a host that reads why a command failed | [`failure`](Worker::failure) |
 //! | NVIDIA's worker, which knows of neither | [`from_watched_iface`](Worker::from_watched_iface) |
 //!
 //! [`Seed`] makes arbitrary messages of a fuzzer's bytes, and [`seeds`] and [`messages`] are

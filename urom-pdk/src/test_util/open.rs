@@ -50,8 +50,8 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Opens a plugin that speaks `P` by its interface alone, as NVIDIA's worker does, such as one
-    /// in C that is linked into the test. The kit cannot see what such a plugin frees, so it reports no memory as kept; a
-    /// plugin library of this kit has a clock of its own, which runs.
+    /// in C that is linked into the test. The kit cannot see what such a plugin frees, so it
+    /// reports no memory as kept; a plugin library of this kit has a clock of its own, which runs.
     ///
     /// # Errors
     /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word

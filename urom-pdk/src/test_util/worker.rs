@@ -114,7 +114,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Sends a command as a worker of this kit does (`call` of `urom_plugin_extension.h`): one that
-    /// ends at once is answered now, in the place where a worker sends it from, and needs no
+    /// succeeds at once is answered now, in the place where a worker sends it from; all others by
     /// [`progress`](Self::progress). Behind [queued](Self::queue) commands, and with a plugin that
     /// has no such function, this is [`send`](Self::send).
     ///
@@ -126,8 +126,9 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Sends a command whose host waits no longer than `limit`, by the test's clock: what
-    /// [`Context::deadline`](crate::Context::deadline) tells the handler. When the time is over,
-    /// the test says so by [`cancel`](Self::cancel), as a host does.
+    /// [`Context::deadline`](crate::Context::deadline) tells the handler, exact to the time between
+    /// two readings of the real clock, so compare with a range. When the time is over, the test
+    /// says so by [`cancel`](Self::cancel), as a host does.
     ///
     /// # Panics
     /// As [`send`](Self::send).
@@ -215,8 +216,10 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().peek(sent.token).cloned()
     }
 
-    /// What the host of a command that failed gets as the reason: the text of the handler's error,
-    /// or of its panic. `None` while it is not answered, and for one that did not fail.
+    /// The reason for its host of a command that failed: the text of the handler's error, which is
+    /// empty for a bare code, or of its panic. There since the handler failed, and still after the
+    /// answer was taken. `None` for one that did not fail, and from a plugin that was opened by its
+    /// interface alone.
     pub fn failure<R: Reply>(&self, sent: &Sent<R>) -> Option<String> {
         self.assert_mine(sent);
         self.instance.services.failures.borrow().get(&sent.token).cloned()
@@ -232,7 +235,9 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Has the host of a connection leave: its commands are cancelled, and after the last of them
-    /// has ended, the handler's `host_left` is called. No command can come from it afterwards.
+    /// has ended, the handler's `host_left` is called: in here, or in the
+    /// [`progress`](Self::progress) that brings that end. Sending a command from it panics
+    /// afterwards.
     pub fn leave(&self, connection: u64) {
         self.instance.leave(connection);
     }

@@ -8,7 +8,9 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, HostSide, PluginSide, Protocol, Room, Serve};
+use urom_abi::protocol::{
+    Answer, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve,
+};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 
@@ -181,12 +183,14 @@ impl Serve<Side, Obedient> for Words {
             let value = handler.run(cx, command, tag, value).await?;
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
-            if let Some(Room { bytes: place, written }) = Side::place(cx)
+            // SAFETY: written to below, and let go of.
+            if let Some(Room { bytes: place, written }) = Side::place(cx, unsafe { Now::new() })
                 && let Some(place) = place.get_mut(..bytes.len())
             {
                 place.copy_from_slice(bytes);
                 written.set(bytes.len());
-                return Ok(Answer::InPlace);
+                // SAFETY: it was.
+                return Ok(Answer::InPlace(unsafe { Placed::new() }));
             }
             Ok(Answer::Descriptor(desc))
         };

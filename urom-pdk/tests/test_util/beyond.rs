@@ -2,6 +2,9 @@
 //! commands that are called, and why a command failed.
 
 use std::cell::RefCell;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use urom_abi::{urom_command, urom_notification};
@@ -23,6 +26,9 @@ enum Command<'a> {
     /// Ends when it is cancelled and the test says so.
     #[urom(reply = Value)]
     Linger,
+    /// Ends when it is cancelled, and waits with a waker of its own.
+    #[urom(reply = Value)]
+    WaitAside,
     /// Fails with this text.
     #[urom(reply = Value)]
     Fail {
@@ -39,7 +45,16 @@ enum Notification {
 
 thread_local! {
     static LEFT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    static LET_GO: RefCell<Vec<std::task::Waker>> = const { RefCell::new(Vec::new()) };
+    static LET_GO: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A waker that wakes another.
+struct Forward(Waker);
+
+impl Wake for Forward {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
 }
 
 struct Plugin;
@@ -80,6 +95,16 @@ impl Handler for Plugin {
         Ok(Value { value: 0 })
     }
 
+    async fn wait_aside(&self, cx: &Context, _: WaitAside) -> Result<Value> {
+        let mut cancelled = pin!(cx.cancelled());
+        std::future::poll_fn(|task| {
+            let waker = Waker::from(Arc::new(Forward(task.waker().clone())));
+            cancelled.as_mut().poll(&mut std::task::Context::from_waker(&waker))
+        })
+        .await;
+        Ok(Value { value: 0 })
+    }
+
     async fn fail(&self, _: &Context, cmd: Fail<'_>) -> Result<Value> {
         let text = String::from_utf8_lossy(cmd.text).into_owned();
         if text == "panic" {
@@ -115,6 +140,14 @@ fn a_command_is_cancelled_and_no_other() {
 }
 
 #[test]
+fn a_wait_with_another_waker_ends_too() {
+    let worker = open();
+    let waits = worker.send(WaitAside);
+    worker.cancel(&waits, CancelReason::Cancelled);
+    assert_eq!((worker.progress(), worker.answer(&waits)), (1, Some(Ok(Value { value: 0 }))));
+}
+
+#[test]
 fn a_command_that_is_queued_is_begun_before_it_is_cancelled() {
     let worker = open();
     let queued = worker.queue(Wait);
@@ -130,7 +163,7 @@ fn a_host_has_left_after_its_last_command_ended() {
     let other = worker.send(Wait);
     worker.leave(7);
     assert_eq!((worker.progress(), LEFT.take()), (0, vec![]));
-    LET_GO.take().iter().for_each(std::task::Waker::wake_by_ref);
+    LET_GO.take().iter().for_each(Waker::wake_by_ref);
     assert_eq!((worker.progress(), LEFT.take()), (1, vec![7]));
     assert!(worker.answer(&lingers).is_some_and(|answer| answer.is_ok()));
     // One without commands has left at once, and none is told of twice.
