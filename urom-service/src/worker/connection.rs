@@ -6,7 +6,7 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
 use urom_abi::extension::LONGEST_FAILURE;
 use urom_wire::control::cut;
-use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
+use urom_wire::frame::{AM_NOTIFICATIONS, MAX_PAYLOAD, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
 use super::messages::LinkKey;
@@ -190,7 +190,8 @@ impl Connection {
         let packed = if why.is_empty() {
             self.open_for(pool, len)?.add_packed(channel, slot, status, limit, pack)
         } else {
-            let why = cut(why, LONGEST_FAILURE);
+            // A frame's length has 24 bits.
+            let why = cut(why, LONGEST_FAILURE.min(MAX_PAYLOAD.saturating_sub(len)));
             let open = self.open_for(pool, len + why.len())?;
             open.add_explained(channel, slot, status, limit, why, pack)
         };

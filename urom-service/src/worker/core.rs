@@ -154,6 +154,7 @@ impl Core {
                 Ok(Err(Handled::Pending)) => return self.rounds.owes(usize::from(place)),
                 Ok(Err(Handled::Declined)) => {}
                 Ok(Err(Handled::Answered(status, len))) => {
+                    self.rounds.answered(usize::from(place));
                     return self.hosts.answered_with(plugin, token, status, len);
                 }
                 Err(status) => {
@@ -197,14 +198,26 @@ impl Core {
         let Some(connection) = self.hosts.connections.get(channel) else { return };
         let dest_id = connection.dest_id;
         match command.unusual() {
-            Some(Unusual::Cancel(reason)) => self.cancel(channel, slot, CancelReason(reason)),
+            Some(Unusual::Cancel(reason)) => {
+                // Whatever a host sends, plugins get a reason that a host can have.
+                let is_late = reason == CancelReason::TIMED_OUT.0;
+                let reason =
+                    if is_late { CancelReason::TIMED_OUT } else { CancelReason::CANCELLED };
+                self.cancel(channel, slot, reason);
+            }
             Some(Unusual::Limited(command, left)) => {
-                if let Some(vacant) = connection.vacant(slot) {
-                    let token = Token { channel, slot, generation: vacant.next() };
-                    let at = monotonic().saturating_add(left);
-                    self.hosts.desk.set_deadline(dest_id, token.pack(), at);
-                }
+                let token = connection.vacant(slot).map(|vacant| {
+                    Token { channel, slot, generation: vacant.next() }.pack()
+                });
+                let Some(token) = token else { return self.hosts.throw_out(channel, slot) };
+                let at = monotonic().saturating_add(left);
+                self.hosts.desk.set_deadline(dest_id, token, at);
                 self.command(pass, &command);
+                let connection = self.hosts.connections.get(channel);
+                let pending = connection.and_then(|connection| connection.at(channel, slot));
+                if pending.is_none_or(|(pending, _)| pending.pack() != token) {
+                    self.hosts.desk.forget_deadline(dest_id, token);
+                }
             }
             None if connection.vacant(slot).is_none() => self.hosts.throw_out(channel, slot),
             None => self.refuse_without_plugin(channel, slot),

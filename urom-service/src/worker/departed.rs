@@ -1,7 +1,7 @@
 //! Connections that are over: their commands that plugins have not answered yet, and the plugins
 //! that have not been told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use urom_abi::DocaError;
 use urom_abi::extension::CancelReason;
@@ -17,15 +17,21 @@ const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 #[derive(Debug, Default)]
 pub(crate) struct Departed {
-    /// The plugins' places by the tokens and connections of commands whose hosts are gone.
-    orphans: HashMap<(u64, u64), u8>,
-    connections: Vec<Connection>,
-    has_news: bool,
+    /// By the numbers that plugins know connections by.
+    connections: HashMap<u64, Gone>,
+    /// How many commands all of them have.
+    orphans: usize,
+    /// Connections of which some plugins are to be told something.
+    news: Vec<u64>,
 }
 
+/// A connection that is over.
 #[derive(Debug)]
-struct Connection {
-    dest_id: u64,
+struct Gone {
+    /// The plugins' places by the tokens of its commands.
+    commands: BTreeMap<u64, u8>,
+    /// How many commands each plugin has, by its place.
+    counts: BTreeMap<u8, usize>,
     /// Whether plugins were told of its commands that nobody waits for.
     is_cancelled: bool,
     /// The plugins that were not told of its end, by their places.
@@ -35,27 +41,42 @@ struct Connection {
 impl Departed {
     /// Adds a connection, with its commands in flight and the places of their plugins.
     pub(crate) fn add(&mut self, dest_id: u64, in_flight: impl Iterator<Item = (Token, u8)>) {
-        self.orphans.extend(in_flight.map(|(token, place)| ((token.pack(), dest_id), place)));
-        self.connections.push(Connection { dest_id, is_cancelled: false, untold: u64::MAX });
-        self.has_news = true;
+        let commands: BTreeMap<u64, u8> =
+            in_flight.map(|(token, place)| (token.pack(), place)).collect();
+        let mut counts = BTreeMap::new();
+        for place in commands.values() {
+            *counts.entry(*place).or_default() += 1;
+        }
+        self.orphans += commands.len();
+        let gone = Gone { commands, counts, is_cancelled: false, untold: u64::MAX };
+        self.connections.insert(dest_id, gone);
+        self.news.push(dest_id);
     }
 
     /// Notes that the plugin in `place` is done with a command. Whether it is one of these, and
     /// that plugin's.
     pub(crate) fn end(&mut self, token: u64, dest_id: u64, place: usize) -> bool {
-        let owner = self.orphans.get(&(token, dest_id));
-        let is_its = owner.is_some_and(|owner| usize::from(*owner) == place);
-        if is_its {
-            self.orphans.remove(&(token, dest_id));
-            self.has_news = true;
+        let Some(gone) = self.connections.get_mut(&dest_id) else { return false };
+        let Some(owner) = gone.commands.get(&token).copied().filter(|at| usize::from(*at) == place)
+        else {
+            return false;
+        };
+        gone.commands.remove(&token);
+        self.orphans -= 1;
+        if let Some(count) = gone.counts.get_mut(&owner) {
+            *count -= 1;
+            if *count == 0 {
+                gone.counts.remove(&owner);
+                self.news.push(dest_id);
+            }
         }
-        is_its
+        true
     }
 
     /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more
     /// may come: each takes memory, here and in its plugin.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let count = self.orphans.len();
+        let count = self.orphans;
         if count < MOST_ORPHANS {
             return Ok(());
         }
@@ -70,36 +91,37 @@ impl Departed {
     /// Whether there is something to [tell](Departed::tell).
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        self.has_news
+        !self.news.is_empty()
     }
 
     /// Tells plugins first that nobody waits for a connection's commands, and when these have
     /// ended, that its host has left.
     #[cold]
     pub(crate) fn tell(&mut self, plugins: &[Instance]) {
-        self.has_news = false;
-        let orphans = &self.orphans;
-        self.connections.retain_mut(|Connection { dest_id, is_cancelled, untold }| {
-            let is_news = !std::mem::replace(is_cancelled, true);
-            let mut busy = 0;
-            for ((token, _), place) in orphans.iter().filter(|((_, of), _)| of == dest_id) {
-                busy |= 1 << place;
-                if let Some(plugin) = plugins.get(usize::from(*place)).filter(|_| is_news) {
-                    plugin.cancel(*dest_id, *token, CancelReason::HOST_LEFT);
+        for dest_id in std::mem::take(&mut self.news) {
+            let Some(gone) = self.connections.get_mut(&dest_id) else { continue };
+            if !std::mem::replace(&mut gone.is_cancelled, true) {
+                for (token, place) in &gone.commands {
+                    if let Some(plugin) = plugins.get(usize::from(*place)) {
+                        plugin.cancel(dest_id, *token, CancelReason::HOST_LEFT);
+                    }
                 }
             }
+            let busy = gone.counts.keys().fold(0, |busy, place| busy | 1 << place);
             for (place, plugin) in plugins.iter().enumerate() {
-                if *untold & !busy & (1 << place) != 0 {
-                    plugin.host_left(*dest_id);
+                if gone.untold & !busy & (1 << place) != 0 {
+                    plugin.host_left(dest_id);
                 }
             }
-            *untold &= busy;
-            *untold != 0
-        });
+            gone.untold &= busy;
+            if gone.untold == 0 {
+                self.connections.remove(&dest_id);
+            }
+        }
     }
 
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_empty(&self) -> bool {
-        self.orphans.is_empty()
+        self.orphans == 0
     }
 }

@@ -273,7 +273,9 @@ impl Instance {
         self.calls.begin(Method::Call);
         // SAFETY: the plugin's function, on its open context, with bytes and a place that are there
         // for the call.
-        match unsafe { function(self.ctx.as_ptr(), &mut call) } {
+        let called = unsafe { function(self.ctx.as_ptr(), &mut call) };
+        self.calls.over();
+        match called {
             Called::ANSWERED if call.answer_len <= place.len() => {
                 Handled::Answered(call.status, call.answer_len)
             }

@@ -3,7 +3,7 @@
 //! What they answer from is kept apart from [`Core`](super::core::Core), which is borrowed while a
 //! plugin runs.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_char;
 use std::rc::Rc;
@@ -32,8 +32,6 @@ pub(crate) struct Desk {
     deadlines: RefCell<HashMap<Place, (u64, u64)>>,
     /// Why commands fail that are about to be answered.
     failures: RefCell<HashMap<Place, (u64, String)>>,
-    /// Whether there is anything in `failures`.
-    has_failures: Cell<bool>,
 }
 
 impl Desk {
@@ -43,7 +41,6 @@ impl Desk {
             limits: RefCell::default(),
             deadlines: RefCell::default(),
             failures: RefCell::default(),
-            has_failures: Cell::new(false),
         })
     }
 
@@ -63,6 +60,11 @@ impl Desk {
         self.deadlines.borrow_mut().insert(place(dest_id, token), (token, at));
     }
 
+    /// Forgets the deadline of a command that is not pending.
+    pub(crate) fn forget_deadline(&self, dest_id: u64, token: u64) {
+        self.deadlines.borrow_mut().remove(&place(dest_id, token));
+    }
+
     fn deadline(&self, dest_id: u64, token: u64) -> Option<u64> {
         let deadlines = self.deadlines.borrow();
         deadlines.get(&place(dest_id, token)).filter(|(of, _)| *of == token).map(|(_, at)| *at)
@@ -72,24 +74,19 @@ impl Desk {
         // Of a host that is gone, nobody asks.
         if self.limits.borrow().contains_key(&dest_id) {
             self.failures.borrow_mut().insert(place(dest_id, token), (token, text));
-            self.has_failures.set(true);
         }
     }
 
     /// Takes the plugin's words on why a command failed; empty when there are none.
     pub(crate) fn failure(&self, dest_id: u64, token: u64) -> String {
-        if !self.has_failures.get() {
-            return String::new();
-        }
-        let mut failures = self.failures.borrow_mut();
-        let found = failures.remove(&place(dest_id, token)).filter(|(of, _)| *of == token);
-        self.has_failures.set(!failures.is_empty());
+        let found = self.failures.borrow_mut().remove(&place(dest_id, token));
+        let found = found.filter(|(of, _)| *of == token);
         found.map_or_else(String::new, |(_, text)| text)
     }
 }
 
-/// The slot that a token names, whatever its generation: what the maps have stays as small as the
-/// hosts' numbers of tasks.
+/// The slot that a token names, whatever its generation: for tokens of commands, what the maps have
+/// stays as small as the hosts' numbers of tasks.
 fn place(dest_id: u64, token: u64) -> Place {
     let Token { channel, slot, .. } = Token::unpack(token);
     (dest_id, u32::from(channel) << 16 | u32::from(slot))
