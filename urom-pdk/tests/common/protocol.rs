@@ -8,9 +8,7 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{
-    Answer, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve,
-};
+use urom_abi::protocol::{Answer, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
 

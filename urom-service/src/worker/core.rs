@@ -206,9 +206,9 @@ impl Core {
                 self.cancel(channel, slot, reason);
             }
             Some(Unusual::Limited(command, left)) => {
-                let token = connection.vacant(slot).map(|vacant| {
-                    Token { channel, slot, generation: vacant.next() }.pack()
-                });
+                let token = connection
+                    .vacant(slot)
+                    .map(|vacant| Token { channel, slot, generation: vacant.next() }.pack());
                 let Some(token) = token else { return self.hosts.throw_out(channel, slot) };
                 let at = monotonic().saturating_add(left);
                 self.hosts.desk.set_deadline(dest_id, token, at);
