@@ -34,8 +34,7 @@
 /** What a command can be: its `type`. */
 enum worker_sandbox_command_type {
 	/**
-	 * Registers memory for later sends and receives. The registration lasts as long as the worker,
-	 * and is of use to the host that made it only.
+	 * Registers memory for later sends and receives of this host, until it leaves.
 	 *
 	 * Payloads, in this order:
 	 *  1. `exported_memh`: `exported_memh_len` bytes;

@@ -44,34 +44,27 @@ impl Render<'_> {
             #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
                 ::core::marker::Sized + 'static
             {
-                /// Makes the handler, when a worker opens the plugin. After an error the worker
-                /// does not start.
+                /// Makes the handler. After an error the worker does not start.
                 fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
 
-                /// The address by which the plugin's members in a domain reach this one; without
-                /// this method it has none. Called once, right after `open`. An error ends the
-                /// worker's start, as one of `open` does.
+                /// The address by which the plugin's members in a domain reach this one; none by
+                /// default. Called once, right after `open`. After an error the worker does not start.
                 fn address(
                     &self,
                 ) -> ::core::result::Result<#krate::__private::Vec<::core::primitive::u8>, AnySide::Error> {
                     ::core::result::Result::Ok(#krate::__private::Vec::new())
                 }
 
-                /// Advances work of the plugin's own, such as a UCX worker; returns whether
-                /// anything moved.
-                ///
-                /// The worker has it called again and again; on every second of its turns only,
-                /// while answers are ready and no command is pending, so that they leave sooner.
+                /// Advances work of the plugin's own, such as a UCX worker; returns whether anything
+                /// moved. Called again and again; in every second turn only, while answers are ready
+                /// and no command is pending.
                 fn progress(&self) -> ::core::primitive::bool {
                     false
                 }
 
-                /// Frees what the plugin keeps for a host that has left: the connection is the
-                /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
-                /// call it, and no worker for hosts that are there when it closes the plugin.
-                fn host_left(&self, connection: ::core::primitive::u64) {
-                    let _ = connection;
-                }
+                /// Frees what is kept for a host that has left: the connection is the `dest_id` of its
+                /// commands, all of which have ended. Only this kit's worker calls it, not at close.
+                fn host_left(&self, _connection: ::core::primitive::u64) {}
 
                 #(#methods)*
 

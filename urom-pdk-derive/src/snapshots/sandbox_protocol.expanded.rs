@@ -82,8 +82,7 @@ impl MapParams {
 /// What a host can ask of the sandbox plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
-    /// and is of use to the host that made it only.
+    /// Registers memory for later sends and receives of this host, until it leaves.
     MemMap {
         /// Any value; the answer repeats it.
         context: u64,
@@ -122,8 +121,7 @@ pub enum Command<'a> {
         memh_id: u64,
     },
 }
-/** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+/// Registers memory for later sends and receives of this host, until it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
@@ -176,12 +174,10 @@ pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
 >: ::core::marker::Sized + 'static {
-    /// Makes the handler, when a worker opens the plugin. After an error the worker
-    /// does not start.
+    /// Makes the handler. After an error the worker does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
-    /// The address by which the plugin's members in a domain reach this one; without
-    /// this method it has none. Called once, right after `open`. An error ends the
-    /// worker's start, as one of `open` does.
+    /// The address by which the plugin's members in a domain reach this one; none by
+    /// default. Called once, right after `open`. After an error the worker does not start.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -190,22 +186,16 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether
-    /// anything moved.
-    ///
-    /// The worker has it called again and again; on every second of its turns only,
-    /// while answers are ready and no command is pending, so that they leave sooner.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything
+    /// moved. Called again and again; in every second turn only, while answers are ready
+    /// and no command is pending.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees what the plugin keeps for a host that has left: the connection is the
-    /// `dest_id` of its commands, of which the last has ended. NVIDIA's worker does not
-    /// call it, and no worker for hosts that are there when it closes the plugin.
-    fn host_left(&self, connection: ::core::primitive::u64) {
-        let _ = connection;
-    }
-    /** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+    /// Frees what is kept for a host that has left: the connection is the `dest_id` of its
+    /// commands, all of which have ended. Only this kit's worker calls it, not at close.
+    fn host_left(&self, _connection: ::core::primitive::u64) {}
+    /// Registers memory for later sends and receives of this host, until it leaves.
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
@@ -314,7 +304,7 @@ const _: () = {
         variants: &[
             __p::Variant {
                 name: "MemMap",
-                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker,\n and is of use to the host that made it only.",
+                docs: " Registers memory for later sends and receives of this host, until it leaves.",
                 tag: 0,
                 reply: __p::Some("MemMapped"),
                 fields: &__p::placed(
@@ -756,8 +746,7 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.0
         }
-        /** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+        /// Registers memory for later sends and receives of this host, until it leaves.
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,

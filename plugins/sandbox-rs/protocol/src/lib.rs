@@ -99,8 +99,7 @@ impl MapParams {
 #[urom_command(plugin = "worker_sandbox", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
-    /// and is of use to the host that made it only.
+    /// Registers memory for later sends and receives of this host, until it leaves.
     #[urom(reply = MemMapped)]
     MemMap {
         /// Any value; the answer repeats it.
