@@ -283,10 +283,8 @@ impl Instance {
     /// Tells the plugin that nobody waits for a command, unless it is answered.
     pub(super) fn cancel(&self, token: u64, reason: CancelReason) {
         self.flush();
-        let connection = self.ledger().asked(token).map(|asked| asked.connection);
-        let waits = |of: &u64| self.ledger().waiting(*of).contains(&token);
-        if let (Some(connection), Some(cancel)) = (connection.filter(waits), self.extension.cancel)
-        {
+        let waiting = self.ledger().connection_of_waiting(token);
+        if let (Some(connection), Some(cancel)) = (waiting, self.extension.cancel) {
             // SAFETY: the plugin's function, on its open context.
             self.watched(|ctx| unsafe { cancel(ctx, connection, token, reason) });
         }

@@ -103,6 +103,12 @@ impl Ledger {
         self.entries.values().filter(|entry| entry.is_waiting()).count()
     }
 
+    /// The connection of a command that has no answer yet.
+    pub(super) fn connection_of_waiting(&self, token: u64) -> Option<u64> {
+        let entry = self.entries.get(&token).filter(|entry| entry.is_waiting())?;
+        Some(entry.asked.connection)
+    }
+
     /// The tokens of a connection's commands that have no answer yet.
     pub(super) fn waiting(&self, connection: u64) -> Vec<u64> {
         let entries = self.entries.iter().filter(|(_, entry)| entry.is_waiting());

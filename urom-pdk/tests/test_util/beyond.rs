@@ -140,6 +140,18 @@ fn a_command_is_cancelled_and_no_other() {
 }
 
 #[test]
+fn thousands_are_cancelled_in_any_order_and_each_ends_once() {
+    let worker = open();
+    let all: Vec<_> = (0..3000).map(|_| worker.queue(Wait)).collect();
+    worker.flush();
+    for sent in all.iter().step_by(2).chain(all.iter().rev()) {
+        worker.cancel(sent, CancelReason::Cancelled);
+    }
+    assert_eq!((worker.progress(), worker.in_flight()), (3000, 0));
+    assert!(all.into_iter().all(|sent| worker.wait(sent) == Err(DocaError::SKIPPED)));
+}
+
+#[test]
 fn a_wait_with_another_waker_ends_too() {
     let worker = open();
     let waits = worker.send(WaitAside);
