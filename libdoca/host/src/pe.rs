@@ -421,6 +421,7 @@ mod tests {
     use super::*;
     use crate::pe::ctx::Kind;
     use crate::pe::ctx::domain::Domain;
+    use crate::pe::run::task::pool;
 
     #[test]
     fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
@@ -428,10 +429,15 @@ mod tests {
         let contexts = [(); 2].map(|()| Context::new(Kind::Domain(Domain::default())));
         for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
             pe.announce(ctx, CtxState::IDLE);
-            pe.push_command(CmdTask::new(slot, 8).unwrap());
+            pe.push_command(pool::take(slot, 8).unwrap());
         }
         pe.forget(&contexts[0]);
-        let slot = || pe.ready.pop_command().map(CmdTask::slot);
+        let slot = || {
+            pe.ready.pop_command().map(|task| {
+                pool::rest(task);
+                task.slot()
+            })
+        };
         assert_eq!((slot(), slot()), (Some(1), None));
         assert!(matches!(pe.ready.pop_other(), Some(Other::State(..))));
         assert_eq!((slot(), slot(), slot()), (Some(2), Some(3), None));

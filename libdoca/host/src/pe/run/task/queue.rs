@@ -47,11 +47,12 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pool;
     use super::*;
 
     #[test]
     fn tasks_come_out_in_the_order_in_which_they_went_in() {
-        let (queue, tasks) = (Queue::default(), [1, 2, 3].map(|at| CmdTask::new(at, 8).unwrap()));
+        let (queue, tasks) = (Queue::default(), [1, 2, 3].map(|at| pool::take(at, 8).unwrap()));
         for _ in 0..2 {
             assert!(queue.is_empty() && queue.pop().is_none());
             queue.push(tasks[0]);
@@ -64,5 +65,6 @@ mod tests {
                 [Some(2), Some(3)]
             );
         }
+        tasks.into_iter().for_each(pool::rest);
     }
 }
