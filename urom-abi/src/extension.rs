@@ -173,7 +173,8 @@ pub struct WorkerServices {
     pub deadline:
         Option<unsafe extern "C" fn(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u64) -> u64>,
     /// Says why a command fails, before its answer with a status other than success: UTF-8 without
-    /// a NUL, of which the host gets [`LONGEST_FAILURE`] bytes at most. A second text replaces the first.
+    /// a NUL, of which the host gets [`LONGEST_FAILURE`] bytes at most. A second text replaces the
+    /// first.
     pub explain: Option<
         unsafe extern "C" fn(
             ctx: *mut WorkerCtx,

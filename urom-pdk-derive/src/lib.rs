@@ -135,7 +135,7 @@ use proc_macro::TokenStream;
 /// otherwise the field is only read.
 ///
 /// An `Option` without `when` is there when its address word is not 0. Written, the word of an
-/// `Option` or a `Received` is 1 when it is there, also when it is empty, and of any other payload 1
+/// `Option` or a `Received` is 1 when it is there, also when it is empty, of any other payload 1
 /// when it has bytes; otherwise 0. That of a `Data` in registered memory is its address there.
 ///
 /// An expression sees all plain, header and echoed fields of its variant and the payloads before

@@ -192,7 +192,8 @@ impl Context {
         Unless::new(future, &self.cancel)
     }
 
-    /// The longest message in bytes to this command's host, its header included. `None` in a worker that is not this kit's.
+    /// The longest message in bytes to this command's host, its header included. `None` in a worker
+    /// that is not this kit's.
     pub fn message_limit(&self) -> Option<usize> {
         self.worker.connection_limit(self.dest_id())
     }

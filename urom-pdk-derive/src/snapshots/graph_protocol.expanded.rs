@@ -29,7 +29,7 @@ pub trait Handler<
     /// Makes the handler. After an error the worker does not start.
     fn open(cx: &AnySide::OpenContext) -> ::core::result::Result<Self, AnySide::Error>;
     /// The address by which the plugin's members in a domain reach this one; none by
-    /// default. Called once, right after `open`. After an error the worker does not start.
+    /// default. Called once, after `open`. After an error the worker does not start.
     fn address(
         &self,
     ) -> ::core::result::Result<
@@ -38,14 +38,14 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything
-    /// moved. Called again and again; in every second turn only, while answers are ready
-    /// and no command is pending.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether it
+    /// moved. Called again and again; in every second turn only, while answers are
+    /// ready and no command is pending.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees what is kept for a host that has left: the connection is the `dest_id` of its
-    /// commands, all of which have ended. Only this kit's worker calls it, not at close.
+    /// Frees what is kept for a host that has left: `dest_id` of its commands, all of
+    /// which have ended. Only this kit's worker calls it, and not at close.
     fn host_left(&self, _connection: ::core::primitive::u64) {}
     /// Asks for `data` back.
     async fn loopback(

@@ -1,5 +1,5 @@
-//! Commands that come by `call` of the plugin's extension: copied once, and answered where the worker
-//! sends from.
+//! Commands that come by `call` of the plugin's extension: copied once, and answered where the
+//! worker sends from.
 
 use std::future::Future;
 use std::ptr::NonNull;
