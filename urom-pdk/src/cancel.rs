@@ -11,7 +11,7 @@ use urom_abi::extension;
 
 use crate::Error;
 use crate::guard::catch;
-use crate::pool::wakes_slot;
+use crate::waker::wakes_slot;
 
 /// Why nobody waits for a command any more: see [`Context::cancelled`](crate::Context::cancelled).
 ///

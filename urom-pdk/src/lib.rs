@@ -162,6 +162,7 @@ mod pool;
 mod side;
 mod slot;
 mod sync;
+mod waker;
 mod woken;
 mod worker_side;
 

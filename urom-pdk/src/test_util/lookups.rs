@@ -11,7 +11,7 @@ use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 
 use super::members::Shared;
-use super::services::Services;
+use super::services::{Served, Services};
 use crate::guard::guard;
 
 /// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.
@@ -46,10 +46,8 @@ impl Member {
 /// A plugin's `WorkerCtx`, and what its look-ups and the worker's services need.
 #[repr(C)]
 pub(super) struct Seat {
-    /// What the plugin sees, and may write to.
-    ctx: WorkerCtx,
+    served: Served,
     member: Arc<Member>,
-    services: Rc<Services>,
 }
 
 impl Seat {
@@ -68,20 +66,7 @@ impl Seat {
         // What a worker holds there before `open` is not the plugin's to read.
         let plugin_ctx = std::ptr::without_provenance_mut(0x10);
         let ctx = WorkerCtx { iface, domain_iface, plugin_ctx };
-        NonNull::from(Box::leak(Box::new(Seat { ctx, member, services }))).cast()
-    }
-
-    /// The services of the context's worker.
-    ///
-    /// # Safety
-    /// `ctx` is from [`leak`](Seat::leak) and not freed while the result is used, and this is the
-    /// worker's thread.
-    pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
-        // No reference to the whole: the plugin may be writing to its part.
-        // SAFETY: the caller's promise; a plugin's context is the first member of a `Seat`.
-        let services = unsafe { &raw const (*ctx.cast::<Seat>()).services };
-        // SAFETY: as above; nobody writes to this member until the context is freed.
-        unsafe { &*services }
+        NonNull::from(Box::leak(Box::new(Seat { served: Served { ctx, services }, member }))).cast()
     }
 
     /// Takes it back.

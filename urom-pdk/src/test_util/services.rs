@@ -11,7 +11,6 @@ use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 
-use super::lookups::Seat;
 use crate::guard::guard;
 use crate::time;
 use crate::worker_side::monotonic;
@@ -49,17 +48,38 @@ impl Services {
     }
 }
 
+/// A plugin's context, and the services of its worker.
+#[repr(C)]
+pub(super) struct Served {
+    /// What the plugin sees, and may write to.
+    pub(super) ctx: WorkerCtx,
+    pub(super) services: Rc<Services>,
+}
+
+/// The services of a context's worker.
+///
+/// # Safety
+/// `ctx` is the first member of a [`Served`] that is not freed while the result is used, and this
+/// is the worker's thread.
+unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
+    // No reference to the whole: the plugin may be writing to its part.
+    // SAFETY: the caller's promise.
+    let services = unsafe { &raw const (*ctx.cast::<Served>()).services };
+    // SAFETY: as above; nobody writes to this member until the context is freed.
+    unsafe { &*services }
+}
+
 unsafe extern "C" fn connection_limit(ctx: *mut WorkerCtx, _: u64) -> usize {
     guard("connection_limit", 0, || {
         // SAFETY: the context that the services were attached with, on its thread.
-        unsafe { Seat::services(ctx) }.limit.get()
+        unsafe { services(ctx) }.limit.get()
     })
 }
 
 unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, _: u64, token: u64) -> u64 {
     guard("deadline", 0, || {
         // SAFETY: the context that the services were attached with, on its thread.
-        let services = unsafe { Seat::services(ctx) };
+        let services = unsafe { services(ctx) };
         let Some(at) = services.deadlines.borrow().get(&token).copied() else { return 0 };
         let now = time::now();
         let ahead = at.saturating_duration_since(now).as_nanos() as u64;
@@ -84,6 +104,6 @@ unsafe extern "C" fn explain(
         };
         let text = String::from_utf8_lossy(text).into_owned();
         // SAFETY: the context that the services were attached with, on its thread.
-        unsafe { Seat::services(ctx) }.failures.borrow_mut().insert(token, text);
+        unsafe { services(ctx) }.failures.borrow_mut().insert(token, text);
     });
 }

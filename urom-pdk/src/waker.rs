@@ -1,0 +1,36 @@
+//! The wakers of slots.
+
+use std::sync::{Arc, LazyLock};
+use std::task::{RawWakerVTable, Wake, Waker};
+
+use crate::woken::Woken;
+
+/// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread,
+/// at any time.
+struct SlotWaker {
+    woken: Arc<Woken>,
+    bit: u64,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.set(self.bit);
+    }
+}
+
+/// Never inlined: one place makes all of them, so they have one vtable.
+#[inline(never)]
+pub(crate) fn slot_waker(woken: &Arc<Woken>, bit: u64) -> Waker {
+    Waker::from(Arc::new(SlotWaker { woken: Arc::clone(woken), bit }))
+}
+
+/// Whether this waker is a slot's. `false` for one that may be costs a registration.
+pub(crate) fn wakes_slot(waker: &Waker) -> bool {
+    static OF_SLOTS: LazyLock<&'static RawWakerVTable> =
+        LazyLock::new(|| slot_waker(&Arc::new(Woken::new()), 0).vtable());
+    std::ptr::eq(waker.vtable(), *OF_SLOTS)
+}
