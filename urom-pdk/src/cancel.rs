@@ -60,7 +60,7 @@ impl std::error::Error for CancelReason {}
 
 impl From<CancelReason> for Error {
     fn from(reason: CancelReason) -> Error {
-        Error::new(DocaError::SKIPPED, reason.to_string())
+        Error::new(DocaError::SKIPPED, "nobody waits for it").with_source(reason)
     }
 }
 

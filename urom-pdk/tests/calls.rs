@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::ptr;
@@ -12,7 +12,7 @@ use std::task::{self, Wake, Waker};
 
 use common::protocol::*;
 use common::{Worker, open};
-use urom_abi::extension::{Called, CancelReason};
+use urom_abi::extension::{Called, CancelReason, CommandCall};
 use urom_pdk::{DocaError, Held};
 
 const ROOM: usize = 64;
@@ -126,6 +126,7 @@ fn bytes_that_are_held_outlive_the_call_and_those_after_it() {
 #[test]
 fn a_plugin_that_works_no_more_and_a_call_of_nothing_are_declined() {
     let mut worker = open();
+    assert_eq!(worker.call_of_size(size_of::<CommandCall>() - 8), Called::DECLINED);
     assert_eq!(worker.call_with_nothing(), Called::DECLINED);
     script().progress_panics.set(true);
     worker.progress();
@@ -161,6 +162,11 @@ fn a_handler_is_told_of_each_host_that_left() {
     assert_eq!(*script().left.borrow(), [9, 4]);
 }
 
+thread_local! {
+    /// How many wakers were dropped.
+    static DROPPED: Cell<u32> = const { Cell::new(0) };
+}
+
 /// A waker that does nothing, and may panic when it is dropped.
 struct Idle {
     breaks: bool,
@@ -172,6 +178,7 @@ impl Wake for Idle {
 
 impl Drop for Idle {
     fn drop(&mut self) {
+        DROPPED.set(DROPPED.get() + 1);
         assert!(!self.breaks, "a waker that breaks");
     }
 }
@@ -218,6 +225,7 @@ fn a_waker_that_breaks_takes_no_answer_with_it() {
         let called = worker.call(9, 1, &command(ACT, 1), ROOM).0;
         assert_eq!(called, if fails { Called::PENDING } else { Called::ANSWERED });
         assert_eq!(progress(&mut worker).len(), usize::from(fails));
+        assert_eq!(DROPPED.replace(0), 1, "it did break");
         assert_eq!(worker.call(9, 2, &command(ECHO, 7), ROOM), answered(ECHO, 7));
     }
 }

@@ -80,7 +80,7 @@ impl WorkerBuilder {
     /// is a further connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's
     /// convention.
     ///
-    /// Without this, or with [`WORKER_ID_ANY`], the worker is a new one, with an id of the service's
+    /// Without this, or with [`WORKER_ID_ANY`], the worker is a new one with an id of the service's
     /// choice. This project's service counts from 0xf7a391c5_00000000, which is far from what
     /// programs choose.
     pub fn id(mut self, id: u64) -> Self {

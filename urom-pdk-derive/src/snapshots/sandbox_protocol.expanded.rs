@@ -192,8 +192,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees what is kept for a host that has left: `dest_id` of its commands, all of
-    /// which have ended. Only this kit's worker calls it, and not at close.
+    /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
+    /// which have all ended. Only this kit's worker calls it, and not at close.
     fn host_left(&self, _connection: ::core::primitive::u64) {}
     /// Registers memory for later sends and receives of this host, until it leaves.
     async fn mem_map(

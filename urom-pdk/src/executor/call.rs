@@ -54,11 +54,11 @@ where
         let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
         // SAFETY: it lives until `drop`, and only shared references to it are made before.
         let worker = unsafe { &self.home.as_ref().worker };
-        let placed = Placed::new(worker, place);
+        let offered = Offered::new(worker, place);
         if let Err(panic) = contain(|| self.begin(command.into())) {
             self.end_panicked(panic);
         }
-        drop(placed);
+        drop(offered);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
         (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
         // SAFETY: it was made of a room of this capacity.
@@ -68,17 +68,17 @@ where
 }
 
 /// While it lives, the command that runs may write its answer to the worker's place.
-struct Placed<'a>(&'a WorkerSide);
+struct Offered<'a>(&'a WorkerSide);
 
-impl<'a> Placed<'a> {
+impl<'a> Offered<'a> {
     #[inline]
-    fn new(worker: &'a WorkerSide, place: Option<NonNull<[u8]>>) -> Placed<'a> {
+    fn new(worker: &'a WorkerSide, place: Option<NonNull<[u8]>>) -> Offered<'a> {
         worker.set_place(place);
-        Placed(worker)
+        Offered(worker)
     }
 }
 
-impl Drop for Placed<'_> {
+impl Drop for Offered<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.set_place(None);

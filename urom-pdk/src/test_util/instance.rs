@@ -1,6 +1,8 @@
 //! One plugin, driven through its C methods as a worker drives it, and watched while it does what
 //! it is asked.
 
+mod beyond;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -12,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::DocaError;
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::{CommandDesc, DescriptorList};
-use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension};
+use urom_abi::extension::PluginExtension;
 use urom_abi::list::ListLink;
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
 use urom_abi::test_util::watch;
 
 use super::fault::{Asked, Fault, Report};
-use super::ledger::{Ledger, Notification};
+use super::ledger::Ledger;
 use super::lookups::{Lookup, Member, Seat};
 use super::members::Shared;
 use super::pack;
@@ -218,102 +220,6 @@ impl Instance {
             watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
         let command = command.expect("the C heap has room for a command");
         self.lists.borrow_mut().commands.push_back(command);
-    }
-
-    /// Hands a command over by `call` of the plugin's extension, as a worker of this kit does where
-    /// nothing is listed; by the list where there is no such function, or it declines.
-    pub(super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
-        let token = self.ask(connection, bytes);
-        let is_next = self.lists.borrow().commands.is_empty();
-        let called = self.extension.call.filter(|_| is_next).map(|function| {
-            let room = self.services.limit.get() - pack::HEADER;
-            let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
-            let mut call = CommandCall {
-                size: size_of::<CommandCall>(),
-                dest_id: connection,
-                plugin_id: PLUGIN_ID,
-                urom_context: token,
-                command: bytes.as_ptr(),
-                command_len: bytes.len(),
-                answer: place.as_mut_ptr().wrapping_add(pack::GUARD),
-                answer_room: room,
-                answer_len: 0,
-                status: DocaError::SUCCESS,
-                reserved: 0,
-            };
-            // SAFETY: the plugin's function, on its open context, with a command and a place that
-            // outlive the call.
-            let called = self.watched(|ctx| unsafe { function(ctx, &mut call) });
-            self.take_call(token, called, &call, &place);
-            called
-        });
-        if called.is_none_or(|called| called == Called::DECLINED) {
-            self.list(connection, token, bytes);
-            self.flush();
-        }
-        token
-    }
-
-    /// Looks at what a call did, and notes its answer.
-    fn take_call(&self, token: u64, called: Called, call: &CommandCall, place: &[u8]) {
-        let (before, rest) = place.split_at(pack::GUARD);
-        let (room, behind) = rest.split_at(call.answer_room);
-        let mut wrong = None;
-        if before.iter().chain(behind).any(|byte| *byte != pack::FILL) {
-            wrong = Some("it wrote beside the place it was given".to_owned());
-        }
-        match called {
-            Called::ANSWERED if call.answer_len > room.len() => {
-                let (len, room) = (call.answer_len, room.len());
-                wrong = Some(format!("it gave a length of {len} bytes for a place of {room}"));
-            }
-            Called::ANSWERED => {
-                let bytes = room[..call.answer_len].to_vec();
-                self.ledger().answer(token, Notification { status: call.status, bytes });
-            }
-            Called::PENDING | Called::DECLINED => {}
-            Called(other) => wrong = Some(format!("it gave {other}, which is nothing")),
-        }
-        let mut ledger = self.ledger();
-        if let (Some(what), Some(command)) = (wrong, ledger.asked(token).cloned()) {
-            ledger.faults.push(Fault::Call(command, what));
-        }
-    }
-
-    /// Tells the plugin that nobody waits for a command, unless it is answered.
-    pub(super) fn cancel(&self, token: u64, reason: CancelReason) {
-        self.flush();
-        let waiting = self.ledger().connection_of_waiting(token);
-        if let (Some(connection), Some(cancel)) = (waiting, self.extension.cancel) {
-            // SAFETY: the plugin's function, on its open context.
-            self.watched(|ctx| unsafe { cancel(ctx, connection, token, reason) });
-        }
-    }
-
-    /// Ends a connection: first its commands are cancelled, and when they have ended, the plugin is
-    /// told that the host has left.
-    pub(super) fn leave(&self, connection: u64) {
-        let waiting = self.ledger().waiting(connection);
-        for token in waiting {
-            self.cancel(token, CancelReason::HOST_LEFT);
-        }
-        self.left.borrow_mut().push((connection, false));
-        self.tell_of_left();
-    }
-
-    pub(super) fn has_left(&self, connection: u64) -> bool {
-        self.left.borrow().iter().any(|(left, _)| *left == connection)
-    }
-
-    fn tell_of_left(&self) {
-        let Some(host_left) = self.extension.host_left else { return };
-        for (connection, is_told) in &mut *self.left.borrow_mut() {
-            if !*is_told && self.ledger().waiting(*connection).is_empty() {
-                *is_told = true;
-                // SAFETY: the plugin's function, on its open context.
-                self.watched(|ctx| unsafe { host_left(ctx, *connection) });
-            }
-        }
     }
 
     /// Hands the list over. As in a worker, a plugin that fails is called again while that moves

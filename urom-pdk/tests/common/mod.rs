@@ -125,6 +125,14 @@ impl Worker {
         (called, call.status, before[8..].to_vec())
     }
 
+    /// Calls the plugin with a structure of another release's, of which it may read the size alone.
+    pub(crate) fn call_of_size(&mut self, size: usize) -> Called {
+        let (function, mut words) = (self.extension.call.expect("call"), vec![usize::MAX; 16]);
+        words[0] = size;
+        // SAFETY: an open context, and a size that the words have.
+        unsafe { function(self.ctx(), words.as_mut_ptr().cast()) }
+    }
+
     /// Calls the plugin without a command.
     pub(crate) fn call_with_nothing(&mut self) -> Called {
         let function = self.extension.call.expect("call");

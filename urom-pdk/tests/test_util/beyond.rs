@@ -130,7 +130,10 @@ fn a_command_is_cancelled_and_no_other() {
     let (first, second) = (worker.send(Wait), worker.send(Wait));
     worker.cancel(&second, CancelReason::Cancelled);
     assert_eq!(worker.progress(), 1);
-    assert_eq!(worker.failure(&second).as_deref(), Some("the host gave the command up"));
+    assert_eq!(
+        worker.failure(&second).as_deref(),
+        Some("nobody waits for it: the host gave the command up")
+    );
     assert_eq!(worker.answer(&second), Some(Err(DocaError::SKIPPED)));
     // Nothing happens to what is answered.
     worker.cancel(&second, CancelReason::TimedOut);

@@ -137,7 +137,8 @@ unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
 }
 
 /// Answers a command that was held back, if it is one.
-unsafe extern "C" fn cancel(_: *mut WorkerCtx, dest_id: u64, token: u64, _: CancelReason) {
+unsafe extern "C" fn cancel(_: *mut WorkerCtx, dest_id: u64, token: u64, reason: CancelReason) {
+    assert!(reason.0 <= CancelReason::HOST_LEFT.0, "a reason that plugins know");
     let of_it = |note: &mut NotificationDesc| {
         (note.dest_id(), note.header().urom_context) == (dest_id, token)
     };

@@ -1,0 +1,106 @@
+//! What a worker of this kit does with a plugin beyond DOCA's interface: calls, cancels, hosts that
+//! leave.
+
+use urom_abi::DocaError;
+use urom_abi::extension::{Called, CancelReason, CommandCall};
+
+use super::super::ledger::Notification;
+use super::{Fault, Instance, PLUGIN_ID, pack};
+
+impl Instance {
+    /// Hands a command over by `call` of the plugin's extension, as a worker of this kit does where
+    /// nothing is listed; by the list where there is no such function, or it declines.
+    pub(in super::super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
+        let token = self.ask(connection, bytes);
+        let is_next = self.lists.borrow().commands.is_empty();
+        let called = self.extension.call.filter(|_| is_next).map(|function| {
+            let room = self.services.limit.get() - pack::HEADER;
+            let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
+            let mut call = CommandCall {
+                size: size_of::<CommandCall>(),
+                dest_id: connection,
+                plugin_id: PLUGIN_ID,
+                urom_context: token,
+                command: bytes.as_ptr(),
+                command_len: bytes.len(),
+                answer: place.as_mut_ptr().wrapping_add(pack::GUARD),
+                answer_room: room,
+                answer_len: 0,
+                status: DocaError::SUCCESS,
+                reserved: 0,
+            };
+            // SAFETY: the plugin's function, on its open context, with a command and a place that
+            // outlive the call.
+            let called = self.watched(|ctx| unsafe { function(ctx, &mut call) });
+            self.take_call(token, called, &call, &place);
+            called
+        });
+        if called.is_none_or(|called| called == Called::DECLINED) {
+            self.list(connection, token, bytes);
+            self.flush();
+        }
+        token
+    }
+
+    /// Looks at what a call did, and notes its answer.
+    fn take_call(&self, token: u64, called: Called, call: &CommandCall, place: &[u8]) {
+        let (before, rest) = place.split_at(pack::GUARD);
+        let (room, behind) = rest.split_at(call.answer_room);
+        let mut wrong = None;
+        if before.iter().chain(behind).any(|byte| *byte != pack::FILL) {
+            wrong = Some("it wrote beside the place it was given".to_owned());
+        }
+        match called {
+            Called::ANSWERED if call.answer_len > room.len() => {
+                let (len, room) = (call.answer_len, room.len());
+                wrong = Some(format!("it gave a length of {len} bytes for a place of {room}"));
+            }
+            Called::ANSWERED => {
+                let bytes = room[..call.answer_len].to_vec();
+                self.ledger().answer(token, Notification { status: call.status, bytes });
+            }
+            Called::PENDING | Called::DECLINED => {}
+            Called(other) => wrong = Some(format!("it gave {other}, which is nothing")),
+        }
+        let mut ledger = self.ledger();
+        if let (Some(what), Some(command)) = (wrong, ledger.asked(token).cloned()) {
+            ledger.faults.push(Fault::Call(command, what));
+        }
+    }
+
+    /// Tells the plugin that nobody waits for a command, unless it is answered.
+    pub(in super::super) fn cancel(&self, token: u64, reason: CancelReason) {
+        self.flush();
+        let waiting = self.ledger().connection_of_waiting(token);
+        if let (Some(connection), Some(cancel)) = (waiting, self.extension.cancel) {
+            // SAFETY: the plugin's function, on its open context.
+            self.watched(|ctx| unsafe { cancel(ctx, connection, token, reason) });
+        }
+    }
+
+    /// Ends a connection: first its commands are cancelled, and when they have ended, the plugin is
+    /// told that the host has left.
+    pub(in super::super) fn leave(&self, connection: u64) {
+        let waiting = self.ledger().waiting(connection);
+        for token in waiting {
+            self.cancel(token, CancelReason::HOST_LEFT);
+        }
+        self.left.borrow_mut().push((connection, false));
+        self.tell_of_left();
+    }
+
+    pub(in super::super) fn has_left(&self, connection: u64) -> bool {
+        self.left.borrow().iter().any(|(left, _)| *left == connection)
+    }
+
+    pub(super) fn tell_of_left(&self) {
+        let Some(host_left) = self.extension.host_left else { return };
+        for (connection, is_told) in &mut *self.left.borrow_mut() {
+            if !*is_told && self.ledger().waiting(*connection).is_empty() {
+                *is_told = true;
+                // SAFETY: the plugin's function, on its open context.
+                self.watched(|ctx| unsafe { host_left(ctx, *connection) });
+            }
+        }
+    }
+}
