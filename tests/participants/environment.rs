@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         "one library for a program that names none"
     );
     ensure!(
-        format!("{:?}", service.library()).contains("extensions: false"),
+        format!("{:?}", service.library()).contains("is_own: false"),
         "{:?}",
         service.library()
     );

@@ -7,6 +7,15 @@ use anyhow::{Context, Result, ensure};
 
 use crate::c::prefix;
 
+macro_rules! names {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
+        &[$(concat!(stringify!($name), "\0")),*]
+    };
+}
+
+/// This project's extensions, each with a NUL behind it.
+const EXTENSIONS: &[&str] = urom_abi::host_extensions!(names);
+
 /// The `libdoca_urom.so` of the prefix beside the running test.
 pub fn doca_library() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("libdoca_urom.so"))
@@ -20,23 +29,11 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     // As long as the real name, for which the file has room; no other copy in the process has it.
     static MADE: AtomicU32 = AtomicU32::new(0);
     let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
-    const NAMES: [&[u8]; 11] = [
-        b"urom_service_set_address\0",
-        b"urom_service_set_embedded\0",
-        b"urom_service_set_any_device\0",
-        b"urom_service_set_key_file\0",
-        b"urom_service_get_plugin_fingerprint\0",
-        b"urom_service_get_plugin_description\0",
-        b"urom_ctx_get_failure_code\0",
-        b"urom_ctx_get_failure\0",
-        b"urom_worker_get_health\0",
-        b"urom_worker_cmd_task_get_end\0",
-        b"urom_pe_progress_many\0",
-    ];
-    let mut found = [false; NAMES.len()];
+    let mut found = [false; EXTENSIONS.len()];
     for at in 1..bytes.len() {
         if (bytes[at - 1], bytes[at]) == (0, b'u')
-            && let Some(name) = NAMES.iter().position(|name| bytes[at..].starts_with(name))
+            && let Some(name) =
+                EXTENSIONS.iter().position(|name| bytes[at..].starts_with(name.as_bytes()))
         {
             // Nobody finds a symbol that has another name.
             bytes[at] = b'x';
@@ -44,7 +41,7 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
         }
     }
     ensure!(
-        found == [true; NAMES.len()],
+        found == [true; EXTENSIONS.len()],
         "the library does not export all of its extensions: {found:?}"
     );
     let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;

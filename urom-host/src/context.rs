@@ -115,13 +115,13 @@ impl<K: Kind> Context<K> {
 
     /// Why it failed, in the library's words; empty when it did not, or when the library has none.
     pub(crate) fn failure(&self) -> String {
-        let Some(extensions) = self.library.extensions() else { return String::new() };
+        let get_failure = self.library.extensions().urom_ctx_get_failure;
+        let Some(get_failure) = get_failure else { return String::new() };
         let mut text = vec![0u8; 512];
         loop {
             let (place, room) = (text.as_mut_ptr().cast(), text.len());
             // SAFETY: the context is live and belongs to this thread; `room` bytes can be written.
-            let length =
-                unsafe { (extensions.urom_ctx_get_failure)(self.ctx.as_ptr(), place, room) };
+            let length = unsafe { get_failure(self.ctx.as_ptr(), place, room) };
             text.resize(length, 0);
             if length <= room {
                 return String::from_utf8_lossy(&text).into_owned();
@@ -131,9 +131,9 @@ impl<K: Kind> Context<K> {
 
     /// The code of the failure; `None` when there is none, or when the library does not say.
     pub(crate) fn failure_code(&self) -> Option<DocaError> {
-        let extensions = self.library.extensions()?;
+        let get_code = self.library.extensions().urom_ctx_get_failure_code?;
         // SAFETY: the context is live and belongs to this thread.
-        unsafe { (extensions.urom_ctx_get_failure_code)(self.ctx.as_ptr()) }.check().err()
+        unsafe { get_code(self.ctx.as_ptr()) }.check().err()
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {

@@ -14,17 +14,14 @@ use urom_abi::plugin::PluginInfo;
 
 /// Constants, so that each export below calls the function itself and not through a table.
 const TABLE: Api = libdoca_host::API;
-const EXTENSIONS: Extensions = match TABLE.extensions {
-    Some(extensions) => extensions,
-    None => panic!("this project's own table has its own extensions"),
-};
+const EXTENSIONS: Extensions = TABLE.extensions;
 
 macro_rules! export {
-    ($table:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+    ($found:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
-                const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $table.$name;
+                const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $found!($name);
                 // SAFETY: the caller's promises are the same.
                 unsafe { FUNCTION($($arg),*) }
             }
@@ -32,12 +29,27 @@ macro_rules! export {
     };
 }
 
+macro_rules! of_doca {
+    ($name:ident) => {
+        TABLE.$name
+    };
+}
+
+macro_rules! of_this_kit {
+    ($name:ident) => {
+        match EXTENSIONS.$name {
+            Some(function) => function,
+            None => panic!("this project's own table has its own extensions"),
+        }
+    };
+}
+
 macro_rules! functions {
-    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(TABLE: $($urom)*); };
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(of_doca: $($urom)*); };
 }
 
 macro_rules! extensions {
-    ($($list:tt)*) => { export!(EXTENSIONS: $($list)*); };
+    ($($list:tt)*) => { export!(of_this_kit: $($list)*); };
 }
 
 urom_abi::host_functions!(functions);

@@ -110,7 +110,7 @@ fn an_empty_variable_and_the_word_builtin_choose_the_built_in_library() -> Resul
         let mut program = Program::new()?;
         program.command.env("UROM_PLUGIN_PATH", plugins.variable()).env("UROM_DOCA_LIBRARY", word);
         // The program gets as far as noticing that it was not given a file.
-        program.fails(&["Library { path: None, version: None, extensions: true"])?;
+        program.fails(&["Library { path: None, version: None, is_own: true"])?;
     }
     Ok(())
 }

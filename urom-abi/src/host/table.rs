@@ -13,7 +13,7 @@ use crate::error::DocaError;
 use crate::plugin::PluginInfo;
 
 macro_rules! lookup {
-    ($($name:ident: $ty:ty),* => $table:ident $({ $($rest:tt)* })?, $find:ident) => {{
+    ($($name:ident: $ty:ty),* => $table:ident { $($rest:tt)* }, $find:ident) => {{
         let mut missing = Vec::new();
         $(
             let $name = $find(const { c_text(concat!(stringify!($name), "\0")) });
@@ -27,7 +27,7 @@ macro_rules! lookup {
                 // SAFETY: the caller vouches that a symbol of this name is this function.
                 $name: unsafe { std::mem::transmute::<NonNull<c_void>, $ty>($name) },
             )*
-            $($($rest)*)?
+            $($rest)*
         })
     }};
 }
@@ -43,16 +43,16 @@ macro_rules! table {
         #[repr(C)]
         pub struct Api {
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
-            /// What only this project's own service can do; `None` for any other library.
-            pub extensions: Option<Extensions>,
+            /// What only this project's own service can do.
+            pub extensions: Extensions,
         }
 
         impl Api {
             /// The C name of every function in the table, in order.
             pub const SYMBOLS: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// The table of a library whose symbols `find` finds; [`extensions`](Self::extensions)
-            /// are there if the library has all of them.
+            /// The table of a library whose symbols `find` finds. It has those of the
+            /// [`extensions`](Self::extensions) that the library has.
             ///
             /// # Errors
             /// The names of the functions that the library lacks, in the order of the table.
@@ -63,7 +63,7 @@ macro_rules! table {
                 mut find: impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
             ) -> Result<Api, Vec<&'static str>> {
                 // SAFETY: the caller's promise.
-                let extensions = unsafe { Extensions::from_symbols(&mut find) }.ok();
+                let extensions = unsafe { Extensions::from_symbols(&mut find) };
                 lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Api { extensions }, find)
             }
         }
@@ -72,19 +72,41 @@ macro_rules! table {
 
 macro_rules! extensions {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
-        /// What this project's own service can do beyond DOCA's interface.
+        /// What this project's own service can do beyond DOCA's interface. Each function stands
+        /// for itself: a library of another release may have some, and any other library has none.
         #[derive(Clone, Copy, Debug)]
         #[repr(C)]
         pub struct Extensions {
-            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
+            $($(#[$doc])* pub $name: Option<unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?>,)*
         }
 
         impl Extensions {
+            /// None of them.
+            pub const NONE: Extensions = Extensions { $($name: None),* };
+
+            /// Whether there is none.
+            pub fn is_empty(&self) -> bool {
+                true $(&& self.$name.is_none())*
+            }
+
             /// As [`Api::from_symbols`].
             unsafe fn from_symbols(
                 find: &mut impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
-            ) -> Result<Extensions, Vec<&'static str>> {
-                lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Extensions, find)
+            ) -> Extensions {
+                $(
+                    let $name = find(const { c_text(concat!(stringify!($name), "\0")) });
+                )*
+                Extensions {
+                    $(
+                        // SAFETY: the caller vouches that a symbol of this name is this function.
+                        $name: $name.map(|found| unsafe {
+                            std::mem::transmute::<
+                                NonNull<c_void>,
+                                unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,
+                            >(found)
+                        }),
+                    )*
+                }
             }
         }
     };
@@ -111,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_are_there_if_all_of_them_are() {
+    fn each_extension_is_there_if_the_library_has_it() {
         let known = NonNull::<u64>::dangling().cast();
         let mut asked = Vec::new();
         let all = |name: &'static CStr| {
@@ -120,11 +142,16 @@ mod tests {
         };
         // SAFETY: nothing in the table is called.
         let table = unsafe { Api::from_symbols(all) }.unwrap();
-        assert!(table.extensions.is_some());
+        assert!(table.extensions.urom_ctx_get_failure.is_some());
         assert_eq!(asked[asked.len() - Api::SYMBOLS.len()..], *Api::SYMBOLS);
         let most = |name: &'static CStr| (name != c"urom_ctx_get_failure").then_some(known);
         // SAFETY: nothing in the table is called.
         let table = unsafe { Api::from_symbols(most) }.unwrap();
-        assert!(table.extensions.is_none());
+        assert!(table.extensions.urom_ctx_get_failure.is_none());
+        assert!(table.extensions.urom_ctx_get_failure_code.is_some());
+        let docas = |name: &'static CStr| name.to_bytes().starts_with(b"doca").then_some(known);
+        // SAFETY: nothing in the table is called.
+        let table = unsafe { Api::from_symbols(docas) }.unwrap();
+        assert!(table.extensions.is_empty());
     }
 }

@@ -308,9 +308,10 @@ impl EngineCore {
     /// themselves. Several commands may complete in one call, if the library can do that.
     #[inline]
     pub(crate) fn pump_many(&self) -> bool {
-        let Some(extensions) = self.library.extensions() else { return self.pump() };
+        let progress = self.library.extensions().urom_pe_progress_many;
+        let Some(progress) = progress else { return self.pump() };
         // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
-        let many = || unsafe { (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0 };
+        let many = || unsafe { progress(self.pe.as_ptr()) != 0 };
         callback::run_unless_running(many)
     }
 

@@ -122,8 +122,13 @@ impl Library {
         self.api
     }
 
-    pub(crate) fn extensions(self) -> Option<&'static Extensions> {
-        self.api.extensions.as_ref()
+    pub(crate) fn extensions(self) -> &'static Extensions {
+        &self.api.extensions
+    }
+
+    /// Whether it is this project's, of whatever release.
+    pub(crate) fn is_own(self) -> bool {
+        !self.api.extensions.is_empty()
     }
 }
 
@@ -138,7 +143,7 @@ impl Eq for Library {}
 debug_fields!(Library, |it| {
     path: it.path(),
     version: it.version(),
-    extensions: it.extensions().is_some()
+    is_own: it.is_own()
 });
 
 /// A value of the library, which `get` puts in the place of the one that it gets.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::{self, Description};
-use urom_abi::host::{Api, CtxState, Extensions, Service as RawService};
+use urom_abi::host::{Api, CtxState, Service as RawService};
 use urom_abi::plugin::PluginInfo;
 
 use crate::context::{self, Functions, Kind};
@@ -84,23 +84,29 @@ impl Connection {
         }
         if let Some(path) = &settings.key_file {
             let path = settings.c_path(path)?;
-            let extensions =
-                self.extensions(settings, "this libdoca_urom takes no key file", "leave it away")?;
+            let set = self.needed(
+                self.library.extensions().urom_service_set_key_file,
+                settings,
+                "this libdoca_urom takes no key file",
+                "leave it away",
+            )?;
             // SAFETY: the service is live and idle; the string lives until the call returns, which
             // copies it.
-            let code = unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) };
+            let code = unsafe { set(service, path.as_ptr()) };
             check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
         }
         self.place(settings)
     }
 
-    fn extensions(
+    /// An extension that the settings cannot do without.
+    fn needed<F>(
         &self,
+        extension: Option<F>,
         settings: &Settings,
         why: &str,
         hint: &str,
-    ) -> Result<&'static Extensions> {
-        self.library.extensions().ok_or_else(|| {
+    ) -> Result<F> {
+        extension.ok_or_else(|| {
             Error::new(DocaError::NOT_SUPPORTED, settings.what())
                 .why(why)
                 .hint(format!("{hint}, or name this project's own library"))
@@ -109,36 +115,31 @@ impl Connection {
 
     fn place(&self, settings: &Settings) -> Result<()> {
         let service = self.object();
-        let extensions = || {
-            let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
-            self.extensions(settings, why, "set that variable instead")
-        };
+        let extensions = self.library.extensions();
+        let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
+        let hint = "set that variable instead";
         let code = match &settings.place {
             // DOCA demands a device; this project's library takes any.
-            Place::Environment => match self.library.extensions() {
+            Place::Environment => match extensions.urom_service_set_any_device {
                 // SAFETY: the service is live and idle.
-                Some(extensions) if settings.device.is_none() => unsafe {
-                    (extensions.urom_service_set_any_device)(service)
-                },
+                Some(set) if settings.device.is_none() => unsafe { set(service) },
                 _ => return Ok(()),
             },
             Place::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
+                let set = extensions.urom_service_set_address;
+                let set = self.needed(set, settings, why, hint)?;
                 // SAFETY: the service is live and idle; the strings live until the call returns,
                 // which copies them.
-                unsafe {
-                    (extensions()?.urom_service_set_address)(
-                        service,
-                        address.as_ptr(),
-                        origin.as_ptr(),
-                    )
-                }
+                unsafe { set(service, address.as_ptr(), origin.as_ptr()) }
             }
             Place::Embedded { plugin_path } => {
                 let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
+                let set = extensions.urom_service_set_embedded;
+                let set = self.needed(set, settings, why, hint)?;
                 // SAFETY: as above.
-                unsafe { (extensions()?.urom_service_set_embedded)(service, path) }
+                unsafe { set(service, path) }
             }
         };
         check(code, || settings.what()).map_err(|error| error.why(self.failure()))
@@ -148,7 +149,7 @@ impl Connection {
         let failed = |code| match self.failure() {
             // The library's words name the place already.
             why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
-            _ if self.library.extensions().is_none() => unexplained(code, settings),
+            _ if !self.library.is_own() => unexplained(code, settings),
             _ => Error::new(code, settings.what()),
         };
         self.begin_start().map_err(failed)?;
@@ -184,16 +185,11 @@ impl Connection {
     }
 
     fn fingerprint(&self, plugin: u64) -> Result<Option<u64>> {
-        let Some(extensions) = self.library.extensions() else { return Ok(None) };
+        let get = self.library.extensions().urom_service_get_plugin_fingerprint;
+        let Some(get) = get else { return Ok(None) };
         let mut fingerprint = 0;
         // SAFETY: the service is live and runs, and the pointer is to a local variable.
-        let code = unsafe {
-            (extensions.urom_service_get_plugin_fingerprint)(
-                self.object(),
-                plugin,
-                &mut fingerprint,
-            )
-        };
+        let code = unsafe { get(self.object(), plugin, &mut fingerprint) };
         if code == DocaError::NOT_FOUND {
             return Ok(None);
         }
@@ -204,21 +200,15 @@ impl Connection {
     /// Asks for a plugin's description. Blocks this thread for at most some seconds.
     pub(super) fn description(&self, plugin: u64) -> Result<Description> {
         let what = "asking the service for a plugin's description";
-        let extensions = self.library.extensions();
-        let extensions = extensions.ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
+        let get = self.library.extensions().urom_service_get_plugin_description;
+        let get = get.ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
             let mut length = bytes.len();
             // SAFETY: the service is live; there are as many bytes as `length` says, which is a
             // local variable.
-            let code = unsafe {
-                (extensions.urom_service_get_plugin_description)(
-                    self.object(),
-                    plugin,
-                    bytes.as_mut_ptr().cast(),
-                    &mut length,
-                )
-            };
+            let code =
+                unsafe { get(self.object(), plugin, bytes.as_mut_ptr().cast(), &mut length) };
             (code, length)
         };
         let (mut code, mut length) = ask(&mut bytes);

@@ -176,7 +176,7 @@ impl ServiceHandle {
     /// Why a service in this process does not serve a plugin, and what to do.
     #[cfg(feature = "builtin")]
     fn not_served(&self, name: &str) -> Option<(String, String)> {
-        self.core.library.extensions()?;
+        self.core.library.extensions().urom_service_set_embedded?;
         let path = match &self.core.place {
             Place::Embedded { plugin_path } => plugin_path.as_ref(),
             Place::Environment

@@ -118,9 +118,10 @@ impl<'a> Task<'a> {
             let data = non_null(data, what_payload)?;
             // SAFETY: the task is live.
             let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(command.as_ptr()) };
-            let end = context.library.extensions().and_then(|extensions| {
+            let get_end = context.library.extensions().urom_worker_cmd_task_get_end;
+            let end = get_end.and_then(|get_end| {
                 // SAFETY: the task is live.
-                let end = unsafe { (extensions.urom_worker_cmd_task_get_end)(command.as_ptr()) };
+                let end = unsafe { get_end(command.as_ptr()) };
                 NonNull::new(end.cast_mut())
             });
             Ok(Doca { command, task: non_null(task, what)?, payload, data, capacity, end })

@@ -136,7 +136,7 @@ impl Kind for Worker {
         context.winding_down.set(next == CtxState::STOPPING);
         // DOCA promises nothing for a UROM task that is submitted a second time; this project's own
         // library does.
-        let keeps = next == CtxState::RUNNING && context.library.extensions().is_some();
+        let keeps = next == CtxState::RUNNING && context.library.is_own();
         context.keeps_tasks.set(keeps);
         if !keeps {
             // They would keep the context from becoming idle.

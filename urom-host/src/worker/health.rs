@@ -34,10 +34,11 @@ pub enum Health {
 
 impl Context {
     pub(crate) fn health(&self) -> Health {
-        let Some(extensions) = self.library.extensions() else { return Health::Unknown };
+        let get_health = self.library.extensions().urom_worker_get_health;
+        let Some(get_health) = get_health else { return Health::Unknown };
         let mut health = WorkerHealth::well();
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (extensions.urom_worker_get_health)(self.object(), &mut health) };
+        let code = unsafe { get_health(self.object(), &mut health) };
         match (code, c_text(&health.plugin)) {
             (DocaError::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
             (DocaError::SUCCESS, plugin) => Health::Stuck {

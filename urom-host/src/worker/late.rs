@@ -103,39 +103,34 @@ impl Context {
         if limit == slot.announced.get() {
             return;
         }
-        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
-            return;
-        };
+        let set_deadline = self.library.extensions().urom_worker_cmd_task_set_deadline;
+        let Some((set_deadline, doca)) = set_deadline.zip(slot.doca.get()) else { return };
         // A limit of nothing is one, and one that no clock can hold is none.
         let limit_of = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(0).max(1);
         let left = limit.map_or(0, limit_of);
         // SAFETY: the task is live, and the worker's own.
-        unsafe { (extensions.urom_worker_cmd_task_set_deadline)(doca.command.as_ptr(), left) };
+        unsafe { set_deadline(doca.command.as_ptr(), left) };
         slot.announced.set(limit);
     }
 
     /// Has the worker tell the plugin that nobody waits for the answer of a task.
     pub(crate) fn tell_plugin(&self, slot: &Slot, timed_out: bool) {
-        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
-            return;
-        };
+        let cancel = self.library.extensions().urom_worker_cmd_task_cancel;
+        let Some((cancel, doca)) = cancel.zip(slot.doca.get()) else { return };
         // SAFETY: the task is live, and the worker's own. A worker that is gone needs no telling.
-        unsafe {
-            (extensions.urom_worker_cmd_task_cancel)(doca.command.as_ptr(), timed_out.into());
-        }
+        unsafe { cancel(doca.command.as_ptr(), timed_out.into()) };
     }
 
     /// Why the completed command of a slot failed; empty when nobody said so.
     pub(crate) fn why(&self, slot: &Slot) -> String {
-        let Some((extensions, doca)) = self.library.extensions().zip(slot.doca.get()) else {
+        let get_failure = self.library.extensions().urom_worker_cmd_task_get_failure;
+        let Some((get_failure, doca)) = get_failure.zip(slot.doca.get()) else {
             return String::new();
         };
         let mut text = vec![0; LONGEST_FAILURE];
         let (task, room) = (doca.command.as_ptr().cast_const(), text.len());
         // SAFETY: the task is live, and the place has so much room.
-        let len = unsafe {
-            (extensions.urom_worker_cmd_task_get_failure)(task, text.as_mut_ptr().cast(), room)
-        };
+        let len = unsafe { get_failure(task, text.as_mut_ptr().cast(), room) };
         text.truncate(len);
         String::from_utf8_lossy(&text).into_owned()
     }

@@ -355,9 +355,8 @@ impl Rig {
 }
 
 fn run_service(pe: *mut Pe, service: *mut Service, address: &str) {
-    let extensions = api().extensions.expect("this library has them");
+    let set = api().extensions.urom_service_set_address.expect("this library has it");
     let address = CString::new(address).expect("no NUL in an address");
-    let set = extensions.urom_service_set_address;
     // SAFETY: a live service and C strings.
     assert_eq!(unsafe { set(service, address.as_ptr(), c"the fuzz target".as_ptr()) }, OK);
     let ctx = c!(doca_urom_service_as_ctx(service));
@@ -393,8 +392,7 @@ unsafe extern "C" fn done(task: *mut CmdTask, task_data: Data, _: Data) {
 
 /// Why a task that ended failed.
 fn failure(task: *const CmdTask) -> String {
-    let extensions = api().extensions.expect("this library has them");
-    let get = extensions.urom_worker_cmd_task_get_failure;
+    let get = api().extensions.urom_worker_cmd_task_get_failure.expect("this library has it");
     // SAFETY: a live task, and no place.
     let mut why = vec![0; unsafe { get(task, null_mut(), 0) }];
     // SAFETY: the same with a place of this frame.

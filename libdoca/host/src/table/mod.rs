@@ -79,7 +79,7 @@ pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
 
 /// The functions of this library.
 ///
-/// The table is complete and has `extensions`. Any thread may call the functions. Each object
+/// The table is complete and has all extensions. Any thread may call the functions. Each object
 /// belongs to one thread at a time, except that a service may be given to workers of other threads.
 pub fn api() -> &'static Api {
     &API
@@ -87,7 +87,7 @@ pub fn api() -> &'static Api {
 
 macro_rules! extensions {
     ($($(#[$doc:meta])* fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
-        const EXTENSIONS: Extensions = Extensions { $($name),* };
+        const EXTENSIONS: Extensions = Extensions { $($name: Some($name)),* };
     };
 }
 
@@ -95,7 +95,7 @@ macro_rules! table {
     (urom { $($urom:tt)* } core { $($core:tt)* }) => { table! { $($urom)* $($core)* } };
     ($($(#[$doc:meta])* fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
         /// The same as a constant, for direct calls.
-        pub const API: Api = Api { $($name,)* extensions: Some(EXTENSIONS) };
+        pub const API: Api = Api { $($name,)* extensions: EXTENSIONS };
     };
 }
 

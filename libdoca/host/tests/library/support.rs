@@ -27,7 +27,7 @@ macro_rules! c {
 /// Calls an extension of the table.
 macro_rules! x {
     ($name:ident($($arg:expr),* $(,)?)) => {{
-        let function = $crate::support::api().extensions.unwrap().$name;
+        let function = $crate::support::api().extensions.$name.unwrap();
         // SAFETY: the tests give live objects and places, or null.
         unsafe { function($($arg),*) }
     }};

@@ -196,7 +196,7 @@ pub fn library() -> Library {
 
 /// The same without this project's extensions, as any other library is.
 pub fn plain_library() -> Library {
-    static PLAIN: Api = Api { extensions: None, ..API };
+    static PLAIN: Api = Api { extensions: Extensions::NONE, ..API };
     // SAFETY: as above.
     unsafe { Library::from_table(&PLAIN) }
 }
@@ -332,20 +332,20 @@ pub const API: Api = Api {
     doca_devinfo_get_pci_addr_str: no_address,
     doca_dev_open: no_open,
     doca_dev_close: no_close,
-    extensions: Some(Extensions {
-        urom_service_set_address: objects::set_address,
-        urom_service_set_embedded: set_embedded,
-        urom_service_set_any_device: set_any_device,
-        urom_service_set_key_file: set_key_file,
-        urom_service_get_plugin_fingerprint: objects::plugin_fingerprint,
-        urom_service_get_plugin_description: objects::plugin_description,
-        urom_ctx_get_failure_code: objects::failure_code,
-        urom_ctx_get_failure: objects::failure,
-        urom_worker_get_health: objects::worker_health,
-        urom_worker_cmd_task_get_end: task::cmd_get_end,
-        urom_worker_cmd_task_get_failure: task::cmd_get_failure,
-        urom_worker_cmd_task_set_deadline: task::cmd_set_deadline,
-        urom_worker_cmd_task_cancel: task::cmd_cancel,
-        urom_pe_progress_many: core::pe_progress_many,
-    }),
+    extensions: Extensions {
+        urom_service_set_address: Some(objects::set_address),
+        urom_service_set_embedded: Some(set_embedded),
+        urom_service_set_any_device: Some(set_any_device),
+        urom_service_set_key_file: Some(set_key_file),
+        urom_service_get_plugin_fingerprint: Some(objects::plugin_fingerprint),
+        urom_service_get_plugin_description: Some(objects::plugin_description),
+        urom_ctx_get_failure_code: Some(objects::failure_code),
+        urom_ctx_get_failure: Some(objects::failure),
+        urom_worker_get_health: Some(objects::worker_health),
+        urom_worker_cmd_task_get_end: Some(task::cmd_get_end),
+        urom_worker_cmd_task_get_failure: Some(task::cmd_get_failure),
+        urom_worker_cmd_task_set_deadline: Some(task::cmd_set_deadline),
+        urom_worker_cmd_task_cancel: Some(task::cmd_cancel),
+        urom_pe_progress_many: Some(core::pe_progress_many),
+    },
 };
