@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
 
 pub use super::failure::{Failure, LONGEST_TEXT, cut};
+pub use super::memory::{MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord};
 pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
@@ -188,6 +189,7 @@ pub enum HostToWorker {
         domain: u64,
         word: DomainWord,
     },
+    Memory(MemoryWord),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -248,6 +250,7 @@ pub enum WorkerToHost {
     Refused(Failure),
     /// A plugin does not return, or returns again (`None`). Only for a host that was let in.
     Health(Option<Stuck>),
+    Memory(MemoryAnswer),
 }
 
 /// Daemon to worker. The configuration is on the worker's command line, or in the call that starts

@@ -16,6 +16,7 @@
 //! | [`key`], [`proof`] | the secret that opens a stream |
 //! | [`stream`], [`relay`] | greeting; messages and heartbeats |
 //! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
+//! | [`memory`] | memory that a host shares with a worker |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
 //! | [`queue_probe`] | whether a shared receive queue still moves after a peer was lost |
 //! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
@@ -36,6 +37,7 @@ pub mod fuzzing;
 pub mod hello;
 pub mod key;
 pub mod mailbox;
+pub mod memory;
 pub mod pass;
 pub mod patience;
 pub mod proof;

@@ -50,6 +50,11 @@ pub(super) fn of_control() -> Seeds {
     let attached =
         WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
+    let offer = |place| {
+        let offer = MemoryOffer { memory: 6, address: 0x7000, len: 4096, access: 33, place };
+        encoded(&HostToWorker::Memory(MemoryWord::Share(offer)))
+    };
+    let memory = |answer| encoded(&WorkerToHost::Memory(answer));
     let host_to_daemon = [
         encoded(&HostToDaemon::Ping),
         encoded(&HostToDaemon::Start { request: 1, worker: worker(u64::MAX, env) }),
@@ -69,6 +74,11 @@ pub(super) fn of_control() -> Seeds {
         domain(DomainWord::Start { len: 3 }),
         domain(DomainWord::Piece(vec![1, 2, 3])),
         domain(DomainWord::End),
+        encoded(&HostToWorker::Memory(MemoryWord::Door)),
+        offer(MemoryPlace::Handed { offset: 4096 }),
+        offer(MemoryPlace::Process),
+        offer(MemoryPlace::Window(vec![3; 40])),
+        encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6 })),
     ];
     let worker_to_host = [
         encoded(&attached),
@@ -77,6 +87,9 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::Refused(failure())),
         encoded(&WorkerToHost::Health(Some(stuck()))),
         encoded(&WorkerToHost::Health(None)),
+        memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
+        memory(MemoryAnswer::Shared { memory: 6, result: Err(failure()) }),
+        memory(MemoryAnswer::Ended { memory: 6 }),
     ];
     let daemon_to_worker = [
         encoded(&DaemonToWorker::Expect { ticket: 7 }),

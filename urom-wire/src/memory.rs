@@ -1,0 +1,268 @@
+//! Memory that a host shares with a worker: the messages about it, and the hand-over of what only a
+//! Unix socket can carry.
+//!
+//! A host asks for the worker's door, an address of a Unix socket. It connects there once for each
+//! memory that it shares, with the ticket of its control stream, and hands over a descriptor, or
+//! nothing but the number of its process, which the kernel tells. A host that cannot get there, on
+//! another machine or in another container, offers its memory over the network.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::UnixStream;
+
+use super::{bounded, bytes};
+use crate::failure::Failure;
+
+/// The longest address of a Unix socket, in bytes.
+pub const LONGEST_DOOR: usize = 108;
+
+/// The longest description of memory for the network, in bytes: an address of a UCX worker, a
+/// remote key, and what holds them together.
+pub const LONGEST_WINDOW: usize = 66 << 10;
+
+/// What a host says of memory.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum MemoryWord {
+    /// Where can memory be handed over?
+    Door,
+    Share(MemoryOffer),
+    /// The memory is not for commands any more.
+    End {
+        memory: u64,
+    },
+}
+
+/// Memory of a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MemoryOffer {
+    /// Its number, which the host never uses again.
+    pub memory: u64,
+    /// Where it begins in the host.
+    pub address: u64,
+    pub len: u64,
+    /// Bits of `urom_abi::memory::Access`.
+    pub access: u32,
+    pub place: MemoryPlace,
+}
+
+/// How a worker gets at it.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum MemoryPlace {
+    /// By the descriptor that was handed over, from this offset on.
+    Handed { offset: u64 },
+    /// In the process that was at the door.
+    Process,
+    /// Over the network: what `ucx::Memory::window` made.
+    Window(
+        #[serde(
+            serialize_with = "bytes::serialize",
+            deserialize_with = "bounded::bytes::<_, LONGEST_WINDOW>"
+        )]
+        Vec<u8>,
+    ),
+}
+
+/// What a worker says of memory.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum MemoryAnswer {
+    /// The address of its socket, an abstract one if it begins with a zero; empty when there is
+    /// none.
+    Door(
+        #[serde(
+            serialize_with = "bytes::serialize",
+            deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
+        )]
+        Vec<u8>,
+    ),
+    /// Commands may use it, or this failed.
+    Shared { memory: u64, result: Result<(), Failure> },
+    /// No command uses it, and none will.
+    Ended { memory: u64 },
+}
+
+/// What a host shows at the door: the ticket of its stream and the number of the memory, both
+/// little-endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slip {
+    pub ticket: u128,
+    pub memory: u64,
+}
+
+const SLIP_LEN: usize = 24;
+
+/// The worker's answer at the door.
+const TAKEN: u8 = 1;
+
+impl Slip {
+    fn to_bytes(self) -> [u8; SLIP_LEN] {
+        let mut bytes = [0; SLIP_LEN];
+        bytes[..16].copy_from_slice(&self.ticket.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.memory.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; SLIP_LEN]) -> Slip {
+        let (ticket, memory) = bytes.split_at(16);
+        let mut slip = ([0; 16], [0; 8]);
+        slip.0.copy_from_slice(ticket);
+        slip.1.copy_from_slice(memory);
+        Slip { ticket: u128::from_le_bytes(slip.0), memory: u64::from_le_bytes(slip.1) }
+    }
+}
+
+/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns when the
+/// worker has it.
+///
+/// # Errors
+/// The system's, and `PermissionDenied` when the worker does not take it.
+pub async fn hand_over(door: &Path, slip: Slip, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut stream = UnixStream::connect(door).await?;
+    let bytes = slip.to_bytes();
+    let sent = stream
+        .async_io(Interest::WRITABLE, || {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            let fds = fd.map(|fd| [fd]);
+            if let Some(fds) = &fds {
+                control.push(SendAncillaryMessage::ScmRights(fds));
+            }
+            Ok(sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?)
+        })
+        .await?;
+    // A new socket has room for them all.
+    if sent != SLIP_LEN {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    match stream.read_u8().await {
+        Ok(TAKEN) => Ok(()),
+        Ok(_) => Err(io::ErrorKind::PermissionDenied.into()),
+        // The worker closed the connection.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What was handed over at the door.
+#[derive(Debug)]
+pub struct Handed {
+    pub slip: Slip,
+    /// The descriptor, if there was one.
+    pub fd: Option<OwnedFd>,
+    /// The process at the other end, in the numbers of this one; `None` when it is none of ours.
+    pub process: Option<i32>,
+}
+
+/// Reads what somebody hands over on a connection to the door.
+///
+/// # Errors
+/// The system's, and `InvalidData` for anything else than one slip.
+pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
+    let process = stream.peer_cred()?.pid().filter(|pid| *pid > 0);
+    let mut bytes = [0; SLIP_LEN];
+    let (len, fd) = stream
+        .async_io(Interest::READABLE, || {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut parts = [IoSliceMut::new(&mut bytes)];
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            let message = recvmsg(stream.as_fd(), &mut parts, &mut control, flags)?;
+            let mut fds = control.drain().flat_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+                _ => None,
+            });
+            Ok((message.bytes, fds.next().and_then(|mut fds| fds.next())))
+        })
+        .await?;
+    if len != SLIP_LEN {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(Handed { slip: Slip::from_bytes(bytes), fd, process })
+}
+
+/// Tells the one at the door that it is taken.
+///
+/// # Errors
+/// The system's.
+pub async fn say_taken(stream: &mut UnixStream) -> io::Result<()> {
+    stream.write_u8(TAKEN).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+
+    use tokio::net::UnixListener;
+
+    use super::*;
+
+    const SLIP: Slip = Slip { ticket: 0x1122 << 100 | 7, memory: 0x99 };
+
+    async fn door() -> (tempfile::TempDir, std::path::PathBuf, UnixListener) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("door");
+        let listener = UnixListener::bind(&path).unwrap();
+        (directory, path, listener)
+    }
+
+    #[tokio::test]
+    async fn a_descriptor_and_the_process_arrive_with_the_slip() {
+        let (_directory, path, listener) = door().await;
+        let file = tempfile::tempfile().unwrap();
+        let worker = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let handed = receive_handed(&stream).await.unwrap();
+            say_taken(&mut stream).await.unwrap();
+            handed
+        };
+        let (given, handed) = tokio::join!(hand_over(&path, SLIP, Some(file.as_fd())), worker);
+        given.unwrap();
+        assert_eq!((handed.slip, handed.process), (SLIP, Some(std::process::id() as i32)));
+        let mut theirs = std::fs::File::from(handed.fd.unwrap());
+        theirs.write_all(b"same file").unwrap();
+        let mut text = String::new();
+        let mut file = file;
+        std::io::Seek::rewind(&mut file).unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "same file");
+        let flags = rustix::io::fcntl_getfd(&theirs).unwrap();
+        assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+    }
+
+    #[tokio::test]
+    async fn a_door_that_closes_is_an_error_at_the_host() {
+        let (_directory, path, listener) = door().await;
+        let worker = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let handed = receive_handed(&stream).await.unwrap();
+            assert!(handed.fd.is_none());
+        };
+        let (given, ()) = tokio::join!(hand_over(&path, SLIP, None), worker);
+        assert_eq!(given.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        drop(listener);
+        let error = hand_over(&path, SLIP, None).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_slip_is_an_error_at_the_worker() {
+        for bytes in [&b""[..], b"short", &[7; SLIP_LEN - 1]] {
+            let (mut ours, theirs) = UnixStream::pair().unwrap();
+            ours.write_all(bytes).await.unwrap();
+            drop(ours);
+            let error = receive_handed(&theirs).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{bytes:?}");
+        }
+    }
+}
