@@ -143,6 +143,45 @@ doca_error_t urom_worker_cmd_task_set_deadline(struct doca_urom_worker_cmd_task 
 DOCA_STABLE
 doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task, uint8_t timed_out);
 
+/* Memory that a host shares with a worker. */
+struct urom_offered_memory {
+	size_t size;        /* sizeof(struct urom_offered_memory) */
+	uint64_t memory;    /* what commands name it by; never used for other memory */
+	void *address;      /* where it begins */
+	size_t len;         /* its length in bytes, not 0 */
+	uint32_t access;    /* of enum doca_access_flag */
+	int fd;             /* a memfd, sealed against shrinking, that has it; -1 for none */
+	uint64_t fd_offset; /* where it begins there, at a page */
+};
+
+/*
+ * Called once, on any thread, when memory is shared, or not any more: with the path that was taken,
+ * of enum urom_memory_path (urom_plugin_extension.h), and why it failed, in `why_len` bytes of text
+ * that are there during the call.
+ */
+typedef void (*urom_memory_cb_t)(void *data, doca_error_t code, uint32_t path, const char *why,
+				 size_t why_len);
+
+/*
+ * Shares memory with the plugins of a running worker, which name it by its number. The memory stays
+ * where it is until the worker is idle, or urom_worker_unshare_memory() has called back. `done` is
+ * called if this returns SUCCESS; the descriptor is not needed after that. ALREADY_EXIST for a
+ * number that is shared with the worker, NOT_PERMITTED when `access` allows nobody else anything,
+ * BAD_STATE unless the worker runs.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
+				      const struct urom_offered_memory *memory,
+				      urom_memory_cb_t done, void *data);
+
+/*
+ * Ends that: no command that comes later finds the memory, and `done` is called when those that use
+ * it are done with it. NOT_FOUND for a number that is not shared with the worker.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,
+					urom_memory_cb_t done, void *data);
+
 /*
  * As doca_pe_progress, but it looks several times before it finds that nothing has come, which
  * takes some 100 ns; and the commands that are ready behind what it delivers complete as well, up

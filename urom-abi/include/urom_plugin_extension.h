@@ -58,6 +58,53 @@ struct urom_command_call {
 	uint32_t reserved;   /* 0 */
 };
 
+/* How a worker reaches a host's memory. */
+enum urom_memory_path {
+	UROM_MEMORY_MAPPED = 0,  /* it is mapped in the worker's process, too */
+	UROM_MEMORY_PROCESS = 1, /* the kernel copies from and to the host's process */
+	UROM_MEMORY_NETWORK = 2, /* the host's library answers over UCX */
+};
+
+/* What to do with a host's memory. */
+enum urom_memory_action {
+	UROM_MEMORY_READ = 0,         /* copies to `local` */
+	UROM_MEMORY_WRITE = 1,        /* copies from `local` */
+	UROM_MEMORY_FETCH_ADD = 2,    /* adds `operand`; `result` is what was there */
+	UROM_MEMORY_SWAP = 3,         /* puts `operand`; `result` is what was there */
+	UROM_MEMORY_COMPARE_SWAP = 4, /* puts `operand` where `compare` is; `result` as above */
+	UROM_MEMORY_TAG_SEND = 5,     /* has the host send the bytes with the tag `operand` to the
+				       * UCX worker whose address are the `result` bytes at
+				       * `local`; over the network only */
+};
+
+/* A part of a host's memory that is open: it stays until it is closed, even when the host leaves. */
+struct urom_host_memory {
+	size_t size;      /* sizeof(struct urom_host_memory) */
+	void *handle;     /* what the worker knows it by */
+	uint8_t *mapping; /* where it begins in this process, or NULL; the host may write to it at
+			   * any time */
+	uint64_t address; /* where it begins in the host */
+	uint64_t len;     /* its length in bytes */
+	uint32_t access;  /* of enum doca_access_flag; without DOCA_ACCESS_FLAG_PCI_READ_WRITE the
+			   * mapping is readable only */
+	uint32_t path;    /* of enum urom_memory_path */
+};
+
+/* An operation on a host's memory. It stays where it is until it has ended. */
+struct urom_memory_operation {
+	size_t size;         /* sizeof(struct urom_memory_operation) */
+	uint32_t action;     /* of enum urom_memory_action */
+	doca_error_t status; /* out: how it ended */
+	uint64_t offset;     /* from the beginning of the open memory on, in bytes */
+	uint64_t len;        /* how many bytes; 8, at an aligned place, for all that have a result */
+	uint8_t *local;      /* the plugin's bytes, which stay until the operation has ended */
+	uint64_t operand;    /* see enum urom_memory_action */
+	uint64_t compare;    /* see enum urom_memory_action */
+	uint64_t result;     /* see enum urom_memory_action */
+	/* Called when an operation ends that was IN_PROGRESS, outside the plugin's functions. */
+	void (*done)(struct urom_memory_operation *operation);
+};
+
 /*
  * What a worker offers. Its functions take the context that the services were attached to, and may
  * be called on the worker's thread only, also inside the plugin's functions.
@@ -78,6 +125,21 @@ struct urom_worker_services {
 	 * urom_worker_cmd_task_get_failure(). A second text replaces the first. */
 	void (*explain)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
 			const char *text, size_t len);
+	/* Opens `len` bytes of memory that the host of a connection shares, `offset` bytes behind
+	 * its beginning. NOT_FOUND for memory that this host does not share with this worker,
+	 * INVALID_VALUE for bytes that are not all in it. Whatever was opened is closed before
+	 * `close` returns. */
+	doca_error_t (*open_memory)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t memory,
+				    uint64_t offset, uint64_t len, struct urom_host_memory *opened);
+	/* Runs an operation. IN_PROGRESS when its `done` will be called; with any other code, also
+	 * its `status`, it has ended. INVALID_VALUE for bytes that are not all in the memory or not
+	 * aligned, NOT_PERMITTED when the host does not allow it, NOT_SUPPORTED when this path has
+	 * no such operation, IO_FAILED when the host's memory is not there, CONNECTION_RESET when
+	 * the host is gone. */
+	doca_error_t (*run_memory)(struct urom_worker_ctx *ctx, void *handle,
+				   struct urom_memory_operation *operation);
+	/* Closes open memory. Operations on it that have not ended go on and end. */
+	void (*close_memory)(struct urom_worker_ctx *ctx, void *handle);
 };
 
 /* What a plugin offers. */

@@ -6,10 +6,11 @@
 //! nobody looks at the symbol and the plugin works without. `urom_plugin_extension.h` is the same
 //! in C.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use crate::error::DocaError;
+use crate::host_memory::{HostMemory, MemoryOperation};
 use crate::plugin::WorkerCtx;
 use crate::worker_log::WorkerLog;
 
@@ -184,7 +185,39 @@ pub struct WorkerServices {
             len: usize,
         ),
     >,
+    /// See [`OpenMemoryFn`].
+    pub open_memory: Option<OpenMemoryFn>,
+    /// See [`RunMemoryFn`].
+    pub run_memory: Option<RunMemoryFn>,
+    /// See [`CloseMemoryFn`].
+    pub close_memory: Option<CloseMemoryFn>,
 }
+
+/// Opens `len` bytes of memory that the host of a connection shares, `offset` bytes behind its
+/// beginning. `NOT_FOUND` for memory that this host does not share with this worker, `INVALID_VALUE`
+/// for bytes that are not all in it. Whatever was opened is closed before `close` returns.
+pub type OpenMemoryFn = unsafe extern "C" fn(
+    ctx: *mut WorkerCtx,
+    dest_id: u64,
+    memory: u64,
+    offset: u64,
+    len: u64,
+    opened: *mut HostMemory,
+) -> DocaError;
+
+/// Runs an operation on open memory. `IN_PROGRESS` when its `done` will be called; with any other
+/// code, also its `status`, it has ended. `INVALID_VALUE` for bytes that are not all in it or not
+/// aligned, `NOT_PERMITTED` when the host does not allow it, `NOT_SUPPORTED` when this path has no
+/// such operation, `IO_FAILED` when the host's memory is not there, `CONNECTION_RESET` when the host
+/// is gone.
+pub type RunMemoryFn = unsafe extern "C" fn(
+    ctx: *mut WorkerCtx,
+    handle: *mut c_void,
+    operation: *mut MemoryOperation,
+) -> DocaError;
+
+/// Closes open memory. Operations on it that have not ended go on and end.
+pub type CloseMemoryFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, handle: *mut c_void);
 
 // SAFETY: words throughout, which may all be zero.
 unsafe impl Words for PluginExtension {
@@ -208,6 +241,9 @@ unsafe impl Words for WorkerServices {
         connection_limit: None,
         deadline: None,
         explain: None,
+        open_memory: None,
+        run_memory: None,
+        close_memory: None,
     };
 }
 
@@ -218,9 +254,10 @@ assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
     answer @ 48, answer_room @ 56, answer_len @ 64, status @ 72, reserved @ 76,
 });
-assert_layout!(WorkerServices, 64, align 8, {
+assert_layout!(WorkerServices, 88, align 8, {
     size @ 0, worker_id @ 8, group_id @ 16, message_limit @ 24, log @ 32,
-    connection_limit @ 40, deadline @ 48, explain @ 56,
+    connection_limit @ 40, deadline @ 48, explain @ 56, open_memory @ 64, run_memory @ 72,
+    close_memory @ 80,
 });
 
 #[cfg(test)]

@@ -54,9 +54,10 @@ pub mod error;
 pub mod extension;
 mod hash;
 pub mod host;
+#[doc(hidden)]
+pub mod host_memory;
 pub mod list;
 pub mod log;
-#[doc(hidden)]
 pub mod machine;
 pub mod payload;
 pub mod plugin;

@@ -13,6 +13,9 @@ use urom_abi::host::{
     GidTaskCallback, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, Pe, Service,
     StateChangedCallback, Task, Worker, WorkerHealth,
 };
+use urom_abi::host_memory::{
+    HostMemory, MemoryAction, MemoryCallback, MemoryOperation, MemoryPath, OfferedMemory,
+};
 use urom_abi::list::ListLink;
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
@@ -88,6 +91,16 @@ fn structures() -> String {
         }),
         structure!(WorkerServices = "struct urom_worker_services" {
             size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,
+            open_memory, run_memory, close_memory,
+        }),
+        structure!(HostMemory = "struct urom_host_memory" {
+            size, handle, mapping, address, len, access, path,
+        }),
+        structure!(MemoryOperation = "struct urom_memory_operation" {
+            size, action, status, offset, len, local, operand, compare, result, done,
+        }),
+        structure!(OfferedMemory = "struct urom_offered_memory" {
+            size, memory, address, len, access, fd, fd_offset,
         }),
         structure!(WorkerCtx = "struct urom_worker_ctx" { iface, domain_iface, plugin_ctx }),
     ];
@@ -127,6 +140,15 @@ fn values() -> String {
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY as u64),
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY),
         ("UROM_LONGEST_FAILURE", LONGEST_FAILURE as u64),
+        ("UROM_MEMORY_MAPPED", MemoryPath::MAPPED.0.into()),
+        ("UROM_MEMORY_PROCESS", MemoryPath::PROCESS.0.into()),
+        ("UROM_MEMORY_NETWORK", MemoryPath::NETWORK.0.into()),
+        ("UROM_MEMORY_READ", MemoryAction::READ.0.into()),
+        ("UROM_MEMORY_WRITE", MemoryAction::WRITE.0.into()),
+        ("UROM_MEMORY_FETCH_ADD", MemoryAction::FETCH_ADD.0.into()),
+        ("UROM_MEMORY_SWAP", MemoryAction::SWAP.0.into()),
+        ("UROM_MEMORY_COMPARE_SWAP", MemoryAction::COMPARE_SWAP.0.into()),
+        ("UROM_MEMORY_TAG_SEND", MemoryAction::TAG_SEND.0.into()),
         ("UROM_CALLED_ANSWERED", Called::ANSWERED.0.into()),
         ("UROM_CALLED_PENDING", Called::PENDING.0.into()),
         ("UROM_CALLED_DECLINED", Called::DECLINED.0.into()),

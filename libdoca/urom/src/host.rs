@@ -10,6 +10,7 @@ use urom_abi::host::{
     Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask,
     GidTaskCallback, OobColl, Pe, Service, Task, Worker, WorkerHealth,
 };
+use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_abi::plugin::PluginInfo;
 
 /// Constants, so that each export below calls the function itself and not through a table.

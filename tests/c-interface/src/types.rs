@@ -9,6 +9,7 @@ use urom_abi::host::{
     Buf, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, OobColl, Pe,
     Service, Task, Worker, WorkerHealth,
 };
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath, OfferedMemory};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{
     DomainLookups, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc,
@@ -52,6 +53,8 @@ c_types! {
     WorkerNotify = "struct urom_worker_notify", WorkerNotifDesc = "struct urom_worker_notif_desc",
     PluginExtension = "struct urom_plugin_extension", CommandCall = "struct urom_command_call",
     WorkerServices = "struct urom_worker_services", WorkerLog = "void",
+    HostMemory = "struct urom_host_memory", MemoryOperation = "struct urom_memory_operation",
+    OfferedMemory = "struct urom_offered_memory", MemoryPath = "uint32_t", MemoryAction = "uint32_t",
     Called = "uint32_t", CancelReason = "uint32_t",
     PluginIface = "struct urom_plugin_iface", DomainLookups = "struct urom_domain_lookups_iface",
 }

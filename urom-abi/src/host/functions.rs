@@ -289,6 +289,28 @@ macro_rules! host_extensions {
             /// its deadline passed if `timed_out` is not 0. The command completes as any other.
             /// `BAD_STATE` unless it is in flight.
             fn urom_worker_cmd_task_cancel(task: *mut CmdTask, timed_out: u8) -> DocaError;
+            /// Shares memory with the plugins of a running worker, which name it by its number. The
+            /// memory stays where it is until the worker is idle, or
+            /// [`urom_worker_unshare_memory`](Extensions::urom_worker_unshare_memory) has called
+            /// back. `done` is called with `data` if the result is `SUCCESS`; the descriptor is
+            /// not needed after that. `ALREADY_EXIST` for a number that is shared with the worker,
+            /// `NOT_PERMITTED` when its access flags allow nobody else anything, `BAD_STATE` unless
+            /// the worker runs.
+            fn urom_worker_share_memory(
+                worker: *mut Worker,
+                memory: *const OfferedMemory,
+                done: Option<MemoryCallback>,
+                data: *mut c_void,
+            ) -> DocaError;
+            /// Ends that: no command that comes later finds the memory, and `done` is called when
+            /// those that use it are done with it. `NOT_FOUND` for a number that is not shared with
+            /// the worker.
+            fn urom_worker_unshare_memory(
+                worker: *mut Worker,
+                memory: u64,
+                done: Option<MemoryCallback>,
+                data: *mut c_void,
+            ) -> DocaError;
             /// As `doca_pe_progress`, but it looks several times before it finds that nothing has
             /// come, which takes some 100 ns; and the commands that are ready behind what it
             /// delivers complete as well, up to 64 in a call and in the order of their answers. How

@@ -1,0 +1,175 @@
+//! Memory of a host: what it offers to a worker of this kit, and what the worker passes to a plugin
+//! that asks its [`WorkerServices`](crate::extension::WorkerServices) for it. `urom_extensions.h`
+//! and `urom_plugin_extension.h` are the same in C.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::error::DocaError;
+
+/// How a worker reaches a host's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct MemoryPath(pub u32);
+
+impl MemoryPath {
+    /// It is mapped in the worker's process, too.
+    pub const MAPPED: MemoryPath = MemoryPath(0);
+    /// The kernel copies from and to the host's process.
+    pub const PROCESS: MemoryPath = MemoryPath(1);
+    /// The host's library answers over UCX.
+    pub const NETWORK: MemoryPath = MemoryPath(2);
+
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryPath::MAPPED => "mapped",
+            MemoryPath::PROCESS => "process",
+            MemoryPath::NETWORK => "network",
+            _ => "unknown",
+        }
+    }
+}
+
+/// A part of a host's memory that is open: it stays what it is until the plugin closes it, even
+/// when the host leaves.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HostMemory {
+    /// `sizeof(struct urom_host_memory)`.
+    pub size: usize,
+    /// What the worker knows it by.
+    pub handle: *mut c_void,
+    /// Where it begins in this process, or NULL. The host may write to it at any time.
+    pub mapping: *mut u8,
+    /// Where it begins in the host.
+    pub address: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Bits of `enum doca_access_flag`: what the host allows. Without `DOCA_ACCESS_FLAG_PCI_READ_WRITE`
+    /// the mapping is readable only.
+    pub access: u32,
+    /// How it is reached.
+    pub path: MemoryPath,
+}
+
+impl HostMemory {
+    /// No memory.
+    pub const NONE: HostMemory = HostMemory {
+        size: size_of::<HostMemory>(),
+        handle: std::ptr::null_mut(),
+        mapping: std::ptr::null_mut(),
+        address: 0,
+        len: 0,
+        access: 0,
+        path: MemoryPath::MAPPED,
+    };
+}
+
+/// What to do with a host's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct MemoryAction(pub u32);
+
+impl MemoryAction {
+    /// Copies from the host's memory to `local`.
+    pub const READ: MemoryAction = MemoryAction(0);
+    /// Copies from `local` to the host's memory.
+    pub const WRITE: MemoryAction = MemoryAction(1);
+    /// Adds `operand` to 8 aligned bytes; `result` is what was there before.
+    pub const FETCH_ADD: MemoryAction = MemoryAction(2);
+    /// Puts `operand` into 8 aligned bytes; `result` is what was there before.
+    pub const SWAP: MemoryAction = MemoryAction(3);
+    /// Puts `operand` into 8 aligned bytes that are `compare`; `result` is what was there before.
+    pub const COMPARE_SWAP: MemoryAction = MemoryAction(4);
+    /// Has the host send `len` bytes of its memory to the UCX worker whose address is `local`, with
+    /// the tag `operand`. Over the network only; the address has `result` bytes.
+    pub const TAG_SEND: MemoryAction = MemoryAction(5);
+}
+
+/// An operation on a host's memory. It stays where it is until it has ended.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MemoryOperation {
+    /// `sizeof(struct urom_memory_operation)`.
+    pub size: usize,
+    /// What to do.
+    pub action: MemoryAction,
+    /// How it ended.
+    pub status: DocaError,
+    /// Where it begins, from the beginning of the open memory on, in bytes.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u64,
+    /// The plugin's bytes, which stay until the operation has ended.
+    pub local: *mut u8,
+    /// See [`MemoryAction`].
+    pub operand: u64,
+    /// See [`MemoryAction`].
+    pub compare: u64,
+    /// See [`MemoryAction`].
+    pub result: u64,
+    /// Called when an operation ends that was `IN_PROGRESS`, on the worker's thread and outside the
+    /// plugin's other functions.
+    pub done: Option<unsafe extern "C" fn(operation: *mut MemoryOperation)>,
+}
+
+impl MemoryOperation {
+    /// An operation on `len` bytes at `offset`, without anything else.
+    pub const fn new(action: MemoryAction, offset: u64, len: u64) -> MemoryOperation {
+        MemoryOperation {
+            size: size_of::<MemoryOperation>(),
+            action,
+            status: DocaError::SUCCESS,
+            offset,
+            len,
+            local: std::ptr::null_mut(),
+            operand: 0,
+            compare: 0,
+            result: 0,
+            done: None,
+        }
+    }
+}
+
+assert_layout!(HostMemory, 48, align 8, {
+    size @ 0, handle @ 8, mapping @ 16, address @ 24, len @ 32, access @ 40, path @ 44,
+});
+assert_layout!(MemoryOperation, 72, align 8, {
+    size @ 0, action @ 8, status @ 12, offset @ 16, len @ 24, local @ 32, operand @ 40,
+    compare @ 48, result @ 56, done @ 64,
+});
+
+/// Memory that a host shares with a worker (`struct urom_offered_memory`).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OfferedMemory {
+    /// `sizeof(struct urom_offered_memory)`.
+    pub size: usize,
+    /// Its number: what commands name it by, and never used for other memory of this process.
+    pub memory: u64,
+    /// Where it begins.
+    pub address: *mut c_void,
+    /// Its length in bytes: not 0.
+    pub len: usize,
+    /// Bits of `enum doca_access_flag`.
+    pub access: u32,
+    /// A descriptor of the memory that others may map, sealed against shrinking; -1 for none. It is
+    /// the caller's.
+    pub fd: c_int,
+    /// Where the memory begins in what the descriptor stands for, at a page.
+    pub fd_offset: u64,
+}
+
+/// Called once, on any thread, when memory is shared, or not any more: with a code, the path that
+/// was taken, and why it failed, `why_len` bytes of text that are there during the call.
+pub type MemoryCallback = unsafe extern "C" fn(
+    data: *mut c_void,
+    code: DocaError,
+    path: MemoryPath,
+    why: *const c_char,
+    why_len: usize,
+);
+
+assert_layout!(OfferedMemory, 48, align 8, {
+    size @ 0, memory @ 8, address @ 16, len @ 24, access @ 32, fd @ 36, fd_offset @ 40,
+});
