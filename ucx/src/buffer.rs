@@ -21,7 +21,8 @@ use crate::status::{Result, Status};
 ///
 /// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls
 ///   return the same again;
-/// - nobody writes to these bytes, unless through this value and outside of requests;
+/// - nobody writes to these bytes, unless through this value and outside of requests, or the bytes
+///   are nobody's in Rust: no reference to them exists, as with [`Outside`](crate::Outside);
 /// - the bytes lie in what [`memory`](Buffer::memory) names, which stays registered.
 pub unsafe trait Buffer: 'static {
     /// The first byte. May be dangling when the length is zero.
@@ -46,8 +47,8 @@ pub unsafe trait Buffer: 'static {
 ///
 /// # Safety
 ///
-/// As for [`Buffer`], and the bytes are writable and initialised, and nobody else writes them or
-/// holds a reference to them at that time. Copies through raw pointers, such as
+/// As for [`Buffer`], and the bytes are writable and initialised, and nobody else in this program
+/// writes them or holds a reference to them at that time. Copies through raw pointers, such as
 /// [`Memory::read`](crate::Memory::read), may see any mixture of old and new bytes.
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].

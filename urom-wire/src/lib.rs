@@ -16,7 +16,7 @@
 //! | [`key`], [`proof`] | the secret that opens a stream |
 //! | [`stream`], [`relay`] | greeting; messages and heartbeats |
 //! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
-//! | [`memory`] | memory that a host shares with a worker |
+//! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
 //! | [`queue_probe`] | whether a shared receive queue still moves after a peer was lost |
 //! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
@@ -43,6 +43,7 @@ pub mod patience;
 pub mod proof;
 pub mod queue_probe;
 pub mod relay;
+pub mod remote;
 pub mod stream;
 mod stuck;
 mod sync;

@@ -1,0 +1,64 @@
+//! Memory that somebody outside this program may write at any time, as buffers.
+
+use crate::buffer::{Buffer, BufferMut};
+
+/// Bytes that others may write while a request has them, such as memory that is shared with another
+/// process, and what keeps them where they are. A send of bytes that change meanwhile sends any
+/// mixture of old and new ones.
+#[derive(Debug)]
+pub struct Outside<T> {
+    start: *mut u8,
+    len: usize,
+    owner: T,
+}
+
+impl<T> Outside<T> {
+    /// The `len` bytes at `start`, which `owner` keeps.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are in host memory and initialised, readable, and writable if the value is used to
+    /// receive, until `owner` is dropped, wherever it is moved. Nobody holds a reference to them.
+    pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> Outside<T> {
+        Outside { start, len, owner }
+    }
+
+    /// What keeps the bytes.
+    pub fn into_owner(self) -> T {
+        self.owner
+    }
+}
+
+// SAFETY: the promise of `new`. UCX copies the bytes in C, so a write by others at the same time
+// changes what is copied and nothing else.
+unsafe impl<T: 'static> Buffer for Outside<T> {
+    fn start(&self) -> *const u8 {
+        self.start
+    }
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+// SAFETY: as above; that the bytes are writable is a part of the promise.
+unsafe impl<T: 'static> BufferMut for Outside<T> {
+    fn start_mut(&mut self) -> *mut u8 {
+        self.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_lives_as_long_as_the_buffer() {
+        let mut bytes = Box::new([7_u8; 16]);
+        let start = bytes.as_mut_ptr();
+        // SAFETY: the box keeps its bytes, and nobody has a reference to them.
+        let mut buffer = unsafe { Outside::new(start, 16, bytes) };
+        assert_eq!((buffer.start(), Buffer::len(&buffer)), (start.cast_const(), 16));
+        assert_eq!(buffer.start_mut(), start);
+        assert_eq!(*buffer.into_owner(), [7; 16]);
+    }
+}

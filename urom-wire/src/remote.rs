@@ -1,0 +1,61 @@
+//! What a worker asks of a host's library over UCX, for memory that it cannot reach by itself, and
+//! the answers.
+//!
+//! Each question is an active message to the UCX worker of the host's memory thread. It begins with
+//! the ticket of the host's control stream, which nobody else knows. The host checks the range and
+//! the permissions of every question again.
+
+use ucx::{Context, ContextBuilder, Features};
+use urom_abi::host_memory::MemoryAction;
+use zerocopy::little_endian::{U32, U64, U128};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The handler of [`Ask`].
+pub const AM_ASK: u16 = 1;
+
+/// The handler of [`Answer`].
+pub const AM_ANSWER: u16 = 2;
+
+/// The most bytes that one question moves: a longer operation asks several times.
+pub const MOST_MOVED: u64 = 1 << 20;
+
+/// A question. For a write its bytes follow, for a send the receiver's address.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Ask {
+    pub ticket: U128,
+    /// Comes back with the answer.
+    pub number: U64,
+    pub memory: U64,
+    /// From the beginning of the memory on.
+    pub offset: U64,
+    pub len: U64,
+    pub operand: U64,
+    pub compare: U64,
+    /// A [`MemoryAction`].
+    pub action: U32,
+    pub reserved: U32,
+}
+
+impl Ask {
+    pub fn action(&self) -> MemoryAction {
+        MemoryAction(self.action.get())
+    }
+}
+
+/// An answer. For a read its bytes follow.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Answer {
+    pub number: U64,
+    /// What was there before, for atomic operations.
+    pub result: U64,
+    /// A DOCA code.
+    pub status: U32,
+    pub reserved: U32,
+}
+
+/// A UCX context for both ends: its endpoints notice a peer that is gone.
+pub fn context() -> ContextBuilder {
+    Context::builder(Features::AM | Features::TAG | Features::WAKEUP)
+}
