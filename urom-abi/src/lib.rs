@@ -17,6 +17,7 @@
 //! | [`wire`] | errors of encoding and decoding, what a field can be | `*_pack`, `*_unpack` |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
+//! | [`memory`] | ranges and permissions of memory | `doca_types.h` |
 //! | [`host`] | the function table of a host library | `doca_{urom,ctx,pe,buf}.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
@@ -25,6 +26,9 @@
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
+
+// Derives of this crate name it as those of other crates do.
+extern crate self as urom_abi;
 
 /// States the size and every offset of a structure, so that a change of either cannot compile.
 macro_rules! assert_layout {
@@ -59,6 +63,7 @@ pub mod host_memory;
 pub mod list;
 pub mod log;
 pub mod machine;
+pub mod memory;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;

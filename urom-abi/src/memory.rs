@@ -1,0 +1,167 @@
+//! What commands say about memory: ranges and permissions. `urom-memory` has the memory itself.
+
+use std::fmt;
+use std::ops::{Bound, RangeBounds};
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::Described;
+
+bitflags::bitflags! {
+    /// Who may do what with memory (`enum doca_access_flag`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Access: u32 {
+        /// The owner reads. No bit: every other permission includes it.
+        const LOCAL_READ_ONLY = 0;
+        /// The owner reads and writes.
+        const LOCAL_READ_WRITE = 1;
+        /// Peers read over a network.
+        const RDMA_READ = 1 << 1;
+        /// Peers write over a network.
+        const RDMA_WRITE = 1 << 2;
+        /// Peers use atomic operations over a network.
+        const RDMA_ATOMIC = 1 << 3;
+        /// The DPU reads, or a plugin on the same machine.
+        const PCI_READ_ONLY = 1 << 4;
+        /// The DPU reads and writes, or a plugin on the same machine.
+        const PCI_READ_WRITE = 1 << 5;
+        /// Accesses of the DPU may be reordered.
+        const PCI_RELAXED_ORDERING = 1 << 6;
+    }
+}
+
+impl Access {
+    /// Whether somebody else than the owner may read: without it nothing can be exported.
+    #[must_use]
+    pub const fn others_read(self) -> bool {
+        self.intersects(Access::RDMA_READ.union(Access::PCI_READ_ONLY)) || self.others_write()
+    }
+
+    /// Whether somebody else than the owner may write.
+    #[must_use]
+    pub const fn others_write(self) -> bool {
+        self.intersects(Access::PCI_READ_WRITE.union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC))
+    }
+}
+
+/// A part of a memory map, as a command carries it: which map, and which of its bytes.
+///
+/// It is a name, not a permission: the receiver looks the map up and checks the range.
+///
+/// ```
+/// use urom_abi::memory::MemoryRange;
+///
+/// let whole = MemoryRange { memory: 7, offset: 0, len: 4096 };
+/// let last = whole.slice(4000..);
+/// assert_eq!((last.memory, last.offset, last.len), (7, 4000, 96));
+/// assert_eq!(last.get(..97), None);
+/// ```
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable, Described)]
+pub struct MemoryRange {
+    /// The number of the memory map.
+    pub memory: u64,
+    /// Where the range begins, in bytes from the start of the map.
+    pub offset: u64,
+    /// How long it is, in bytes.
+    pub len: u64,
+}
+
+assert_layout!(MemoryRange, 24, align 8, { memory @ 0, offset @ 8, len @ 16 });
+
+impl MemoryRange {
+    /// A part of this range, in bytes from its start; `None` when it does not lie within.
+    #[must_use]
+    pub fn get(&self, range: impl RangeBounds<u64>) -> Option<MemoryRange> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.checked_add(1)?,
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.checked_add(1)?,
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len,
+        };
+        if end > self.len {
+            return None;
+        }
+        let len = end.checked_sub(start)?;
+        Some(MemoryRange { memory: self.memory, offset: self.offset.checked_add(start)?, len })
+    }
+
+    /// As [`get`](Self::get), for a range that is known to lie within.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
+        let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
+        let Some(part) = self.get(bounds) else {
+            panic!("the part {bounds:?} does not lie within {self}");
+        };
+        part
+    }
+
+    /// The first byte behind it, from the start of the map; `None` for a range that no memory can
+    /// have.
+    #[must_use]
+    pub const fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.len)
+    }
+}
+
+impl fmt::Display for MemoryRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {} of memory {:#x}", self.len, self.offset, self.memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGE: MemoryRange = MemoryRange { memory: 7, offset: 100, len: 10 };
+
+    #[test]
+    fn a_part_lies_within_its_range() {
+        for (start, end) in [(0, 0), (0, 10), (3, 7), (10, 10)] {
+            let part = RANGE.slice(start..end);
+            assert_eq!(part, MemoryRange { memory: 7, offset: 100 + start, len: end - start });
+        }
+        assert_eq!(RANGE.get(..), Some(RANGE));
+        assert_eq!(RANGE.get(2..=9), Some(RANGE.slice(2..)));
+        assert_eq!(RANGE.get((Bound::Excluded(1), Bound::Unbounded)), Some(RANGE.slice(2..)));
+    }
+
+    #[test]
+    fn what_lies_outside_is_none() {
+        for (start, end) in [(0, 11), (11, 11), (7, 3), (u64::MAX, u64::MAX), (u64::MAX, 0)] {
+            assert_eq!(RANGE.get(start..end), None, "{start} {end}");
+        }
+        assert_eq!(RANGE.get(..=u64::MAX), None);
+        assert_eq!(RANGE.get((Bound::Excluded(u64::MAX), Bound::Unbounded)), None);
+        let impossible = MemoryRange { memory: 0, offset: u64::MAX, len: u64::MAX };
+        assert_eq!((impossible.get(1..), impossible.end()), (None, None));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not lie within 10 bytes at 100 of memory 0x7")]
+    fn a_slice_outside_panics() {
+        let _ = RANGE.slice(5..11);
+    }
+
+    #[test]
+    fn who_else_may_do_what_follows_from_the_bits() {
+        assert!(!Access::LOCAL_READ_ONLY.others_read());
+        assert!(!Access::LOCAL_READ_WRITE.union(Access::PCI_RELAXED_ORDERING).others_read());
+        for reads in [Access::RDMA_READ, Access::PCI_READ_ONLY] {
+            assert!(reads.others_read() && !reads.others_write());
+        }
+        for writes in [Access::RDMA_WRITE, Access::RDMA_ATOMIC, Access::PCI_READ_WRITE] {
+            assert!(writes.others_read() && writes.others_write());
+        }
+        assert_eq!(Access::from_bits(128), None);
+    }
+}

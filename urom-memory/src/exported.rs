@@ -1,0 +1,155 @@
+//! [`Exported`]: a map as bytes, which travel between processes.
+
+use bytemuck::{Pod, Zeroable};
+use urom_abi::DocaError;
+use urom_abi::memory::{Access, MemoryRange};
+
+use crate::error::{Error, Result};
+use crate::inner::Inner;
+
+const MARK: [u8; 8] = *b"UROMmmap";
+const VERSION: u32 = 1;
+
+/// A memory map of another process, as its owner described it
+/// (`doca_mmap_create_from_export`'s `export_desc`).
+///
+/// These are the owner's claims. Whoever reads them checks a range against
+/// [`len`](Self::len), and asks the owner for access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exported {
+    id: u64,
+    address: u64,
+    len: u64,
+    access: Access,
+}
+
+/// Little-endian, as all of DOCA's structures.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Bytes {
+    mark: [u8; 8],
+    version: u32,
+    access: u32,
+    id: u64,
+    address: u64,
+    len: u64,
+    reserved: [u64; 2],
+    unused: u32,
+    /// Of all before.
+    checksum: u32,
+}
+
+const _: () = assert!(size_of::<Bytes>() == Exported::LEN);
+
+impl Exported {
+    /// How many bytes describe a map.
+    pub const LEN: usize = 64;
+
+    pub(crate) fn of(map: &Inner) -> Exported {
+        Exported { id: map.id, address: map.address, len: map.len, access: map.access }
+    }
+
+    /// The same as bytes, for another reader.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Exported::LEN] {
+        let mut bytes = Bytes {
+            mark: MARK,
+            version: VERSION,
+            access: self.access.bits(),
+            id: self.id,
+            address: self.address,
+            len: self.len,
+            ..Bytes::zeroed()
+        };
+        bytes.checksum = checksum(&bytes);
+        bytemuck::cast(bytes)
+    }
+
+    /// Reads bytes of anybody's.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for bytes that are no exported map, or were cut or damaged;
+    /// `UNSUPPORTED_VERSION` for those of another release's format; `NOT_PERMITTED` for memory that
+    /// its owner keeps to itself.
+    pub fn read(bytes: &[u8]) -> Result<Exported> {
+        let Ok(whole) = <[u8; Exported::LEN]>::try_from(bytes) else {
+            return Err(Error::invalid(format!(
+                "an exported memory map has {} bytes, not {}",
+                Exported::LEN,
+                bytes.len()
+            )));
+        };
+        let bytes: Bytes = bytemuck::cast(whole);
+        if bytes.mark != MARK {
+            return Err(Error::invalid("the bytes are no exported memory map of this kit"));
+        }
+        if bytes.version != VERSION {
+            return Err(Error::new(
+                DocaError::UNSUPPORTED_VERSION,
+                format!(
+                    "the memory map was exported in format {}, this side reads {VERSION}: \
+                     use one release of the kit on both",
+                    bytes.version
+                ),
+            ));
+        }
+        if bytes.checksum != checksum(&bytes) {
+            return Err(Error::invalid("the exported memory map was damaged on its way"));
+        }
+        let Some(access) = Access::from_bits(bytes.access) else {
+            return Err(Error::invalid(format!(
+                "the exported memory map has unknown permissions: {:#x}",
+                bytes.access
+            )));
+        };
+        if !access.others_read() {
+            return Err(Error::not_permitted(
+                "the exported memory map has no permission for others",
+            ));
+        }
+        let Bytes { id, address, len, .. } = bytes;
+        if id == 0 || len == 0 || address.checked_add(len).is_none() {
+            return Err(Error::invalid(format!(
+                "there cannot be exported memory of {len} bytes at {address:#x}"
+            )));
+        }
+        Ok(Exported { id, address, len, access })
+    }
+
+    /// The map's number in its owner's process.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The address of its first byte in its owner's process.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How long it is, in bytes; at least one.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Who may do what with it.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// All of it, as a command names it.
+    #[must_use]
+    pub fn range(&self) -> MemoryRange {
+        MemoryRange { memory: self.id, offset: 0, len: self.len }
+    }
+}
+
+/// It finds damage, not forgery.
+fn checksum(bytes: &Bytes) -> u32 {
+    let bytes = bytemuck::bytes_of(bytes);
+    crc32fast::hash(&bytes[..Exported::LEN - size_of::<u32>()])
+}

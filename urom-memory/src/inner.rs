@@ -1,0 +1,90 @@
+//! What a map, its shares and its buffers have in common and keep alive.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use memmap2::MmapRaw;
+use urom_abi::memory::Access;
+
+use crate::memfd::Memfd;
+use crate::view::View;
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) id: u64,
+    /// The address of the first byte, in the owner's process.
+    pub(crate) address: u64,
+    pub(crate) len: u64,
+    pub(crate) access: Access,
+    pub(crate) backing: Backing,
+    /// How many buffers lie in it.
+    pub(crate) buffers: AtomicU32,
+    /// Whether somebody was given a descriptor of it who is not counted.
+    pub(crate) is_given_away: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// Memory that can be shared with other processes.
+    Memfd(Memfd),
+    /// A vector's memory.
+    Vec { start: *mut u8, capacity: usize },
+    /// Somebody else's in this process.
+    Lent(*mut u8),
+    /// Another process's, mapped here.
+    Received { map: MmapRaw, is_writable: bool },
+    /// Another process's, not mapped here.
+    Elsewhere,
+}
+
+// SAFETY: the pointers are to memory that any thread may use, by the contracts of those who make
+// it. It is used through `View`, which is shared between threads, and freed by the last owner.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl Inner {
+    /// Where it begins in this process, and whether it can be written to; `None` when it is not
+    /// mapped.
+    fn local(&self) -> Option<(*mut u8, bool)> {
+        let may_write = self.access.contains(Access::LOCAL_READ_WRITE);
+        match &self.backing {
+            Backing::Memfd(memory) => Some((memory.map.as_mut_ptr(), may_write)),
+            Backing::Vec { start, .. } | Backing::Lent(start) => Some((*start, may_write)),
+            Backing::Received { map, is_writable } => Some((map.as_mut_ptr(), *is_writable)),
+            Backing::Elsewhere => None,
+        }
+    }
+
+    /// The memory, as long as this is borrowed.
+    pub(crate) fn view(&self) -> Option<View<'_>> {
+        let (start, is_writable) = self.local()?;
+        // SAFETY: the memory is there as long as this is. Only `Mmap::bytes` makes references to
+        // it, while nobody else has this.
+        Some(unsafe { View::from_raw(start, self.len, is_writable) })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Backing::Vec { start, capacity } = self.backing {
+            // SAFETY: from a vector of this length and capacity, and nobody else frees it.
+            drop(unsafe { Vec::from_raw_parts(start, self.len as usize, capacity) });
+        }
+    }
+}
+
+/// A number that no other memory of this process has or had. Those of two processes begin at random
+/// and rarely coincide.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: OnceLock<AtomicU64> = OnceLock::new();
+    let next = NEXT.get_or_init(|| AtomicU64::new(RandomState::new().build_hasher().finish()));
+    loop {
+        // Zero is what a command has where it names no memory.
+        match next.fetch_add(1, Ordering::Relaxed) {
+            0 => {}
+            id => return id,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! DOCA's memory maps, buffers, inventories and pools, in safe Rust.
+//!
+//! Hosts and plugins use the same types, and so does this project's C library.
+//!
+//! | type | is | in DOCA |
+//! | --- | --- | --- |
+//! | [`Mmap`] | memory that others may be given, with permissions | `doca_mmap` |
+//! | [`Exported`], [`RemoteMmap`] | the same as bytes, and what a peer makes of them | `doca_mmap_export_pci`, `doca_mmap_create_from_export` |
+//! | [`View`] | bytes that another process may write at any time | the pointer of `doca_mmap_get_memrange` |
+//! | [`MemoryRange`] | a part of a map, as a command carries it | an address and a length |
+//!
+//! DOCA's objects are created, configured, started, used, stopped and destroyed, and most calls
+//! are errors in some of these states. Here a value is started as long as it exists, so the states
+//! need no checks.
+//!
+//! ```
+//! use urom_memory::{Access, Mmap};
+//!
+//! let map = Mmap::allocate(4096, Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY)?;
+//! map.view().copy_from(16, b"hello")?;
+//! let mut bytes = [0; 5];
+//! map.view().copy_to(16, &mut bytes)?;
+//! assert_eq!(&bytes, b"hello");
+//! // What a command says of these five bytes.
+//! let range = map.range().slice(16..21);
+//! assert_eq!((range.memory, range.len), (map.id(), 5));
+//! # Ok::<(), urom_memory::Error>(())
+//! ```
+
+mod copy;
+mod error;
+mod exported;
+mod inner;
+mod memfd;
+mod mmap;
+mod remote;
+mod view;
+
+pub use error::{Error, Result};
+pub use exported::Exported;
+pub use mmap::Mmap;
+#[doc(hidden)]
+pub use mmap::ShareGuard;
+pub use remote::RemoteMmap;
+pub use urom_abi::memory::{Access, MemoryRange};
+pub use view::{Chunks, View};

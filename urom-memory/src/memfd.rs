@@ -1,0 +1,83 @@
+//! Memory that several processes can map: memfds.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{
+    MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
+    memfd_create, open,
+};
+
+use crate::error::{Error, Result};
+
+/// A memfd and where this process has it.
+#[derive(Debug)]
+pub(crate) struct Memfd {
+    pub(crate) map: MmapRaw,
+    pub(crate) fd: OwnedFd,
+}
+
+impl Memfd {
+    /// New memory, all zeros. Nobody can change its size, so that no process that maps it gets a
+    /// SIGBUS. Unless `others_write`, nobody but this mapping can write to it either.
+    pub(crate) fn new(len: u64, others_write: bool) -> Result<Memfd> {
+        create(len, others_write)
+            .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))
+    }
+
+    /// The same memory behind a descriptor that cannot write.
+    pub(crate) fn reopen_read_only(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|error| {
+            let what = "opening shared memory read-only, for which /proc must be mounted";
+            Error::system(what, error.into())
+        })
+    }
+}
+
+fn create(len: u64, others_write: bool) -> io::Result<Memfd> {
+    let fd = memfd_create("urom-memory", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&fd, len)?;
+    let map = map(fd.as_fd(), 0, len, true)?;
+    if !others_write {
+        // A descriptor that is opened read-only is not enough: a process of the same user can open
+        // it again for writing, by way of /proc. Kernels before 5.1 do not have this seal.
+        let _ = fcntl_add_seals(&fd, SealFlags::FUTURE_WRITE);
+    }
+    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(Memfd { map, fd })
+}
+
+fn map(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Result<MmapRaw> {
+    let size = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut options = MmapOptions::new();
+    options.offset(offset).len(size);
+    let fd = fd.as_raw_fd();
+    if is_writable { options.map_raw(fd) } else { options.map_raw_read_only(fd) }
+}
+
+/// Maps memory that another process sent: `len` bytes at `offset`, which must be there for as long
+/// as the mapping is.
+pub(crate) fn map_received(
+    fd: BorrowedFd<'_>,
+    offset: u64,
+    len: u64,
+    is_writable: bool,
+) -> Result<MmapRaw> {
+    let what = || format!("mapping {len} bytes at {offset} of shared memory");
+    let seals = fcntl_get_seals(fd).map_err(|error| Error::system(&what(), error.into()))?;
+    if !seals.contains(SealFlags::SHRINK) {
+        return Err(Error::invalid(format!(
+            "{}: its owner could shorten it, which would crash this process; \
+             it has to be sealed (F_SEAL_SHRINK)",
+            what()
+        )));
+    }
+    let status = fstat(fd).map_err(|error| Error::system(&what(), error.into()))?;
+    let size = u64::try_from(status.st_size).unwrap_or(0);
+    if offset.checked_add(len).is_none_or(|end| end > size) {
+        return Err(Error::out_of_range(offset, len, size));
+    }
+    map(fd, offset, len, is_writable).map_err(|error| Error::system(&what(), error))
+}

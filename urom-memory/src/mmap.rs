@@ -1,0 +1,265 @@
+//! [`Mmap`]: memory of this process that others may be given.
+
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use urom_abi::DocaError;
+use urom_abi::memory::{Access, MemoryRange};
+
+use crate::error::{Error, Result};
+use crate::exported::Exported;
+use crate::inner::{Backing, Inner, next_id};
+use crate::memfd::Memfd;
+use crate::view::View;
+
+/// Memory of this process that others may be given, with permissions (`doca_mmap`).
+///
+/// The memory stays as long as the map or a buffer in it, or as long as somebody uses a share of
+/// it. DOCA leaves that order to the program.
+///
+/// Any thread may use a map.
+#[derive(Debug)]
+pub struct Mmap {
+    inner: Arc<Inner>,
+}
+
+impl Mmap {
+    /// New memory, all zeros, that other processes of this machine can map (`doca_mmap_create`,
+    /// `doca_mmap_set_memrange` and `doca_mmap_start` with memory of the kit's own allocator).
+    ///
+    /// This is the fastest memory to share. Its size cannot change. If `access` has no permission
+    /// for others to write, the kernel refuses to let them (from Linux 5.1 on).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for no bytes, `NO_MEMORY` or `OPERATING_SYSTEM` when the system refuses.
+    pub fn allocate(len: usize, access: Access) -> Result<Mmap> {
+        check_len(len)?;
+        let memory = Memfd::new(len as u64, access.others_write())?;
+        let address = memory.map.as_mut_ptr();
+        Ok(Mmap::new(address, len, access, Backing::Memfd(memory)))
+    }
+
+    /// The memory of a vector, which the map keeps.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for no bytes.
+    pub fn from_vec(bytes: Vec<u8>, access: Access) -> Result<Mmap> {
+        check_len(bytes.len())?;
+        let mut bytes = std::mem::ManuallyDrop::new(bytes);
+        let (start, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
+        Ok(Mmap::new(start, len, access, Backing::Vec { start, capacity }))
+    }
+
+    /// The memory of a slice, which the map keeps.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for no bytes.
+    pub fn from_boxed(bytes: Box<[u8]>, access: Access) -> Result<Mmap> {
+        Mmap::from_vec(bytes.into_vec(), access)
+    }
+
+    /// Memory of somebody else (`doca_mmap_set_memrange` and `doca_mmap_start`).
+    ///
+    /// # Safety
+    /// As long as the map, a share or a buffer of it exists: `start` is valid for reads of `len`
+    /// bytes by any thread, and for writes if `access` lets anybody write. No reference of Rust's
+    /// is used for these bytes in that time, except that of [`bytes`](Self::bytes).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for no bytes, or a range that no memory can have.
+    pub unsafe fn from_raw(start: *mut u8, len: usize, access: Access) -> Result<Mmap> {
+        check_len(len)?;
+        if start.is_null() || start.addr().checked_add(len).is_none() {
+            return Err(Error::invalid(format!("there cannot be {len} bytes at {start:p}")));
+        }
+        Ok(Mmap::new(start, len, access, Backing::Lent(start)))
+    }
+
+    fn new(start: *mut u8, len: usize, access: Access, backing: Backing) -> Mmap {
+        Mmap {
+            inner: Arc::new(Inner {
+                id: next_id(),
+                address: start.addr() as u64,
+                len: len as u64,
+                access,
+                backing,
+                buffers: 0.into(),
+                is_given_away: false.into(),
+            }),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// How long it is, in bytes (`doca_mmap_get_memrange`).
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.inner.len
+    }
+
+    /// Never: a map has bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Who may do what with it (`doca_mmap_set_permissions`).
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.inner.access
+    }
+
+    /// The address of its first byte in this process (`doca_mmap_get_memrange`).
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.inner.address
+    }
+
+    /// Its number, which no other map of this process has or had. Those of two processes rarely
+    /// coincide.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.inner.id
+    }
+
+    /// All of it, as a command names it.
+    #[must_use]
+    pub fn range(&self) -> MemoryRange {
+        MemoryRange { memory: self.id(), offset: 0, len: self.len() }
+    }
+
+    /// Its bytes, which others may write at any time. The view is writable if the map has
+    /// `LOCAL_READ_WRITE`.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        match self.inner.view() {
+            Some(view) => view,
+            None => unreachable!("a map of this process is mapped here"),
+        }
+    }
+
+    /// Its bytes as a slice, while nobody else has a share of it or a buffer in it.
+    ///
+    /// # Errors
+    /// `IN_USE` while somebody has; also after [`fd`](Self::fd), as nobody knows when the
+    /// descriptor's users end. `NOT_PERMITTED` without `LOCAL_READ_WRITE`.
+    pub fn bytes(&mut self) -> Result<&mut [u8]> {
+        let Some(inner) = Arc::get_mut(&mut self.inner) else {
+            return Err(Error::new(
+                DocaError::IN_USE,
+                "the memory is shared or has buffers: use its view, or end these first",
+            ));
+        };
+        if *inner.is_given_away.get_mut() {
+            return Err(Error::new(
+                DocaError::IN_USE,
+                "the memory's descriptor was given away, and others may write to it: use its view",
+            ));
+        }
+        let Some(view) = inner.view() else {
+            unreachable!("a map of this process is mapped here");
+        };
+        // SAFETY: the only owner is borrowed exclusively: there are no other views, shares or
+        // buffers, and nobody has the descriptor.
+        unsafe { view.as_mut_slice() }
+    }
+
+    /// Counts somebody who uses the memory: see [`bytes`](Self::bytes).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn begin_share(&self) -> ShareGuard {
+        ShareGuard(Mmap { inner: Arc::clone(&self.inner) })
+    }
+
+    /// How many shares and buffers there are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shares(&self) -> usize {
+        Arc::strong_count(&self.inner) - 1
+    }
+
+    /// How many buffers lie in it (`doca_mmap_get_num_bufs`).
+    #[must_use]
+    pub fn buffers(&self) -> u32 {
+        self.inner.buffers.load(Ordering::Relaxed)
+    }
+
+    /// The memory's descriptor, which another process can map, and where in it the map begins;
+    /// `None` for memory that is not of [`allocate`](Self::allocate).
+    ///
+    /// If `access` has no permission for others to write, the kernel refuses a writable mapping
+    /// (from Linux 5.1 on). [`read_only_fd`](Self::read_only_fd) is for the others.
+    #[must_use]
+    pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        let descriptor = self.descriptor()?;
+        self.inner.is_given_away.store(true, Ordering::Relaxed);
+        Some(descriptor)
+    }
+
+    fn descriptor(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        match &self.inner.backing {
+            Backing::Memfd(memory) => Some((memory.fd.as_fd(), 0)),
+            _ => None,
+        }
+    }
+
+    /// A descriptor of the same memory with which nobody can write; `None` for memory that is not
+    /// of [`allocate`](Self::allocate).
+    ///
+    /// A process of the same user can open such a descriptor again for writing by way of `/proc`,
+    /// unless the map itself has no permission for others to write.
+    ///
+    /// # Errors
+    /// `OPERATING_SYSTEM` when it cannot be opened.
+    pub fn read_only_fd(&self) -> Result<Option<OwnedFd>> {
+        self.descriptor().map(|(fd, _)| Memfd::reopen_read_only(fd)).transpose()
+    }
+
+    /// The map as bytes for a peer, who reads them with [`Exported::read`]
+    /// (`doca_mmap_export_pci`, `doca_mmap_export_rdma`). They name the memory and do not give
+    /// access to it.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` when others have no permission: it needs one that begins with `PCI_READ` or
+    /// `RDMA_`.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        if !self.access().others_read() {
+            return Err(Error::not_permitted(format!(
+                "memory {:#x} cannot be exported: others have no permission to use it; \
+                 make it with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or RDMA_ATOMIC",
+                self.id()
+            )));
+        }
+        Ok(Exported::of(&self.inner).to_bytes().to_vec())
+    }
+}
+
+fn check_len(len: usize) -> Result<()> {
+    if len == 0 { Err(Error::invalid("a memory map needs at least one byte")) } else { Ok(()) }
+}
+
+/// Somebody who uses a map's memory. The memory stays as long as this.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ShareGuard(Mmap);
+
+impl ShareGuard {
+    /// As [`Mmap::fd`], for a user who is counted: whoever has the descriptor stops using it before
+    /// this guard ends.
+    #[must_use]
+    pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        self.0.descriptor()
+    }
+}
+
+impl Deref for ShareGuard {
+    type Target = Mmap;
+
+    fn deref(&self) -> &Mmap {
+        &self.0
+    }
+}

@@ -1,0 +1,92 @@
+//! [`RemoteMmap`]: memory of another process.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use urom_abi::memory::{Access, MemoryRange};
+
+use crate::error::{Error, Result};
+use crate::exported::Exported;
+use crate::inner::{Backing, Inner};
+use crate::memfd::map_received;
+use crate::view::View;
+
+/// Memory of another process, which exported it (`doca_mmap_create_from_export`).
+///
+/// It has its owner's number and addresses. Commands and buffers can name its bytes; this process
+/// can read them only if they are mapped here, too.
+#[derive(Clone, Debug)]
+pub struct RemoteMmap {
+    inner: Arc<Inner>,
+}
+
+impl RemoteMmap {
+    /// Memory that is not mapped here.
+    #[must_use]
+    pub fn import(exported: Exported) -> RemoteMmap {
+        RemoteMmap::new(exported, Backing::Elsewhere)
+    }
+
+    /// Memory whose descriptor the owner sent, mapped here: its first byte is at `offset`. It is
+    /// writable if the owner lets others write.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the descriptor has fewer bytes or is not sealed against shrinking,
+    /// `OPERATING_SYSTEM` when it cannot be mapped.
+    pub fn map(exported: Exported, fd: BorrowedFd<'_>, offset: u64) -> Result<RemoteMmap> {
+        let is_writable = exported.access().others_write();
+        let map = map_received(fd, offset, exported.len(), is_writable)?;
+        Ok(RemoteMmap::new(exported, Backing::Received { map, is_writable }))
+    }
+
+    fn new(exported: Exported, backing: Backing) -> RemoteMmap {
+        RemoteMmap {
+            inner: Arc::new(Inner {
+                id: exported.id(),
+                address: exported.address(),
+                len: exported.len(),
+                access: exported.access(),
+                backing,
+                buffers: 0.into(),
+                is_given_away: true.into(),
+            }),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// What its owner said of it.
+    #[must_use]
+    pub fn exported(&self) -> Exported {
+        Exported::of(&self.inner)
+    }
+
+    /// Who may do what with it.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.inner.access
+    }
+
+    /// All of it, as a command names it.
+    #[must_use]
+    pub fn range(&self) -> MemoryRange {
+        self.exported().range()
+    }
+
+    /// Its bytes, if they are mapped here.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` if they are not.
+    pub fn view(&self) -> Result<View<'_>> {
+        self.inner.view().ok_or_else(|| elsewhere(self.inner.id))
+    }
+}
+
+#[cold]
+pub(crate) fn elsewhere(id: u64) -> Error {
+    Error::not_permitted(format!(
+        "memory {id:#x} is another process's and not mapped here: only its owner can read it"
+    ))
+}

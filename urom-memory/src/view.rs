@@ -1,0 +1,326 @@
+//! [`View`]: memory that another process may write at any time.
+
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::atomic::AtomicU64;
+use std::{fmt, ptr, slice};
+
+use bytemuck::Pod;
+
+use crate::copy::{copy, copy_within};
+use crate::error::{Error, Result};
+
+/// Bytes that another process may write at any time.
+///
+/// No safe function gives a reference to these bytes: they are copied in and out, or are atomic
+/// words. A copy that races with a writer is a mixture of old and new bytes. It does not change
+/// afterwards, so what was checked in a copy stays checked.
+///
+/// Rust's memory model knows nothing of other processes. The copies trust that `memcpy` of the C
+/// library tolerates a source that changes, and that the compiler cannot see through it. They run
+/// at the speed of `memcpy`.
+///
+/// Every access is checked: one outside of the view is `INVALID_VALUE`, a write to a read-only view
+/// `NOT_PERMITTED`.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    start: *mut u8,
+    len: u64,
+    is_writable: bool,
+    memory: PhantomData<&'a ()>,
+}
+
+// SAFETY: bytes are reached through opaque copies and atomics only, which may race with those of
+// other threads as they may with those of other processes.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for View<'_> {}
+
+impl<'a> View<'a> {
+    /// A view of raw memory.
+    ///
+    /// # Safety
+    /// For `'a`, `start` is valid for reads of `len` bytes, and for writes if `is_writable`, by any
+    /// thread. No reference of Rust's is used for these bytes in that time, other than to atomics.
+    pub unsafe fn from_raw(start: *mut u8, len: u64, is_writable: bool) -> View<'a> {
+        View { start, len, is_writable, memory: PhantomData }
+    }
+
+    /// How long it is, in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether it can be written to.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.is_writable
+    }
+
+    /// The address of the first byte in this process.
+    #[must_use]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Where `len` bytes at `offset` begin.
+    #[inline]
+    fn at(&self, offset: u64, len: u64) -> Result<*mut u8> {
+        match offset.checked_add(len) {
+            // Both are within memory of this process, and so fit a pointer's size.
+            Some(end) if end <= self.len => Ok(self.start.wrapping_add(offset as usize)),
+            _ => Err(Error::out_of_range(offset, len, self.len)),
+        }
+    }
+
+    #[inline]
+    fn writable(&self) -> Result<()> {
+        if self.is_writable { Ok(()) } else { Err(read_only()) }
+    }
+
+    /// Copies the bytes at `offset` to a place of this process.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there are not as many.
+    #[inline]
+    pub fn copy_to(&self, offset: u64, place: &mut [u8]) -> Result<()> {
+        let from = self.at(offset, place.len() as u64)?;
+        // SAFETY: the view has as many bytes there, and the place is the caller's alone.
+        unsafe { copy(from, place.as_mut_ptr(), place.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes of this process to those at `offset`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when they do not fit, `NOT_PERMITTED` for a read-only view.
+    #[inline]
+    pub fn copy_from(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.writable()?;
+        let to = self.at(offset, bytes.len() as u64)?;
+        // SAFETY: the view is writable and has as many bytes there; nobody writes to `bytes`.
+        unsafe { copy(bytes.as_ptr(), to, bytes.len()) };
+        Ok(())
+    }
+
+    /// Copies all bytes of another view to those at `offset`. The two may overlap.
+    ///
+    /// # Errors
+    /// As [`copy_from`](Self::copy_from).
+    pub fn copy_view(&self, offset: u64, from: &View<'_>) -> Result<()> {
+        self.writable()?;
+        let to = self.at(offset, from.len)?;
+        // SAFETY: both views have as many bytes, and this one is writable.
+        unsafe { copy_within(from.start, to, from.len as usize) };
+        Ok(())
+    }
+
+    /// The value of the element `index`, as if the view were an array from its first byte. The
+    /// address need not be aligned.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the element does not lie within.
+    #[inline]
+    pub fn get<T: Pod>(&self, index: u64) -> Result<T> {
+        let from = self.element::<T>(index)?;
+        let mut value = T::zeroed();
+        // SAFETY: the element lies within, and the value is this function's.
+        unsafe { copy(from, (&raw mut value).cast(), size_of::<T>()) };
+        Ok(value)
+    }
+
+    /// Stores the value of the element `index`, as [`get`](Self::get) finds it. Readers may see a
+    /// part of it: [`atomic_u64`](Self::atomic_u64) is for what they must see whole.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when it does not lie within, `NOT_PERMITTED` for a read-only view.
+    #[inline]
+    pub fn set<T: Pod>(&self, index: u64, value: T) -> Result<()> {
+        self.writable()?;
+        let to = self.element::<T>(index)?;
+        // SAFETY: the view is writable and the element lies within.
+        unsafe { copy((&raw const value).cast(), to, size_of::<T>()) };
+        Ok(())
+    }
+
+    #[inline]
+    fn element<T>(&self, index: u64) -> Result<*mut u8> {
+        let size = size_of::<T>() as u64;
+        match index.checked_mul(size) {
+            Some(offset) => self.at(offset, size),
+            None => Err(Error::out_of_range(u64::MAX, size, self.len)),
+        }
+    }
+
+    /// The word at `offset`, which several processes may change at once.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when it does not lie within or its address is no multiple of 8,
+    /// `NOT_PERMITTED` for a read-only view.
+    pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
+        self.writable()?;
+        let word = self.at(offset, 8)?.cast::<u64>();
+        if !word.is_aligned() {
+            return Err(Error::invalid(format!(
+                "the atomic word at {offset} is not aligned: its address must be a multiple of 8"
+            )));
+        }
+        // SAFETY: aligned, within, writable for `'a`; what else there is are opaque copies, and
+        // atomics of this and other processes.
+        Ok(unsafe { AtomicU64::from_ptr(word) })
+    }
+
+    /// A part of the view.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when it does not lie within.
+    pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<View<'a>> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len.max(start),
+        };
+        let Some(len) = end.checked_sub(start) else {
+            return Err(Error::invalid(format!(
+                "a range cannot begin at {start} and end at {end}"
+            )));
+        };
+        Ok(View { start: self.at(start, len)?, len, ..*self })
+    }
+
+    /// Copies the view piece by piece into `buffer`, and lends each piece.
+    ///
+    /// A buffer of 16 KiB or more that stays in the processor's cache makes this as fast as one
+    /// copy.
+    ///
+    /// ```
+    /// use urom_memory::{Access, Mmap};
+    ///
+    /// let map = Mmap::from_vec(vec![1; 100_000], Access::LOCAL_READ_WRITE)?;
+    /// let (mut buffer, mut sum) = ([0_u8; 16_384], 0_u64);
+    /// let mut chunks = map.view().chunks(&mut buffer)?;
+    /// while let Some(chunk) = chunks.next_chunk() {
+    ///     sum += chunk.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+    /// }
+    /// assert_eq!(sum, 100_000);
+    /// # Ok::<(), urom_memory::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the view is no whole number of `T`, or the buffer has no room for one.
+    pub fn chunks<'b, T: Pod>(&self, buffer: &'b mut [T]) -> Result<Chunks<'a, 'b, T>> {
+        self.is_array_of::<T>(buffer.len())?;
+        Ok(Chunks { view: *self, buffer, at: 0 })
+    }
+
+    /// Copies the view piece by piece into `buffer`, lets `change` change each piece, and copies it
+    /// back. Writes of others to a piece are lost in the meantime.
+    ///
+    /// # Errors
+    /// As [`chunks`](Self::chunks); `NOT_PERMITTED` for a read-only view.
+    pub fn update<T: Pod>(&self, buffer: &mut [T], mut change: impl FnMut(&mut [T])) -> Result<()> {
+        self.writable()?;
+        self.is_array_of::<T>(buffer.len())?;
+        let mut at = 0;
+        while let Some(piece) = self.piece(&mut at, buffer) {
+            let place = at - size_of_val(piece) as u64;
+            change(piece);
+            self.copy_from(place, bytemuck::cast_slice(piece))?;
+        }
+        Ok(())
+    }
+
+    fn is_array_of<T>(&self, room: usize) -> Result<()> {
+        let size = size_of::<T>() as u64;
+        if room == 0 || size == 0 || !self.len.is_multiple_of(size) {
+            return Err(Error::invalid(format!(
+                "memory of {} bytes cannot be read in pieces of up to {room} elements of {size} bytes",
+                self.len
+            )));
+        }
+        Ok(())
+    }
+
+    /// The next piece behind `at`, which moves to its end.
+    #[inline]
+    fn piece<'b, T: Pod>(&self, at: &mut u64, buffer: &'b mut [T]) -> Option<&'b mut [T]> {
+        let left = self.len.checked_sub(*at).filter(|left| *left > 0)?;
+        let count = (left / size_of::<T>() as u64).min(buffer.len() as u64);
+        let piece = buffer.get_mut(..count as usize)?;
+        let bytes = bytemuck::cast_slice_mut(piece);
+        self.copy_to(*at, bytes).ok()?;
+        *at += bytes.len() as u64;
+        Some(piece)
+    }
+
+    /// The bytes themselves.
+    ///
+    /// # Safety
+    /// Nobody writes to them as long as the slice is used: no thread of this process, and no other
+    /// process.
+    #[must_use]
+    pub unsafe fn as_slice(&self) -> &'a [u8] {
+        let start = if self.start.is_null() { ptr::dangling() } else { self.start.cast_const() };
+        // SAFETY: the view's bytes, and the caller's promise.
+        unsafe { slice::from_raw_parts(start, self.len as usize) }
+    }
+
+    /// The bytes themselves, to be changed.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes them as long as the slice is used: no thread of this process,
+    /// and no other process.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` for a read-only view.
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that nobody else uses the bytes")]
+    pub unsafe fn as_mut_slice(&self) -> Result<&'a mut [u8]> {
+        self.writable()?;
+        let start = if self.start.is_null() { ptr::dangling_mut() } else { self.start };
+        // SAFETY: the view's bytes, which are writable, and the caller's promise.
+        Ok(unsafe { slice::from_raw_parts_mut(start, self.len as usize) })
+    }
+}
+
+#[cold]
+fn read_only() -> Error {
+    Error::not_permitted(
+        "the memory is read-only here: its owner has to give it a permission to write, \
+         such as PCI_READ_WRITE",
+    )
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_writable { "writable" } else { "read-only" };
+        write!(f, "View({} {kind} bytes at {:p})", self.len, self.start)
+    }
+}
+
+/// The pieces of a view: see [`View::chunks`].
+#[derive(Debug)]
+pub struct Chunks<'a, 'b, T> {
+    view: View<'a>,
+    buffer: &'b mut [T],
+    at: u64,
+}
+
+impl<T: Pod> Chunks<'_, '_, T> {
+    /// A copy of the next piece: as long as the buffer, but for the last one.
+    #[inline]
+    pub fn next_chunk(&mut self) -> Option<&[T]> {
+        self.view.piece(&mut self.at, self.buffer).map(|piece| &*piece)
+    }
+}
