@@ -152,6 +152,9 @@ struct urom_offered_memory {
 	uint32_t access;    /* of enum doca_access_flag */
 	int fd;             /* a memfd, sealed against shrinking, that has it; -1 for none */
 	uint64_t fd_offset; /* where it begins there, at a page */
+	uint32_t path;      /* of enum urom_memory_path (urom_plugin_extension.h): the first to
+			     * try; those before it are passed over. For tests */
+	uint32_t reserved;  /* 0 */
 };
 
 /*
@@ -165,9 +168,9 @@ typedef void (*urom_memory_cb_t)(void *data, doca_error_t code, uint32_t path, c
 /*
  * Shares memory with the plugins of a running worker, which name it by its number. The memory stays
  * where it is until the worker is idle, or urom_worker_unshare_memory() has called back. `done` is
- * called if this returns SUCCESS; the descriptor is not needed after that. ALREADY_EXIST for a
- * number that is shared with the worker, NOT_PERMITTED when `access` allows nobody else anything,
- * BAD_STATE unless the worker runs.
+ * called if this returns SUCCESS; the descriptor is not needed after that. BAD_STATE unless the
+ * worker runs. It is told ALREADY_EXIST for a number that is shared with the worker, NOT_PERMITTED
+ * when `access` allows nobody else anything, CONNECTION_RESET when the worker is lost.
  */
 DOCA_STABLE
 doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
@@ -176,7 +179,8 @@ doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
 
 /*
  * Ends that: no command that comes later finds the memory, and `done` is called when those that use
- * it are done with it. NOT_FOUND for a number that is not shared with the worker.
+ * it are done with it. It is told NOT_FOUND for a number that is not shared with the worker,
+ * CONNECTION_RESET when the worker is lost.
  */
 DOCA_STABLE
 doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,

@@ -135,10 +135,14 @@ struct urom_worker_services {
 	 * its `status`, it has ended. INVALID_VALUE for bytes that are not all in the memory or not
 	 * aligned, NOT_PERMITTED when the host does not allow it, NOT_SUPPORTED when this path has
 	 * no such operation, IO_FAILED when the host's memory is not there, CONNECTION_RESET when
-	 * the host is gone. */
+	 * the host is gone. Reads and writes of memory that is not reached over the network end in
+	 * the call. */
 	doca_error_t (*run_memory)(struct urom_worker_ctx *ctx, void *handle,
 				   struct urom_memory_operation *operation);
-	/* Closes open memory. Operations on it that have not ended go on and end. */
+	/* Opens open memory once more, under the same handle. */
+	void (*keep_memory)(struct urom_worker_ctx *ctx, void *handle);
+	/* Closes open memory, once for each time that it was opened. Operations on it that have not
+	 * ended go on and end. */
 	void (*close_memory)(struct urom_worker_ctx *ctx, void *handle);
 };
 

@@ -189,6 +189,8 @@ pub struct WorkerServices {
     pub open_memory: Option<OpenMemoryFn>,
     /// See [`RunMemoryFn`].
     pub run_memory: Option<RunMemoryFn>,
+    /// See [`KeepMemoryFn`].
+    pub keep_memory: Option<KeepMemoryFn>,
     /// See [`CloseMemoryFn`].
     pub close_memory: Option<CloseMemoryFn>,
 }
@@ -209,14 +211,18 @@ pub type OpenMemoryFn = unsafe extern "C" fn(
 /// code, also its `status`, it has ended. `INVALID_VALUE` for bytes that are not all in it or not
 /// aligned, `NOT_PERMITTED` when the host does not allow it, `NOT_SUPPORTED` when this path has no
 /// such operation, `IO_FAILED` when the host's memory is not there, `CONNECTION_RESET` when the host
-/// is gone.
+/// is gone. Reads and writes of memory that is not reached over the network end in the call.
 pub type RunMemoryFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     handle: *mut c_void,
     operation: *mut MemoryOperation,
 ) -> DocaError;
 
-/// Closes open memory. Operations on it that have not ended go on and end.
+/// Opens open memory once more, under the same handle.
+pub type KeepMemoryFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, handle: *mut c_void);
+
+/// Closes open memory, once for each time that it was opened. Operations on it that have not ended
+/// go on and end.
 pub type CloseMemoryFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, handle: *mut c_void);
 
 // SAFETY: words throughout, which may all be zero.
@@ -243,6 +249,7 @@ unsafe impl Words for WorkerServices {
         explain: None,
         open_memory: None,
         run_memory: None,
+        keep_memory: None,
         close_memory: None,
     };
 }
@@ -254,10 +261,10 @@ assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
     answer @ 48, answer_room @ 56, answer_len @ 64, status @ 72, reserved @ 76,
 });
-assert_layout!(WorkerServices, 88, align 8, {
+assert_layout!(WorkerServices, 96, align 8, {
     size @ 0, worker_id @ 8, group_id @ 16, message_limit @ 24, log @ 32,
     connection_limit @ 40, deadline @ 48, explain @ 56, open_memory @ 64, run_memory @ 72,
-    close_memory @ 80,
+    keep_memory @ 80, close_memory @ 88,
 });
 
 #[cfg(test)]

@@ -158,6 +158,10 @@ pub struct OfferedMemory {
     pub fd: c_int,
     /// Where the memory begins in what the descriptor stands for, at a page.
     pub fd_offset: u64,
+    /// The first path to try; those before it are passed over. For tests.
+    pub path: MemoryPath,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// Called once, on any thread, when memory is shared, or not any more: with a code, the path that
@@ -170,6 +174,7 @@ pub type MemoryCallback = unsafe extern "C" fn(
     why_len: usize,
 );
 
-assert_layout!(OfferedMemory, 48, align 8, {
-    size @ 0, memory @ 8, address @ 16, len @ 24, access @ 32, fd @ 36, fd_offset @ 40,
+assert_layout!(OfferedMemory, 56, align 8, {
+    size @ 0, memory @ 8, address @ 16, len @ 24, access @ 32, fd @ 36, fd_offset @ 40, path @ 48,
+    reserved @ 52,
 });

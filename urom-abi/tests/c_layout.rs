@@ -91,7 +91,7 @@ fn structures() -> String {
         }),
         structure!(WorkerServices = "struct urom_worker_services" {
             size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,
-            open_memory, run_memory, close_memory,
+            open_memory, run_memory, keep_memory, close_memory,
         }),
         structure!(HostMemory = "struct urom_host_memory" {
             size, handle, mapping, address, len, access, path,
@@ -100,7 +100,7 @@ fn structures() -> String {
             size, action, status, offset, len, local, operand, compare, result, done,
         }),
         structure!(OfferedMemory = "struct urom_offered_memory" {
-            size, memory, address, len, access, fd, fd_offset,
+            size, memory, address, len, access, fd, fd_offset, path, reserved,
         }),
         structure!(WorkerCtx = "struct urom_worker_ctx" { iface, domain_iface, plugin_ctx }),
     ];

@@ -109,6 +109,7 @@ pub mod gather;
 mod host;
 mod id;
 mod library;
+pub mod memory;
 mod owner;
 mod pending;
 mod plugin;

@@ -184,6 +184,14 @@ impl From<EncodeError> for Error {
     }
 }
 
+/// The error's own code.
+impl From<urom_memory::Error> for Error {
+    #[track_caller]
+    fn from(error: urom_memory::Error) -> Error {
+        Error::new(error.code(), "a host's memory").with_source(error)
+    }
+}
+
 /// `UNEXPECTED`, for failures that no code describes.
 impl From<&'static str> for Error {
     #[track_caller]

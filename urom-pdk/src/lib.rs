@@ -142,6 +142,7 @@
 //! the whole worker down is meant. Panics in the destructors of futures, handlers and errors are
 //! caught as well; one that happens while another panic unwinds aborts the process, as everywhere
 //! in Rust.
+pub mod memory;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 pub mod time;

@@ -8,6 +8,7 @@ use urom_abi::protocol::{Now, Place, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
+use crate::memory::{HostMemory, MemoryRange};
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result};
 
@@ -157,6 +158,16 @@ impl Context {
     /// [`time::now`]: crate::time::now
     pub fn deadline(&self) -> Option<Instant> {
         self.worker.deadline(&self.command)
+    }
+
+    /// Opens memory that this command's host shares with this worker, as the range in a command
+    /// says. The range is checked here, the host's permissions as bytes are moved.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for memory that this host does not share with this worker, `INVALID_VALUE` for
+    /// bytes that are not all in it, `NOT_SUPPORTED` in a worker that is not this kit's.
+    pub fn memory(&self, range: MemoryRange) -> Result<HostMemory> {
+        HostMemory::open(self.worker.memory(), self.dest_id(), range)
     }
 
     /// Ends when nobody waits for the command any more: the host gave it up, its deadline passed at

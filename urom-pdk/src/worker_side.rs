@@ -4,12 +4,14 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use urom_abi::descriptor::CommandDesc;
 use urom_abi::extension::{Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 
+use crate::memory::MemoryServices;
 use crate::{DomainHandle, log, time};
 
 thread_local! {
@@ -35,6 +37,7 @@ pub(crate) struct WorkerSide {
     pub(crate) domains: DomainHandle,
     ctx: NonNull<WorkerCtx>,
     services: WorkerServices,
+    memory: Rc<MemoryServices>,
     /// Where the command that runs now may write its answer.
     place: Cell<Option<NonNull<[u8]>>>,
     /// How long the answer is that was written there last.
@@ -47,7 +50,8 @@ impl WorkerSide {
         let attached = ATTACHED.try_with(Cell::take).ok().flatten();
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
         let services = services.unwrap_or(WorkerServices::NONE);
-        WorkerSide { domains, ctx, services, place: Cell::new(None), written: Cell::new(0) }
+        let memory = Rc::new(MemoryServices::new(ctx, services));
+        WorkerSide { domains, ctx, services, memory, place: Cell::new(None), written: Cell::new(0) }
     }
 
     /// The worker's id, its group and its message limit, if it says so.
@@ -100,6 +104,11 @@ impl WorkerSide {
         }
     }
 
+    /// What the worker offers for hosts' memory.
+    pub(crate) fn memory(&self) -> &Rc<MemoryServices> {
+        &self.memory
+    }
+
     /// Sets the place for the answer of the command that runs next.
     #[inline]
     pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {
@@ -115,6 +124,12 @@ impl WorkerSide {
     #[inline]
     pub(crate) fn take_place(&self) -> Option<NonNull<[u8]>> {
         self.place.take()
+    }
+}
+
+impl Drop for WorkerSide {
+    fn drop(&mut self) {
+        self.memory.close_all();
     }
 }
 

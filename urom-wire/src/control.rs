@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
 
 pub use super::failure::{Failure, LONGEST_TEXT, cut};
-pub use super::memory::{MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord};
+pub use super::memory::{
+    MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
+};
 pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
@@ -33,9 +35,6 @@ pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
 
 /// The most variables that a host may set for a worker.
 pub const MAX_VARIABLES: usize = 4096;
-
-/// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
-pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 
 /// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;

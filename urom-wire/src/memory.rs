@@ -25,9 +25,8 @@ use crate::failure::Failure;
 /// The longest address of a Unix socket, in bytes.
 pub const LONGEST_DOOR: usize = 108;
 
-/// The longest description of memory for the network, in bytes: an address of a UCX worker, a
-/// remote key, and what holds them together.
-pub const LONGEST_WINDOW: usize = 66 << 10;
+/// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
+pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 
 /// What a host says of memory.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +51,13 @@ pub struct MemoryOffer {
     /// Bits of `urom_abi::memory::Access`.
     pub access: u32,
     pub place: MemoryPlace,
+    /// The UCX worker of the host's memory thread, which answers questions about this memory; empty
+    /// where none is needed.
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+    )]
+    pub ucx_address: Vec<u8>,
 }
 
 /// How a worker gets at it.
@@ -61,14 +67,8 @@ pub enum MemoryPlace {
     Handed { offset: u64 },
     /// In the process that was at the door.
     Process,
-    /// Over the network: what `ucx::Memory::window` made.
-    Window(
-        #[serde(
-            serialize_with = "bytes::serialize",
-            deserialize_with = "bounded::bytes::<_, LONGEST_WINDOW>"
-        )]
-        Vec<u8>,
-    ),
+    /// Over the network alone.
+    Network,
 }
 
 /// What a worker says of memory.
@@ -84,9 +84,22 @@ pub enum MemoryAnswer {
         Vec<u8>,
     ),
     /// Commands may use it, or this failed.
-    Shared { memory: u64, result: Result<(), Failure> },
+    Shared { memory: u64, result: Result<SharedBy, Failure> },
     /// No command uses it, and none will.
     Ended { memory: u64 },
+}
+
+/// How a worker reaches memory from now on.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SharedBy {
+    /// A `urom_abi::host_memory::MemoryPath`.
+    pub path: u32,
+    /// The UCX worker that asks questions about the host's memory; empty if none does.
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+    )]
+    pub ucx_address: Vec<u8>,
 }
 
 /// What a host shows at the door: the ticket of its stream and the number of the memory, both

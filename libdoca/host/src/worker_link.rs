@@ -24,6 +24,7 @@ use urom_wire::stream::StreamError;
 use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{failure, stream_code};
+use crate::sharing::{Late, Offered, Sharing, Told};
 use crate::stream::WorkerStream;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
@@ -39,6 +40,7 @@ pub(super) struct Visit {
     pub(super) patience: Patience,
     /// Where the worker's reports about its plugins go.
     pub(super) health: Arc<Health>,
+    pub(super) late: Arc<Late>,
     pub(super) daemon: SocketAddr,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
@@ -54,13 +56,15 @@ pub(super) async fn serve(
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
     let (patience, health) = (visit.patience, Arc::clone(&visit.health));
+    let late = Arc::clone(&visit.late);
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
         () = async { while orders.recv().await.is_some() {} } => {
+            late.end();
             mailbox.post((run, Event::Ended(None)));
             // Attaches and leaves at once: otherwise the worker would wait for this host.
-            if let Ok((stream, _)) = entering.await {
+            if let Ok((stream, ..)) = entering.await {
                 stream.close().await;
             }
             return;
@@ -68,23 +72,29 @@ pub(super) async fn serve(
     };
     let end = match entered {
         Err(failure) => Some(failure),
-        Ok((mut stream, attached)) => {
+        Ok((mut stream, attached, ticket)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
-            let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
+            let mut sharing = Sharing::new(ticket);
+            let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
+            let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
+            sharing.end().await;
+            // Orders that nobody took are told by their drop, when nothing uses the memory.
+            drop(orders);
             if end.is_none() {
                 stream.close().await;
             }
             end
         }
     };
+    late.end();
     mailbox.post((run, Event::Ended(end)));
 }
 
 async fn enter(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
-) -> Result<(WorkerStream, Attached), Failure> {
+) -> Result<(WorkerStream, Attached, u128), Failure> {
     let gone = || {
         failure!(
             CONNECTION_RESET,
@@ -124,7 +134,7 @@ async fn enter(
         let attached = admission(&mut stream, id, address, max_message, pass).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
-        Ok((stream, attached))
+        Ok((stream, attached, ticket))
     };
     let within = visit.patience.at_least(CONNECT_DEADLINE);
     within.wait(attach).await.unwrap_or_else(|_| {
@@ -194,58 +204,74 @@ fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failur
     )
 }
 
-/// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
-pub(super) async fn watch(
-    stream: &mut WorkerStream,
-    who: &str,
-    run: u64,
-    mailbox: &Mailbox,
-    orders: &mut mpsc::UnboundedReceiver<Order>,
-    patience: Patience,
-    health: &Health,
-) -> Option<Failure> {
-    let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
-    let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
-    let mut waiting = true;
-    let lost = loop {
-        tokio::select! {
-            () = &mut overdue, if waiting => {
-                waiting = false;
-                mailbox.post((run, Event::Overdue));
+/// A worker that let this host in.
+pub(super) struct Watched<'a> {
+    /// What log lines and failures call it.
+    pub(super) who: &'a str,
+    pub(super) run: u64,
+    pub(super) mailbox: &'a Mailbox,
+    pub(super) patience: Patience,
+    pub(super) health: &'a Health,
+}
+
+impl Watched<'_> {
+    /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
+    pub(super) async fn watch(
+        self,
+        stream: &mut WorkerStream,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+        sharing: &mut Sharing,
+    ) -> Option<Failure> {
+        let Watched { who, run, mailbox, patience, health } = self;
+        let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
+        let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
+        let mut waiting = true;
+        let lost = loop {
+            tokio::select! {
+                () = &mut overdue, if waiting => {
+                    waiting = false;
+                    mailbox.post((run, Event::Overdue));
+                }
+                order = orders.recv() => match order? {
+                    Order::Start { domain, table, answer } => {
+                        let is_over = || answer.is_closed() || orders.is_closed();
+                        send_table(stream, domain, &table, is_over).await;
+                        starting.insert(domain, answer);
+                    }
+                    Order::End { domain, done } => {
+                        starting.remove(&domain);
+                        ending.insert(domain, done);
+                        let word = DomainWord::End;
+                        stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
+                    }
+                    Order::Share(offered) => sharing.share(stream, offered).await,
+                    Order::Unshare { memory, told } => sharing.unshare(stream, memory, told).await,
+                },
+                word = sharing.next_offer() => if let Some(word) = word {
+                    stream.send(HostToWorker::Memory(word)).await;
+                },
+                message = stream.next() => match message {
+                    Ok(WorkerToHost::Refused(failure)) => break failure,
+                    Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
+                    Ok(WorkerToHost::Memory(answer)) => sharing.hear(answer),
+                    Ok(WorkerToHost::DomainStarted { domain, result }) => {
+                        // A domain that was stopped does not wait for it.
+                        starting.remove(&domain).map(|answer| answer.send(result));
+                    }
+                    Ok(WorkerToHost::DomainEnded { domain }) => drop(ending.remove(&domain)),
+                    Ok(WorkerToHost::Ping | WorkerToHost::Attached { .. }) => {}
+                    Err(error) => {
+                        let code = stream_code(&error);
+                        break failure!(code = code, "{who} was lost: {error}; start it again");
+                    }
+                },
             }
-            order = orders.recv() => match order? {
-                Order::Start { domain, table, answer } => {
-                    let is_over = || answer.is_closed() || orders.is_closed();
-                    send_table(stream, domain, &table, is_over).await;
-                    starting.insert(domain, answer);
-                }
-                Order::End { domain, done } => {
-                    starting.remove(&domain);
-                    ending.insert(domain, done);
-                    let word = DomainWord::End;
-                    stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
-                }
-            },
-            message = stream.next() => match message {
-                Ok(WorkerToHost::Refused(failure)) => break failure,
-                Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
-                Ok(WorkerToHost::DomainStarted { domain, result }) => {
-                    // A domain that was stopped does not wait for it.
-                    starting.remove(&domain).map(|answer| answer.send(result));
-                }
-                Ok(WorkerToHost::DomainEnded { domain }) => drop(ending.remove(&domain)),
-                Ok(WorkerToHost::Ping | WorkerToHost::Attached { .. }) => {}
-                Err(error) => {
-                    let code = stream_code(&error);
-                    break failure!(code = code, "{who} was lost: {error}; start it again");
-                }
-            },
+        };
+        for answer in starting.into_values() {
+            let _ = answer.send(Err(lost.clone()));
         }
-    };
-    for answer in starting.into_values() {
-        let _ = answer.send(Err(lost.clone()));
+        Some(lost)
     }
-    Some(lost)
 }
 
 /// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be
@@ -261,7 +287,7 @@ async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: i
     }
 }
 
-/// What a domain asks of the task that carries a worker's stream.
+/// What is asked of the task that carries a worker's stream.
 pub(super) enum Order {
     Start {
         domain: u64,
@@ -274,6 +300,11 @@ pub(super) enum Order {
         domain: u64,
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
+    },
+    Share(Offered),
+    Unshare {
+        memory: u64,
+        told: Told,
     },
 }
 

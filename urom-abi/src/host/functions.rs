@@ -293,9 +293,9 @@ macro_rules! host_extensions {
             /// memory stays where it is until the worker is idle, or
             /// [`urom_worker_unshare_memory`](Extensions::urom_worker_unshare_memory) has called
             /// back. `done` is called with `data` if the result is `SUCCESS`; the descriptor is
-            /// not needed after that. `ALREADY_EXIST` for a number that is shared with the worker,
-            /// `NOT_PERMITTED` when its access flags allow nobody else anything, `BAD_STATE` unless
-            /// the worker runs.
+            /// not needed after that. `BAD_STATE` unless the worker runs. It is told `ALREADY_EXIST`
+            /// for a number that is shared with the worker, `NOT_PERMITTED` when the access flags
+            /// allow nobody else anything, `CONNECTION_RESET` when the worker is lost.
             fn urom_worker_share_memory(
                 worker: *mut Worker,
                 memory: *const OfferedMemory,
@@ -303,8 +303,8 @@ macro_rules! host_extensions {
                 data: *mut c_void,
             ) -> DocaError;
             /// Ends that: no command that comes later finds the memory, and `done` is called when
-            /// those that use it are done with it. `NOT_FOUND` for a number that is not shared with
-            /// the worker.
+            /// those that use it are done with it. It is told `NOT_FOUND` for a number that is not
+            /// shared with the worker, `CONNECTION_RESET` when the worker is lost.
             fn urom_worker_unshare_memory(
                 worker: *mut Worker,
                 memory: u64,

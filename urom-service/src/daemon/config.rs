@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
+use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
@@ -22,6 +23,10 @@ pub const MIN_MAX_MESSAGE: usize = 64;
 
 /// The largest message limit in bytes.
 pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
+
+/// The longest path of a folder for sockets: an address has 107 bytes, of which a worker's name
+/// takes some 40.
+const LONGEST_SOCKET_DIR: usize = 64;
 
 /// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
 #[derive(Debug, Clone, clap::Args)]
@@ -50,6 +55,12 @@ pub struct DaemonArgs {
     /// this kit offer beyond it.
     #[arg(long)]
     pub(crate) plain_doca: bool,
+    /// A folder for the sockets where hosts hand memory to workers: containers that share it share
+    /// memory as quickly as processes beside each other. Who may use the folder may connect; a host
+    /// still has to show its ticket. If not given, the sockets have abstract names, which are found
+    /// within one network namespace.
+    #[arg(long, value_name = "DIR", value_parser = socket_dir)]
+    pub(crate) socket_dir: Option<PathBuf>,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug,
     /// 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
@@ -117,6 +128,19 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0".to_owned())
 }
 
+/// A folder whose sockets have addresses that are short enough.
+fn socket_dir(text: &str) -> Result<PathBuf, String> {
+    let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
+    if !folder.is_dir() {
+        return Err("there is no such folder: make it first".to_owned());
+    }
+    let len = folder.as_os_str().len();
+    if len > LONGEST_SOCKET_DIR {
+        return Err(format!("its path has {len} bytes, and {LONGEST_SOCKET_DIR} is the limit"));
+    }
+    Ok(folder)
+}
+
 fn max_message(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(size));
     size.ok_or_else(|| {
@@ -177,6 +201,12 @@ impl DaemonConfig {
     pub(crate) fn new(args: DaemonArgs, cpus: CpuSet) -> DaemonConfig {
         let (patience, worker_words) = (Patience::default(), Vec::new());
         DaemonConfig { args, key: None, patience, cpus, plugin_path: None, worker_words }
+    }
+
+    /// The socket of a worker, if there is a folder for them. Several daemons may have one folder.
+    pub(crate) fn socket(&self, id: WorkerId) -> Option<PathBuf> {
+        let folder = self.args.socket_dir.as_ref()?;
+        Some(folder.join(format!("urom-{}-{id}", std::process::id())))
     }
 
     /// What starts each worker, with its first arguments; empty when workers are started directly.

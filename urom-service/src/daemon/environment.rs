@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::worker::{LOOPBACK_DEVICE, is_loopback};
+use crate::worker::{LOOPBACK, is_loopback};
 
 /// The daemon's variables that workers always have: the places of programs and libraries, so that a
 /// worker is the same program with the same libraries, and whether panics have a backtrace.
@@ -85,7 +85,12 @@ pub(crate) fn inherited(
     let mut kept = vec![(HEAP.0.into(), HEAP.1.into())];
     kept.extend(own.filter(|(name, _)| is_kept(name)));
     if is_loopback(listen) && !kept.iter().any(|(name, _)| name == DEVICES) {
-        kept.push((DEVICES.into(), LOOPBACK_DEVICE.into()));
+        for (name, value) in LOOPBACK {
+            let name = OsString::from(format!("UCX_{name}"));
+            if !kept.iter().any(|(kept, _)| *kept == name) {
+                kept.push((name, value.into()));
+            }
+        }
     }
     let valued = given.iter().filter_map(|given| given.split_once('='));
     kept.extend(valued.map(|(name, value)| (name.into(), value.into())));
@@ -156,13 +161,15 @@ mod tests {
 
     #[test]
     fn ucx_listens_where_the_worker_does_unless_somebody_says_otherwise() {
-        assert_eq!(names(&[], &[], LOCAL), ["UCX_NET_DEVICES=lo"]);
-        assert_eq!(names(&[], &[], "::ffff:127.0.0.1".parse().unwrap()), ["UCX_NET_DEVICES=lo"]);
+        let loopback =
+            ["UCX_NET_DEVICES=lo", "UCX_TCP_TX_SEG_SIZE=256K", "UCX_TCP_RX_SEG_SIZE=512K"];
+        assert_eq!(names(&[], &[], LOCAL), loopback);
+        assert_eq!(names(&[], &[], "::ffff:127.0.0.1".parse().unwrap()), loopback);
         assert_eq!(names(&[], &[], ANYWHERE), [""; 0]);
         assert_eq!(names(&["UCX_NET_DEVICES"], &[], LOCAL), ["UCX_NET_DEVICES=own"]);
         // The later one counts, whatever there is without being asked for.
         assert_eq!(names(&[], &["GLIBC_TUNABLES=given"], ANYWHERE), ["GLIBC_TUNABLES=given"]);
-        let both = ["UCX_NET_DEVICES=lo", "UCX_NET_DEVICES=eth0"];
+        let both = [&loopback[..], &["UCX_NET_DEVICES=eth0"]].concat();
         assert_eq!(names(&[], &["UCX_NET_DEVICES=eth0"], LOCAL), both);
     }
 

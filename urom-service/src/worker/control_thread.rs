@@ -4,6 +4,7 @@
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod health;
+mod memory;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use self::health::takes_no_host;
 pub(crate) use self::run::{Setup, start};
 use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
+use super::memory::door::Visitor;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, Observer, Watch};
 use crate::unproven::Unproven;
@@ -33,6 +35,7 @@ use urom_wire::control::{
 };
 use urom_wire::key::Secret;
 use urom_wire::mailbox::Mailbox;
+use urom_wire::memory::Handed;
 use urom_wire::pass::Pass;
 use urom_wire::stream::StreamError;
 
@@ -73,6 +76,8 @@ pub(super) enum Event {
         message: HostToWorker,
         turn: Option<OwnedSemaphorePermit>,
     },
+    /// Somebody hands memory over.
+    AtDoor(Visitor),
     HostGone {
         link: LinkKey,
         end: Option<StreamError>,
@@ -90,6 +95,8 @@ struct Link {
     unproven: Option<Unproven>,
     intake: Option<Intake>,
     ticket: Option<u128>,
+    /// What it handed over at the door and has not offered yet.
+    handed: HashMap<u64, Handed>,
     /// For how many looks at the data thread that has not let it in, if it has not.
     waits: Option<u32>,
 }
@@ -118,6 +125,8 @@ struct Control {
     streams: JoinSet<()>,
     /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
+    /// Where hosts hand memory over, once one has asked; empty when there is no such place.
+    memory_door: Option<Vec<u8>>,
     /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
     door: Option<Option<Secret>>,
     stopping: bool,
@@ -147,6 +156,7 @@ impl Control {
             events,
             streams: JoinSet::new(),
             timers: JoinSet::new(),
+            memory_door: None,
             door: None,
             stopping: false,
         }
@@ -173,6 +183,7 @@ impl Control {
                         unproven: Some(unproven),
                         intake: None,
                         ticket: None,
+                        handed: HashMap::new(),
                         waits: None,
                     },
                 );
@@ -184,6 +195,7 @@ impl Control {
                 });
             }
             Event::Host { link, message, turn } => self.host_says(link, message, turn),
+            Event::AtDoor(visitor) => self.at_door(visitor),
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -260,6 +272,11 @@ impl Control {
                     self.throw_out(key, failure);
                 }
             }
+            HostToWorker::Memory(_) if !link.is_admitted() => {
+                let text = "a host attaches before it shares memory";
+                self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
+            }
+            HostToWorker::Memory(word) => self.hear_of_memory(key, word),
         }
     }
 
@@ -384,6 +401,7 @@ impl Control {
                 }
             }
             ToControl::Refused { link, failure } => self.throw_out(link, failure),
+            ToControl::Memory { link, answer } => self.say_of_memory(link, answer),
             ToControl::Ended => return false,
         }
         true

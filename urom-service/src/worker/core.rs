@@ -66,7 +66,7 @@ impl Core {
     /// messages that wait for room at the peer.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
-        self.hosts.is_sending() || self.rounds.any_owes()
+        self.hosts.is_sending() || self.rounds.any_owes() || self.hosts.desk.memories.is_busy()
     }
 
     pub(crate) fn strays(&self) -> u64 {
@@ -266,6 +266,9 @@ impl Core {
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;
+        if self.hosts.desk.memories.is_busy() {
+            self.hosts.desk.memories.turn();
+        }
         for place in self.rounds.due(looks) {
             worked |= self.run_plugin(place);
         }
@@ -305,6 +308,7 @@ impl Core {
 
     pub(crate) fn close_plugins(&mut self) {
         self.closed = true;
+        self.hosts.desk.memories.shut();
         while let Some(plugin) = self.plugins.pop() {
             debug!("closing plugin `{}`", plugin.name);
             drop(plugin);

@@ -13,7 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_wire::control::{Attach, Failure, PluginAddress};
+use urom_abi::host_memory::MemoryPath;
+use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
 use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
@@ -21,13 +22,14 @@ use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict}
 use urom_wire::ucx_context::context;
 
 use super::Place;
-use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
+use super::config::{LOOPBACK, WorkerConfig, is_loopback};
 use super::connection::{Connection, Peer};
 use super::control_thread::ControlHandle;
 use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::{Instance, Supply};
+use super::memory::Shared;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::{Desk, services};
@@ -72,10 +74,11 @@ impl Data {
         watch: Arc<Watch>,
     ) -> Result<Data, Failure> {
         let mut open = Vec::new();
+        let ucx_config = ucx_config(config.listen);
         let supply = Supply {
             domains: Arc::clone(domains),
             services: services(config),
-            desk: Desk::new(),
+            desk: Desk::new(ucx_config),
             plain_doca: config.plain_doca,
         };
         for item in &config.plugins {
@@ -90,7 +93,6 @@ impl Data {
             control.clone(),
         )));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
-        let ucx_config = ucx_config(config.listen);
         let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
         Ok(Data {
@@ -201,6 +203,8 @@ impl Data {
                     }
                 }
                 ToData::Detach { link } => self.detach(link),
+                ToData::Share { link, shared } => self.share(link, shared),
+                ToData::Unshare { link, memory } => self.unshare(link, memory),
             }
         }
         true
@@ -281,6 +285,37 @@ impl Data {
             drop(core);
             self.probe_queue();
         }
+    }
+
+    fn share(&self, link: LinkKey, shared: Shared) {
+        let Some(dest_id) = self.dest_id(link) else { return };
+        let memory = shared.offer.memory;
+        let core = self.core.borrow();
+        let memories = &core.hosts.desk.memories;
+        let result = memories.share(dest_id, link, shared, self.control.clone());
+        match &result {
+            Ok(by) => {
+                let path = MemoryPath(by.path).name();
+                debug!("connection {dest_id} shares memory {memory:#x}: {path}");
+            }
+            Err(failure) => debug!("connection {dest_id} does not share memory: {failure}"),
+        }
+        let answer = MemoryAnswer::Shared { memory, result };
+        self.control.send(ToControl::Memory { link, answer });
+    }
+
+    fn unshare(&self, link: LinkKey, memory: u64) {
+        let Some(dest_id) = self.dest_id(link) else { return };
+        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory) {
+            let answer = MemoryAnswer::Ended { memory };
+            self.control.send(ToControl::Memory { link, answer });
+        }
+    }
+
+    fn dest_id(&self, link: LinkKey) -> Option<u64> {
+        let mut core = self.core.borrow_mut();
+        let channel = core.hosts.connections.number_of(link)?;
+        core.hosts.connections.get(channel).map(|connection| connection.dest_id)
     }
 
     /// Tests the receive queue after a host is gone, perhaps in the middle of a message. Without
@@ -373,7 +408,7 @@ impl Data {
 /// device alone where the worker listens nowhere else, unless the environment names devices.
 fn ucx_config(listen: IpAddr) -> queue_probe::Config {
     match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
-        true => &[("NET_DEVICES", LOOPBACK_DEVICE)],
+        true => LOOPBACK,
         false => &[],
     }
 }

@@ -1,7 +1,9 @@
 //! What a worker's two threads tell each other.
 
-use urom_wire::control::{Attach, Failure, PluginAddress};
+use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
 use urom_wire::pass::Pass;
+
+use super::memory::Shared;
 
 pub(crate) type LinkKey = u64;
 
@@ -16,6 +18,14 @@ pub(crate) enum ToData {
     },
     Detach {
         link: LinkKey,
+    },
+    Share {
+        link: LinkKey,
+        shared: Shared,
+    },
+    Unshare {
+        link: LinkKey,
+        memory: u64,
     },
     /// Close the plugins, answer what is in flight, and end.
     Stop,
@@ -35,6 +45,10 @@ pub(crate) enum ToControl {
     Refused {
         link: LinkKey,
         failure: Failure,
+    },
+    Memory {
+        link: LinkKey,
+        answer: MemoryAnswer,
     },
     Ended,
 }

@@ -17,6 +17,7 @@ mod idle;
 mod instance;
 mod intake;
 mod lookups;
+mod memory;
 mod messages;
 mod outgoing;
 mod rounds;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 use tracing::{error, warn};
 
-pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
+pub(crate) use config::{LOOPBACK, is_loopback};
 pub use config::{PluginItem, WorkerConfig};
 
 use control_thread::{ControlHandle, Setup};

@@ -12,9 +12,12 @@ use std::thread::{self, ThreadId};
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 use urom_log::guard_or;
+use urom_wire::queue_probe::Config;
 
 use super::config::WorkerConfig;
 use super::lookups::PluginCtx;
+use super::memory::Memories;
+use super::memory::services::{close_memory, keep_memory, open_memory, run_memory};
 use super::slot::Token;
 use crate::plugin_log::worker_log;
 
@@ -32,15 +35,19 @@ pub(crate) struct Desk {
     deadlines: RefCell<HashMap<Place, (u64, u64)>>,
     /// Why commands fail that are about to be answered.
     failures: RefCell<HashMap<Place, (u64, String)>>,
+    /// What hosts share.
+    pub(crate) memories: Memories,
 }
 
 impl Desk {
-    pub(crate) fn new() -> Rc<Desk> {
+    /// `memory` is how UCX is set up for hosts' memory.
+    pub(crate) fn new(memory: Config) -> Rc<Desk> {
         Rc::new(Desk {
             thread: thread::current().id(),
             limits: RefCell::default(),
             deadlines: RefCell::default(),
             failures: RefCell::default(),
+            memories: Memories::new(memory),
         })
     }
 
@@ -53,6 +60,7 @@ impl Desk {
         self.limits.borrow_mut().remove(&dest_id);
         self.deadlines.borrow_mut().retain(|(dest, _), _| *dest != dest_id);
         self.failures.borrow_mut().retain(|(dest, _), _| *dest != dest_id);
+        self.memories.close(dest_id);
     }
 
     /// Notes the deadline of a command, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -102,6 +110,10 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
         connection_limit: Some(connection_limit),
         deadline: Some(deadline),
         explain: Some(explain),
+        open_memory: Some(open_memory),
+        run_memory: Some(run_memory),
+        keep_memory: Some(keep_memory),
+        close_memory: Some(close_memory),
         ..WorkerServices::NONE
     }
 }
@@ -110,7 +122,7 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
 ///
 /// # Safety
 /// `ctx` is NULL or the context of an open plugin.
-unsafe fn at_desk<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Desk) -> T) -> T {
+pub(super) unsafe fn at_desk<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Desk) -> T) -> T {
     // SAFETY: the caller's promise.
     let desk = unsafe { PluginCtx::desk(ctx) };
     if desk.is_null() {

@@ -51,7 +51,14 @@ pub(super) fn of_control() -> Seeds {
         WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
     let offer = |place| {
-        let offer = MemoryOffer { memory: 6, address: 0x7000, len: 4096, access: 33, place };
+        let offer = MemoryOffer {
+            memory: 6,
+            address: 0x7000,
+            len: 4096,
+            access: 33,
+            place,
+            ucx_address: vec![3; 40],
+        };
         encoded(&HostToWorker::Memory(MemoryWord::Share(offer)))
     };
     let memory = |answer| encoded(&WorkerToHost::Memory(answer));
@@ -77,7 +84,7 @@ pub(super) fn of_control() -> Seeds {
         encoded(&HostToWorker::Memory(MemoryWord::Door)),
         offer(MemoryPlace::Handed { offset: 4096 }),
         offer(MemoryPlace::Process),
-        offer(MemoryPlace::Window(vec![3; 40])),
+        offer(MemoryPlace::Network),
         encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6 })),
     ];
     let worker_to_host = [
@@ -89,6 +96,10 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::Health(None)),
         memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
         memory(MemoryAnswer::Shared { memory: 6, result: Err(failure()) }),
+        memory(MemoryAnswer::Shared {
+            memory: 6,
+            result: Ok(SharedBy { path: 2, ucx_address: vec![5; 40] }),
+        }),
         memory(MemoryAnswer::Ended { memory: 6 }),
     ];
     let daemon_to_worker = [

@@ -11,7 +11,8 @@ use urom_wire::patience::Patience;
 use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
 use crate::event::Mailbox;
-use crate::worker_link::{self, Health, Order};
+use crate::sharing::Sharing;
+use crate::worker_link::{Health, Order, Watched};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.
@@ -67,8 +68,9 @@ async fn from_worker(said: &[u8]) {
     let mut stream = stream(said);
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());
-    let end =
-        worker_link::watch(&mut stream, who, RUN, &mailbox, &mut orders, patience, &health).await;
+    let watched = Watched { who, run: RUN, mailbox: &mailbox, patience, health: &health };
+    let mut sharing = Sharing::new(7);
+    let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     drop(give);

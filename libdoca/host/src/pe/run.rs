@@ -26,6 +26,7 @@ use crate::pe::run::task::queue::Queue;
 use crate::pe::run::task::{CmdTask, Stage, pool};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
+use crate::sharing::{Late, Told};
 use crate::worker_link::{Health, Order};
 
 pub(crate) struct Run {
@@ -39,6 +40,8 @@ pub(crate) struct Run {
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+    /// Those who wait until the worker has nothing of this program's memory.
+    pub(crate) late: Arc<Late>,
     pub(crate) health: Arc<Health>,
     /// The longest payload of an answer, once this host is connected to its worker.
     longest: Cell<usize>,
@@ -80,6 +83,7 @@ impl Run {
             plugins,
             place: RefCell::new(Some(place)),
             orders: RefCell::new(Some(orders)),
+            late: Arc::default(),
             health: Arc::default(),
             longest: Cell::new(0),
             attached: OnceCell::new(),
@@ -102,6 +106,20 @@ impl Run {
     /// Where the worker's plugins are reached, once it is known.
     pub(crate) fn plugin_addresses(&self) -> &[PluginAddress] {
         self.attached.get().map_or(&[], |attached| &attached.plugins)
+    }
+
+    /// Has the stream's task end the share of a memory, or waits for the end of all of them.
+    pub(crate) fn unshare(&self, memory: u64, told: Told) {
+        match &*self.orders.borrow() {
+            Some(orders) => {
+                let order = Order::Unshare { memory, told };
+                if let Err(mpsc::error::SendError(Order::Unshare { told, .. })) = orders.send(order)
+                {
+                    self.late.keep(told);
+                }
+            }
+            None => self.late.keep(told),
+        }
     }
 
     /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.

@@ -1,12 +1,14 @@
 //! `doca_urom_worker_*`.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::os::fd::BorrowedFd;
 use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::CancelReason;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
+use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 use urom_wire::frame::MAX_SLOTS;
@@ -19,6 +21,8 @@ use crate::handle::{
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::run::task::CmdTask;
+use crate::sharing::{Offered, Told};
+use crate::worker_link::Order;
 
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
@@ -137,6 +141,53 @@ functions! {
         stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
             WorkerHealth::stuck(&plugin, method.name(), seconds.into())
         })
+    }
+
+    fn urom_worker_share_memory[worker = worker: Pointer](
+        memory: *const OfferedMemory,
+        done: Option<MemoryCallback>,
+        data: *mut c_void,
+    ) {
+        present(memory)?;
+        // SAFETY: the caller's structure, which begins with its size.
+        let size = unsafe { memory.cast::<usize>().read() };
+        if size < size_of::<OfferedMemory>() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: as long as its size says.
+        let memory = unsafe { memory.read() };
+        let done = done.ok_or(DocaError::INVALID_VALUE)?;
+        let run = worker.run(worker.ctx)?;
+        if memory.address.is_null() || memory.len == 0 {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let fd = (memory.fd >= 0).then(|| {
+            // SAFETY: the caller's descriptor, which stays open in this call.
+            let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
+            fd.try_clone_to_owned().map(|fd| (fd, memory.fd_offset))
+        });
+        let fd = fd.transpose().map_err(|_| DocaError::OPERATING_SYSTEM)?;
+        run.order(Order::Share(Offered {
+            memory: memory.memory,
+            address: memory.address.expose_provenance() as u64,
+            len: memory.len as u64,
+            access: memory.access,
+            fd,
+            path: memory.path,
+            told: Told::new(done, data),
+        }));
+        Ok(())
+    }
+
+    fn urom_worker_unshare_memory[worker = worker: Pointer](
+        memory: u64,
+        done: Option<MemoryCallback>,
+        data: *mut c_void,
+    ) {
+        let done = done.ok_or(DocaError::INVALID_VALUE)?;
+        let run = worker.any_run().ok_or(DocaError::BAD_STATE)?;
+        run.unshare(memory, Told::new(done, data));
+        Ok(())
     }
 
     fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }

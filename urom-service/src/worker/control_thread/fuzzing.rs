@@ -189,6 +189,7 @@ impl WorkerConfig {
             plugin_timeout: None,
             plain_doca: false,
             listen: [127, 0, 0, 1].into(),
+            socket: None,
             cpus: None,
             log_level: LogLevel::WARNING,
             sdk_log_level: LogLevel::WARNING,

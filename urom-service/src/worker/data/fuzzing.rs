@@ -113,7 +113,7 @@ impl Rig {
         let watch = Arc::new(Watch::default());
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");
-        let desk = Desk::new();
+        let desk = Desk::new(&[]);
         let supply = Supply {
             domains,
             services: services(&config),

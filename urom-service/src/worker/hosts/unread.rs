@@ -114,7 +114,7 @@ mod tests {
     fn hosts(count: u16, messages: usize) -> (Hosts, Vec<Worker>, Received) {
         let (control, told) = ControlHandle::new();
         let mut hosts =
-            Hosts::new(LIMIT, messages * Outgoing::room_for(LIMIT), Desk::new(), control);
+            Hosts::new(LIMIT, messages * Outgoing::room_for(LIMIT), Desk::new(&[]), control);
         let ours = worker();
         let mut workers = Vec::new();
         for channel in 1..=count {

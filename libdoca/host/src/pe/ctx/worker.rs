@@ -62,6 +62,11 @@ impl Worker {
         if id == WORKER_ID_ANY { Err(DocaError::BAD_STATE) } else { Ok(id) }
     }
 
+    /// The run, from the start on until the context is idle.
+    pub(crate) fn any_run(&self) -> Option<Rc<Run>> {
+        self.run.borrow().clone()
+    }
+
     /// The run that takes tasks.
     #[inline]
     pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
@@ -123,6 +128,7 @@ impl Worker {
                 program: worker_link::program(),
             },
             health: Arc::clone(&run.health),
+            late: Arc::clone(&run.late),
             key: running.key.clone(),
             patience: running.patience,
             daemon: running.welcome.daemon,

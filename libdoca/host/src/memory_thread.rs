@@ -1,0 +1,151 @@
+//! The memory thread: it answers workers' questions about this program's memory over UCX, so that no
+//! program runs a UCX worker of its own for that. It sleeps while nobody asks.
+
+mod answers;
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::sync::oneshot;
+use urom_abi::signals;
+use urom_wire::control::Failure;
+use urom_wire::mailbox::Mailbox;
+
+use self::answers::Answers;
+use crate::failure::failure;
+
+/// Memory that a worker may ask about. It stays where it is until it is forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Served {
+    /// The ticket of the stream to the worker.
+    pub(super) ticket: u128,
+    pub(super) memory: u64,
+    pub(super) address: u64,
+    pub(super) len: u64,
+    pub(super) access: u32,
+}
+
+/// What to do when a memory is forgotten.
+pub(super) type Then = Box<dyn FnOnce() + Send>;
+
+enum Order {
+    Serve(Served),
+    /// The UCX worker that asks about the memory of a stream.
+    Connect(u128, Vec<u8>),
+    Forget(u128, u64, Option<Then>),
+    Leave(u128, oneshot::Sender<()>),
+    End,
+}
+
+/// A thread with a UCX worker; it ends with the last handle.
+pub(super) struct MemoryThread {
+    mailbox: Arc<Mailbox<Order>>,
+    address: Vec<u8>,
+    thread: Option<JoinHandle<()>>,
+}
+
+static SHARED: Mutex<Weak<MemoryThread>> = Mutex::new(Weak::new());
+
+impl MemoryThread {
+    /// The thread of this process, started if there is none.
+    pub(super) fn shared() -> Result<Arc<MemoryThread>, Failure> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = shared.upgrade() {
+            return Ok(thread);
+        }
+        let thread = Arc::new(MemoryThread::start()?);
+        *shared = Arc::downgrade(&thread);
+        Ok(thread)
+    }
+
+    fn start() -> Result<MemoryThread, Failure> {
+        let broken =
+            |why: String| failure!(INITIALIZATION, "memory cannot be shared over a network: {why}");
+        let mailbox = Arc::new(Mailbox::new().map_err(|error| broken(error.to_string()))?);
+        let (orders, (opened, is_open)) = (Arc::clone(&mailbox), oneshot::channel());
+        let run = move || match Answers::new() {
+            Ok((answers, address)) => {
+                let _ = opened.send(Ok(address));
+                serve(answers, &orders);
+            }
+            Err(error) => drop(opened.send(Err(error.to_string()))),
+        };
+        // UCX starts a thread of its own.
+        let thread =
+            signals::blocked(|| thread::Builder::new().name("urom-memory".to_owned()).spawn(run));
+        let thread = thread.map_err(|error| broken(error.to_string()))?;
+        let address =
+            is_open.blocking_recv().map_err(|_| broken("its thread panicked".to_owned()))?;
+        let address = address.map_err(broken)?;
+        Ok(MemoryThread { mailbox, address, thread: Some(thread) })
+    }
+
+    /// The address of its UCX worker.
+    pub(super) fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    /// Lets the worker of a stream ask about this memory.
+    pub(super) fn serve(&self, served: Served) {
+        self.mailbox.post(Order::Serve(served));
+    }
+
+    /// Names the UCX worker that asks about the memory of a stream.
+    pub(super) fn connect(&self, ticket: u128, address: Vec<u8>) {
+        self.mailbox.post(Order::Connect(ticket, address));
+    }
+
+    /// Forgets a memory, and does something when nothing uses it any more.
+    pub(super) fn forget(&self, ticket: u128, memory: u64, then: Option<Then>) {
+        self.mailbox.post(Order::Forget(ticket, memory, then));
+    }
+
+    /// Forgets a stream, and says so when nothing uses its memory any more.
+    pub(super) fn leave(&self, ticket: u128, done: oneshot::Sender<()>) {
+        self.mailbox.post(Order::Leave(ticket, done));
+    }
+}
+
+impl Drop for MemoryThread {
+    fn drop(&mut self) {
+        self.mailbox.post(Order::End);
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+        {
+            // A panic there was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Answers until it is told to end.
+fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
+    loop {
+        for order in mailbox.take() {
+            match order {
+                Order::Serve(served) => answers.serve(served),
+                Order::Connect(ticket, address) => answers.connect(ticket, &address),
+                Order::Forget(ticket, memory, then) => answers.forget(ticket, memory, then),
+                Order::Leave(ticket, done) => answers.leave(ticket, done),
+                Order::End => return,
+            }
+        }
+        answers.turn();
+        if mailbox.has_post() {
+            continue;
+        }
+        match answers.arm() {
+            Ok(Some(ucx)) => {
+                let wake = PollFd::new(mailbox.wake(), PollFlags::IN);
+                // An interrupted sleep is a short one.
+                let _ = poll(&mut [PollFd::from_borrowed_fd(ucx, PollFlags::IN), wake], None);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                log!(error, "memory is not shared over a network any more: {error}");
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The memory thread's answers: each question is checked, whoever checked it before.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::oneshot;
+use ucx::{CloseMode, Data, Endpoint, Message, Outside, Request, Status, Worker, WorkerAddress};
+use urom_abi::DocaError;
+use urom_abi::host_memory::MemoryAction;
+use urom_abi::memory::Access;
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::{Served, Then};
+
+/// How many receivers of sends are remembered. All are forgotten when there are more.
+const MOST_RECEIVERS: usize = 256;
+
+pub(super) struct Answers {
+    worker: Worker,
+    desk: Rc<RefCell<Desk>>,
+}
+
+/// What questions are answered from.
+struct Desk {
+    /// By the tickets of streams.
+    askers: HashMap<u128, Asker>,
+    /// Receivers of sends, by their addresses.
+    receivers: HashMap<Vec<u8>, Rc<Endpoint>>,
+    under_way: Vec<UnderWay>,
+    /// Memories that are forgotten when nothing uses them.
+    leaving: Vec<(Rc<Served>, Option<Then>)>,
+    /// Streams that are over when nothing uses their memory.
+    left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
+    worker: ucx::WeakWorker,
+}
+
+#[derive(Default)]
+struct Asker {
+    endpoint: Option<Rc<Endpoint>>,
+    memories: HashMap<u64, Rc<Served>>,
+}
+
+type Kept = Outside<Rc<Served>>;
+
+/// An operation that UCX is at.
+enum Moving {
+    Write(Request<Kept, usize>),
+    Send(Request<Kept>),
+}
+
+struct UnderWay {
+    ticket: u128,
+    number: u64,
+    moving: Moving,
+}
+
+impl Answers {
+    /// UCX for it, and the address that workers ask at.
+    pub(super) fn new() -> ucx::Result<(Answers, Vec<u8>)> {
+        let worker = context().name("urom-memory").build()?.worker()?;
+        let address = worker.address()?.as_bytes().to_vec();
+        let desk = Rc::new(RefCell::new(Desk {
+            askers: HashMap::new(),
+            receivers: HashMap::new(),
+            under_way: Vec::new(),
+            leaving: Vec::new(),
+            left: Vec::new(),
+            worker: worker.downgrade(),
+        }));
+        // Not counted: the desk has endpoints of the worker, which has the handler.
+        let asked = Rc::downgrade(&desk);
+        worker.set_am_handler(AM_ASK, move |message: Message<'_>| {
+            if let Some(desk) = asked.upgrade() {
+                desk.borrow_mut().asked(message);
+            }
+        })?;
+        Ok((Answers { worker, desk }, address))
+    }
+
+    pub(super) fn serve(&mut self, served: Served) {
+        let mut desk = self.desk.borrow_mut();
+        let asker = desk.askers.entry(served.ticket).or_default();
+        asker.memories.insert(served.memory, Rc::new(served));
+    }
+
+    pub(super) fn connect(&mut self, ticket: u128, address: &[u8]) {
+        let mut desk = self.desk.borrow_mut();
+        let Some(asker) = desk.askers.get_mut(&ticket) else { return };
+        if asker.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed()) {
+            return;
+        }
+        // SAFETY: from a worker that this host uses, which it trusts with its memory.
+        let address = unsafe { WorkerAddress::from_bytes(address) };
+        match address.and_then(|address| self.worker.endpoint().connect(&address)) {
+            Ok(endpoint) => asker.endpoint = Some(Rc::new(endpoint)),
+            Err(error) => log!(warn, "a worker cannot be answered about memory: {error}"),
+        }
+    }
+
+    pub(super) fn forget(&mut self, ticket: u128, memory: u64, then: Option<Then>) {
+        let mut desk = self.desk.borrow_mut();
+        let asker = desk.askers.get_mut(&ticket);
+        match asker.and_then(|asker| asker.memories.remove(&memory)) {
+            Some(served) => desk.leaving.push((served, then)),
+            None => {
+                drop(desk);
+                if let Some(then) = then {
+                    then();
+                }
+            }
+        }
+    }
+
+    pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
+        let mut desk = self.desk.borrow_mut();
+        let asker = desk.askers.remove(&ticket).unwrap_or_default();
+        if let Some(endpoint) = asker.endpoint.and_then(Rc::into_inner) {
+            // What is on the way to the worker ends with it.
+            endpoint.close(CloseMode::Force);
+        }
+        desk.left.push((asker.memories.into_values().collect(), done));
+    }
+
+    /// Answers what was asked.
+    pub(super) fn turn(&mut self) {
+        loop {
+            let moved = self.worker.progress();
+            if !self.desk.borrow_mut().finish() && !moved {
+                break;
+            }
+        }
+        let mut ended = Vec::new();
+        {
+            let mut desk = self.desk.borrow_mut();
+            let is_free = |served: &Rc<Served>| Rc::strong_count(served) == 1;
+            let (free, leaving) =
+                std::mem::take(&mut desk.leaving).into_iter().partition(|(it, _)| is_free(it));
+            desk.leaving = leaving;
+            let free: Vec<(Rc<Served>, Option<Then>)> = free;
+            ended.extend(free.into_iter().filter_map(|(_, then)| then));
+            let left = std::mem::take(&mut desk.left);
+            let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
+            desk.left = left;
+            let free: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)> = free;
+            // Whoever does not wait any more need not know.
+            for (_, done) in free {
+                let _ = done.send(());
+            }
+        }
+        ended.into_iter().for_each(|then| then());
+    }
+
+    /// Arms UCX for a sleep on this descriptor; `None` when there is something to do first.
+    pub(super) fn arm(&self) -> ucx::Result<Option<BorrowedFd<'_>>> {
+        Ok(if self.worker.arm()? { Some(self.worker.event_fd()?) } else { None })
+    }
+}
+
+impl Desk {
+    /// Answers a question, or begins to.
+    fn asked(&mut self, message: Message<'_>) {
+        let Ok(ask) = Ask::read_from_bytes(message.header) else { return };
+        let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        match self.carry_out(&ask, message.data) {
+            Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
+            Ok(None) => {}
+            Err(code) => self.answer(ticket, number, code, 0),
+        }
+    }
+
+    /// The result of an operation; `None` for one that is answered later, or was.
+    fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
+        let asker = self.askers.get(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
+        let served = asker.memories.get(&ask.memory.get()).ok_or(DocaError::NOT_FOUND)?;
+        let (offset, len) = (ask.offset.get(), ask.len.get());
+        if offset.checked_add(len).is_none_or(|end| end > served.len) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let access = Access::from_bits_truncate(served.access);
+        let writes = !matches!(ask.action(), MemoryAction::READ | MemoryAction::TAG_SEND);
+        if !access.others_read() || writes && !access.others_write() {
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
+        // SAFETY: the memory stays until it is forgotten, and this keeps it from that; the range is
+        // inside, and it is writable if others may write. The host uses no references there.
+        let bytes = || unsafe { Outside::new(start, len as usize, Rc::clone(served)) };
+        match ask.action() {
+            MemoryAction::READ if len <= MOST_MOVED => {
+                let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
+                let header = answer(ask.number.get(), DocaError::SUCCESS, 0);
+                endpoint.am_send(AM_ANSWER, header.as_bytes(), bytes()).detach();
+                Ok(None)
+            }
+            MemoryAction::WRITE if len <= MOST_MOVED => match data {
+                Data::Eager(from) if from.len() as u64 == len => {
+                    // SAFETY: as many bytes as the range has, which is writable.
+                    unsafe { start.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+                    Ok(Some(0))
+                }
+                Data::Rendezvous(announced) if announced.len() as u64 == len => {
+                    let moving = Moving::Write(announced.recv(bytes()));
+                    self.begin(ask, moving);
+                    Ok(None)
+                }
+                _ => Err(DocaError::INVALID_VALUE),
+            },
+            MemoryAction::TAG_SEND => {
+                let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
+                let bytes = bytes();
+                let receiver = self.receiver(address)?;
+                self.begin(ask, Moving::Send(receiver.tag_send(ask.operand.get(), bytes)));
+                Ok(None)
+            }
+            action => {
+                let address = served.address + offset;
+                if len != 8 || !address.is_multiple_of(8) {
+                    return Err(DocaError::INVALID_VALUE);
+                }
+                // SAFETY: 8 bytes of memory that is shared for writing, aligned, to which nobody
+                // holds a reference but to atomics.
+                let word = unsafe { AtomicU64::from_ptr(start.cast()) };
+                let (operand, compare) = (ask.operand.get(), ask.compare.get());
+                Ok(Some(match action {
+                    MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
+                    MemoryAction::SWAP => word.swap(operand, Ordering::AcqRel),
+                    MemoryAction::COMPARE_SWAP => word
+                        .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
+                        .unwrap_or_else(|found| found),
+                    _ => return Err(DocaError::NOT_SUPPORTED),
+                }))
+            }
+        }
+    }
+
+    fn begin(&mut self, ask: &Ask, moving: Moving) {
+        let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        self.under_way.push(UnderWay { ticket, number, moving });
+    }
+
+    /// The endpoint to the receiver of a send.
+    fn receiver(&mut self, address: &[u8]) -> Result<Rc<Endpoint>, DocaError> {
+        if let Some(known) = self.receivers.get(address)
+            && !known.is_failed()
+        {
+            return Ok(Rc::clone(known));
+        }
+        if self.receivers.len() >= MOST_RECEIVERS {
+            self.receivers.clear();
+        }
+        let worker = self.worker.upgrade().ok_or(DocaError::SHUTDOWN)?;
+        // SAFETY: from a worker that this host uses, which it trusts with its memory.
+        let parsed = unsafe { WorkerAddress::from_bytes(address) };
+        let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
+        let endpoint = Rc::new(endpoint.map_err(|error| {
+            log!(warn, "memory cannot be sent where a worker asks for it: {error}");
+            DocaError::DRIVER
+        })?);
+        self.receivers.insert(address.to_vec(), Rc::clone(&endpoint));
+        Ok(endpoint)
+    }
+
+    /// Answers what UCX is done with. Whether it was anything.
+    fn finish(&mut self) -> bool {
+        let (mut at, mut any) = (0, false);
+        while at < self.under_way.len() {
+            let is_done = match &self.under_way[at].moving {
+                Moving::Write(request) => request.is_done(),
+                Moving::Send(request) => request.is_done(),
+            };
+            if !is_done {
+                at += 1;
+                continue;
+            }
+            let UnderWay { ticket, number, moving } = self.under_way.swap_remove(at);
+            let result = match moving {
+                Moving::Write(request) => request.into_done().map(|(it, _)| it.map(drop)).ok(),
+                Moving::Send(request) => request.into_done().map(|(it, _)| it).ok(),
+            };
+            let code = match result {
+                Some(Ok(())) => DocaError::SUCCESS,
+                Some(Err(Status::CANCELED)) | None => DocaError::CONNECTION_RESET,
+                Some(Err(_)) => DocaError::IO_FAILED,
+            };
+            self.answer(ticket, number, code, 0);
+            any = true;
+        }
+        any
+    }
+
+    fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {
+        let endpoint = self.askers.get(&ticket).and_then(|asker| asker.endpoint.as_ref());
+        // A stranger, or a worker that is gone, hears nothing.
+        if let Some(endpoint) = endpoint {
+            let header = answer(number, code, result);
+            endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
+        }
+    }
+}
+
+fn answer(number: u64, code: DocaError, result: u64) -> Answer {
+    Answer {
+        number: number.into(),
+        result: result.into(),
+        status: code.0.into(),
+        reserved: 0.into(),
+    }
+}

@@ -1,0 +1,69 @@
+//! Commands that use a host's memory.
+#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
+
+use urom_abi::memory::MemoryRange;
+use urom_abi::{urom_command, urom_notification};
+
+#[urom_command(plugin = "worker_memory", version = 1)]
+#[derive(Debug, Clone, Copy)]
+pub enum Command<'a> {
+    #[urom(reply = Looked)]
+    Look { memory: MemoryRange },
+    #[urom(reply = Bytes)]
+    Read { memory: MemoryRange, offset: u64, len: u64 },
+    #[urom(reply = Done)]
+    Write {
+        memory: MemoryRange,
+        offset: u64,
+        #[urom(inline)]
+        data: &'a [u8],
+    },
+    #[urom(reply = Value)]
+    Atomic {
+        memory: MemoryRange,
+        offset: u64,
+        operand: u64,
+        compare: u64,
+        /// 0: add, 1: swap, 2: compare and swap.
+        kind: u64,
+    },
+    /// Adds to a number in place, without an atomic operation.
+    #[urom(reply = Value)]
+    InPlace { memory: MemoryRange, index: u64, value: u64 },
+    /// Copies all of a memory to another, piece by piece.
+    #[urom(reply = Done)]
+    Copy { from: MemoryRange, to: MemoryRange, piece: u64 },
+    /// Reads all again and again, until nobody waits or that fails; writes it back if told to.
+    #[urom(reply = Value)]
+    Churn { memory: MemoryRange, writes: u64 },
+    /// Keeps memory open under a key.
+    #[urom(reply = Done)]
+    Keep { memory: MemoryRange, key: u64 },
+    /// Reads 8 bytes of memory that was kept.
+    #[urom(reply = Value)]
+    ReadKept { key: u64, offset: u64 },
+    #[urom(reply = Done)]
+    Release { key: u64 },
+    /// The sum of all bytes, read piece by piece by `times` reads at once.
+    #[urom(reply = Value)]
+    Sum { memory: MemoryRange, piece: u64 },
+}
+
+#[urom_notification]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notification<'a> {
+    Looked {
+        address: u64,
+        len: u64,
+        access: u32,
+        path: u32,
+    },
+    Bytes {
+        #[urom(inline)]
+        data: &'a [u8],
+    },
+    Value {
+        value: u64,
+    },
+    Done,
+}

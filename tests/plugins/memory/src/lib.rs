@@ -1,0 +1,123 @@
+//! A plugin that uses its hosts' memory.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use memory_protocol::{
+    Atomic, Bytes, Churn, Copy, Done, Handler, InPlace, Keep, Look, Looked, Read, ReadKept,
+    Release, Sum, Value, Write,
+};
+use urom_pdk::memory::HostMemory;
+use urom_pdk::prelude::*;
+
+#[derive(Default)]
+struct Memory {
+    kept: RefCell<HashMap<u64, HostMemory>>,
+}
+
+#[urom_plugin]
+impl Handler for Memory {
+    fn open(_cx: &OpenContext) -> Result<Self> {
+        Ok(Memory::default())
+    }
+
+    async fn look(&self, cx: &Context, cmd: Look) -> Result<Looked> {
+        let memory = cx.memory(cmd.memory)?;
+        Ok(Looked {
+            address: memory.address(),
+            len: memory.len(),
+            access: memory.access().bits(),
+            path: memory.path().0,
+        })
+    }
+
+    async fn read(&self, cx: &Context, cmd: Read) -> Result<Bytes<'_>> {
+        let mut bytes = vec![0; cmd.len as usize];
+        cx.memory(cmd.memory)?.read(cmd.offset, &mut bytes).await?;
+        Ok(Bytes { data: bytes.into() })
+    }
+
+    async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Done> {
+        cx.memory(cmd.memory)?.write(cmd.offset, cmd.data).await?;
+        Ok(Done)
+    }
+
+    async fn atomic(&self, cx: &Context, cmd: Atomic) -> Result<Value> {
+        let (memory, at) = (cx.memory(cmd.memory)?, cmd.offset);
+        let value = match cmd.kind {
+            0 => memory.fetch_add(at, cmd.operand).await?,
+            1 => memory.swap(at, cmd.operand).await?,
+            _ => memory.compare_swap(at, cmd.compare, cmd.operand).await?,
+        };
+        Ok(Value { value })
+    }
+
+    async fn in_place(&self, cx: &Context, cmd: InPlace) -> Result<Value> {
+        let memory = cx.memory(cmd.memory)?;
+        let view = memory.mapped().ok_or(DocaError::NOT_SUPPORTED)?;
+        let value = view.get::<u64>(cmd.index)?;
+        view.set(cmd.index, value + cmd.value)?;
+        Ok(Value { value })
+    }
+
+    async fn copy(&self, cx: &Context, cmd: Copy) -> Result<Done> {
+        let (from, to) = (cx.memory(cmd.from)?, cx.memory(cmd.to)?);
+        let mut piece = vec![0; cmd.piece as usize];
+        for at in (0..from.len()).step_by(piece.len()) {
+            let len = piece.len().min((from.len() - at) as usize);
+            from.read(at, &mut piece[..len]).await?;
+            to.write(at, &piece[..len]).await?;
+        }
+        Ok(Done)
+    }
+
+    async fn churn(&self, cx: &Context, cmd: Churn) -> Result<Value> {
+        let memory = cx.memory(cmd.memory)?;
+        let mut bytes = vec![0; memory.len() as usize];
+        let mut rounds = 0;
+        let churning = async {
+            loop {
+                memory.read(0, &mut bytes).await?;
+                if cmd.writes != 0 {
+                    memory.write(0, &bytes).await?;
+                }
+                rounds += 1;
+                urom_pdk::time::sleep(std::time::Duration::ZERO).await;
+            }
+        };
+        match cx.unless_cancelled(churning).await {
+            Ok(ended) => ended,
+            Err(_) => Ok(Value { value: rounds }),
+        }
+    }
+
+    async fn keep(&self, cx: &Context, cmd: Keep) -> Result<Done> {
+        let memory = cx.memory(cmd.memory)?;
+        self.kept.borrow_mut().insert(cmd.key, memory);
+        Ok(Done)
+    }
+
+    async fn read_kept(&self, _cx: &Context, cmd: ReadKept) -> Result<Value> {
+        let memory = self.kept.borrow().get(&cmd.key).cloned().ok_or(DocaError::NOT_FOUND)?;
+        let mut word = [0; 8];
+        memory.read(cmd.offset, &mut word).await?;
+        Ok(Value { value: u64::from_le_bytes(word) })
+    }
+
+    async fn release(&self, _cx: &Context, cmd: Release) -> Result<Done> {
+        let released = self.kept.borrow_mut().remove(&cmd.key);
+        released.map(|_| Done).ok_or_else(|| DocaError::NOT_FOUND.into())
+    }
+
+    async fn sum(&self, cx: &Context, cmd: Sum) -> Result<Value> {
+        let memory = cx.memory(cmd.memory)?;
+        let mut piece = vec![0; cmd.piece as usize];
+        let mut value = 0;
+        for at in (0..memory.len()).step_by(piece.len()) {
+            let len = piece.len().min((memory.len() - at) as usize);
+            memory.read(at, &mut piece[..len]).await?;
+            value += piece[..len].iter().map(|byte| u64::from(*byte)).sum::<u64>();
+        }
+        Ok(Value { value })
+    }
+}

@@ -1,0 +1,249 @@
+//! Memory that plugins can reach.
+//!
+//! A host allocates memory, shares it with a worker, and names parts of it in commands. The plugin
+//! reads and writes them, on the same machine directly, from another one over UCX; this program's
+//! library does its part on a thread of its own.
+//!
+//! ```no_run
+//! use urom_host::memory::{Access, Mmap, Share};
+//! # async fn reduce(worker: &urom_host::Worker) -> Result<(), Box<dyn std::error::Error>> {
+//! let memory = Mmap::allocate(1 << 24, Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE)?;
+//! let shared = memory.share(worker).await?;
+//! // What a command carries: a number and a range.
+//! let range = shared.slice(0..4096);
+//! # let _ = range;
+//! // The memory is this program's alone again.
+//! shared.unshare().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::ffi::{c_char, c_void};
+use std::ops::RangeBounds;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::rc::{Rc, Weak};
+
+use futures_channel::oneshot;
+use urom_abi::DocaError;
+pub use urom_abi::host_memory::MemoryPath;
+use urom_abi::host_memory::OfferedMemory;
+use urom_memory::ShareGuard;
+pub use urom_memory::{Access, Chunks, Exported, MemoryRange, Mmap, RemoteMmap, View};
+
+use crate::context::Kind;
+use crate::error::{Error, Result};
+use crate::pending::Pending;
+use crate::worker::{Owner, Worker};
+
+/// Sharing memory with a worker.
+pub trait Share {
+    /// Lets the plugins of a worker reach this memory: they may read it if its permissions have
+    /// `PCI_READ_ONLY`, and write it if they have `PCI_READ_WRITE`.
+    ///
+    /// The request has been sent when this returns. Memory of
+    /// [`Mmap::allocate`](Mmap::allocate) is mapped in a worker of the same machine, which is the
+    /// fastest. Other memory is copied by the kernel, for a worker of the same user. What neither
+    /// can reach, in another container or on another machine, this program's library sends over
+    /// UCX, on a thread of its own.
+    ///
+    /// # Errors
+    /// The future resolves to `NOT_SUPPORTED` where the library or the service cannot do that, as
+    /// NVIDIA's: export the memory with UCX there (`ucp_memh_pack`), and import it in the plugin.
+    /// `NOT_PERMITTED` when the permissions are this program's alone, `ALREADY_EXIST` when the
+    /// memory is shared with the worker already, `BAD_STATE` when the worker does not run.
+    fn share(&self, worker: &Worker) -> Pending<Shared> {
+        self.share_from(worker, MemoryPath::MAPPED)
+    }
+
+    /// The same, passing over the ways before this one. For tests.
+    #[doc(hidden)]
+    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared>;
+}
+
+impl Share for Mmap {
+    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared> {
+        let begun = begin(self, worker.owner(), path);
+        Pending::new(async move {
+            let (mut shared, told) = begun?;
+            let what = || format!("sharing {} bytes of memory", shared.guard_len());
+            match told.await {
+                Ok((DocaError::SUCCESS, path, _)) => {
+                    shared.path = path;
+                    Ok(shared)
+                }
+                Ok((code, _, why)) => {
+                    let error = Error::new(code, what()).why(why);
+                    // There is nothing to end.
+                    shared.guard = None;
+                    Err(error)
+                }
+                Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
+            }
+        })
+    }
+}
+
+/// Memory that is shared with a worker, until this is dropped or [`unshare`](Self::unshare)d.
+///
+/// The memory itself stays as long as the worker may use it, whatever is dropped first.
+#[derive(Debug)]
+#[must_use = "the memory is shared as long as this exists"]
+pub struct Shared {
+    worker: Weak<Owner>,
+    guard: Option<ShareGuard>,
+    range: MemoryRange,
+    path: MemoryPath,
+}
+
+impl Shared {
+    /// All of the memory, as a command carries it.
+    #[must_use]
+    pub fn range(&self) -> MemoryRange {
+        self.range
+    }
+
+    /// A part of the memory, in bytes from its beginning, as a command carries it.
+    ///
+    /// # Panics
+    /// When it does not lie within.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
+        self.range.slice(range)
+    }
+
+    /// Which way the bytes take between this program and the worker.
+    #[must_use]
+    pub fn path(&self) -> MemoryPath {
+        self.path
+    }
+
+    /// Ends the share: commands that come later do not find the memory. The future resolves when
+    /// those that use it are done with it, and [`Mmap::bytes`] gives the slice again.
+    ///
+    /// # Errors
+    /// The future resolves to what the library says; the worker uses nothing of the memory then.
+    pub fn unshare(mut self) -> Pending<()> {
+        let told = self.end();
+        Pending::new(async move {
+            match told {
+                // A worker that is gone does not use it any more.
+                Some(told) => match told.await {
+                    Ok((DocaError::SUCCESS | DocaError::CONNECTION_RESET, ..)) => Ok(()),
+                    Ok((code, _, why)) => Err(Error::new(code, "ending a share").why(why)),
+                    Err(oneshot::Canceled) => Ok(()),
+                },
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Asks for the end, and gives the answer; `None` when the worker uses nothing any more.
+    fn end(&mut self) -> Option<oneshot::Receiver<Told>> {
+        let guard = self.guard.take()?;
+        let worker = self.worker.upgrade()?;
+        let unshare = worker.library.extensions().urom_worker_unshare_memory?;
+        let (waiter, told) = Waiter::leak(guard);
+        // SAFETY: the worker is live and belongs to this thread; the waiter stays until it is told.
+        let code = unsafe { unshare(worker.object(), self.range.memory, Some(tell), waiter) };
+        if code != DocaError::SUCCESS {
+            // The worker is idle: it has nothing of the memory.
+            // SAFETY: from `Waiter::leak`, and the library did not take it.
+            drop(unsafe { Box::from_raw(waiter.cast::<Waiter>()) });
+            return None;
+        }
+        Some(told)
+    }
+
+    fn guard_len(&self) -> u64 {
+        self.range.len
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// A code, the path, and why it failed.
+type Told = (DocaError, MemoryPath, String);
+
+/// Who waits for the library, and what keeps the memory until then.
+struct Waiter {
+    answer: oneshot::Sender<Told>,
+    _guard: ShareGuard,
+}
+
+impl Waiter {
+    fn leak(guard: ShareGuard) -> (*mut c_void, oneshot::Receiver<Told>) {
+        let (answer, told) = oneshot::channel();
+        (Box::into_raw(Box::new(Waiter { answer, _guard: guard })).cast(), told)
+    }
+}
+
+/// Called by the library, once, on any thread.
+unsafe extern "C" fn tell(
+    data: *mut c_void,
+    code: DocaError,
+    path: MemoryPath,
+    why: *const c_char,
+    why_len: usize,
+) {
+    // SAFETY: the library gives back what it was given, once.
+    let waiter = unsafe { Box::from_raw(data.cast::<Waiter>()) };
+    let why = if why.is_null() { ptr::NonNull::dangling().as_ptr() } else { why.cast_mut() };
+    // SAFETY: the library's text, which is there during the call, or no bytes at all.
+    let why = unsafe { std::slice::from_raw_parts(why.cast::<u8>(), why_len) };
+    let why = String::from_utf8_lossy(why).into_owned();
+    let Waiter { answer, _guard } = *waiter;
+    // First, so that the memory is its owner's when the owner hears of it.
+    drop(_guard);
+    // Nobody waits any more if the future was dropped.
+    let _ = answer.send((code, path, why));
+}
+
+fn begin(
+    map: &Mmap,
+    worker: &Rc<Owner>,
+    path: MemoryPath,
+) -> Result<(Shared, oneshot::Receiver<Told>)> {
+    let what = || format!("sharing {} bytes of memory with {}", map.len(), worker.name());
+    let share = worker.library.extensions().urom_worker_share_memory.ok_or_else(|| {
+        Error::new(DocaError::NOT_SUPPORTED, what())
+            .why("the library cannot share memory with a worker, as NVIDIA's")
+            .hint(
+                "export the memory with UCX (ucp_memh_pack with EXPORT), and import it in the plugin",
+            )
+    })?;
+    let guard = map.begin_share();
+    let fd = guard.fd().map(|(fd, offset)| (fd.as_raw_fd(), offset));
+    let offered = OfferedMemory {
+        size: size_of::<OfferedMemory>(),
+        memory: map.id(),
+        address: map.view().as_ptr().cast(),
+        len: map.len() as usize,
+        access: map.access().bits(),
+        fd: fd.map_or(-1, |(fd, _)| fd),
+        fd_offset: fd.map_or(0, |(_, offset)| offset),
+        path,
+        reserved: 0,
+    };
+    let (waiter, told) = Waiter::leak(map.begin_share());
+    // SAFETY: the worker is live and belongs to this thread. The memory stays: `Shared` has a guard
+    // of it, which it hands over when it asks for the end.
+    let code = unsafe { share(worker.object(), &offered, Some(tell), waiter) };
+    if let Err(code) = code.check() {
+        // SAFETY: from `Waiter::leak`, and the library did not take it.
+        drop(unsafe { Box::from_raw(waiter.cast::<Waiter>()) });
+        return Err(Error::new(code, what()).why(worker.failure()));
+    }
+    let shared = Shared {
+        worker: Rc::downgrade(worker),
+        guard: Some(guard),
+        range: map.range(),
+        path: MemoryPath::NETWORK,
+    };
+    Ok((shared, told))
+}

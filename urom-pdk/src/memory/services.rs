@@ -1,0 +1,137 @@
+//! What a worker offers for hosts' memory, as its plugin calls it.
+
+use std::cell::Cell;
+#[cfg(feature = "ucx")]
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+#[cfg(feature = "ucx")]
+use std::rc::Rc;
+
+use urom_abi::DocaError;
+use urom_abi::extension::WorkerServices;
+use urom_abi::host_memory::{HostMemory, MemoryOperation};
+use urom_abi::plugin::WorkerCtx;
+
+/// What a worker offers for hosts' memory, until the plugin is closed.
+pub(crate) struct MemoryServices {
+    ctx: NonNull<WorkerCtx>,
+    services: WorkerServices,
+    is_open: Cell<bool>,
+    #[cfg(feature = "ucx")]
+    leases: RefCell<Vec<Taken>>,
+}
+
+impl MemoryServices {
+    pub(crate) fn new(ctx: NonNull<WorkerCtx>, services: WorkerServices) -> MemoryServices {
+        MemoryServices {
+            ctx,
+            services,
+            is_open: Cell::new(true),
+            #[cfg(feature = "ucx")]
+            leases: RefCell::default(),
+        }
+    }
+
+    /// The plugin is closed: nothing is asked of the worker any more.
+    pub(crate) fn close_all(&self) {
+        self.is_open.set(false);
+    }
+
+    /// Whether the plugin is not closed yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.get()
+    }
+
+    pub(crate) fn open(
+        &self,
+        dest_id: u64,
+        memory: u64,
+        offset: u64,
+        len: u64,
+    ) -> Result<HostMemory, DocaError> {
+        let open = self.services.open_memory.filter(|_| self.is_open());
+        let open = open.ok_or(DocaError::NOT_SUPPORTED)?;
+        let mut opened = HostMemory::NONE;
+        // SAFETY: the worker's function, with the context that it was attached with, and a place.
+        unsafe { open(self.ctx.as_ptr(), dest_id, memory, offset, len, &mut opened) }.check()?;
+        Ok(opened)
+    }
+
+    /// Runs an operation; `BAD_STATE` when the plugin is closed.
+    ///
+    /// # Safety
+    /// The operation stays where it is until it has ended, with as many bytes as it moves.
+    pub(crate) unsafe fn run(
+        &self,
+        handle: *mut c_void,
+        operation: *mut MemoryOperation,
+    ) -> DocaError {
+        match self.services.run_memory.filter(|_| self.is_open()) {
+            // SAFETY: the worker's function, with its context, and the caller's promise.
+            Some(run) => unsafe { run(self.ctx.as_ptr(), handle, operation) },
+            None => DocaError::BAD_STATE,
+        }
+    }
+
+    pub(crate) fn keep(&self, handle: *mut c_void) {
+        if let Some(keep) = self.services.keep_memory.filter(|_| self.is_open()) {
+            // SAFETY: the worker's function, with the context that it was attached with.
+            unsafe { keep(self.ctx.as_ptr(), handle) };
+        }
+    }
+
+    pub(crate) fn close(&self, handle: *mut c_void) {
+        if let Some(close) = self.services.close_memory.filter(|_| self.is_open()) {
+            // SAFETY: the worker's function, with the context that it was attached with.
+            unsafe { close(self.ctx.as_ptr(), handle) };
+        }
+    }
+}
+
+/// Bytes of a host that requests of UCX use: the connection, its addresses, and whether they are
+/// only read.
+#[cfg(feature = "ucx")]
+type Taken = (u64, std::ops::Range<u64>, bool);
+
+/// A claim on bytes of a host, until it is dropped.
+#[cfg(feature = "ucx")]
+pub(crate) struct MemoryLease {
+    of: Rc<MemoryServices>,
+    taken: Taken,
+}
+
+#[cfg(feature = "ucx")]
+impl MemoryServices {
+    /// Claims bytes; `None` when a request uses some of them that may not share them.
+    pub(crate) fn lease(
+        self: &Rc<Self>,
+        dest_id: u64,
+        range: std::ops::Range<u64>,
+        shared: bool,
+    ) -> Option<MemoryLease> {
+        let clashes = |(of, other, reads): &Taken| {
+            *of == dest_id
+                && !(*reads && shared)
+                && other.start.max(range.start) < other.end.min(range.end)
+        };
+        let mut leases = self.leases.borrow_mut();
+        if leases.iter().any(clashes) {
+            return None;
+        }
+        let taken = (dest_id, range, shared);
+        leases.push(taken.clone());
+        Some(MemoryLease { of: Rc::clone(self), taken })
+    }
+}
+
+#[cfg(feature = "ucx")]
+impl Drop for MemoryLease {
+    fn drop(&mut self) {
+        let mut leases = self.of.leases.borrow_mut();
+        // Those that are equal only read, and one is as good as another.
+        if let Some(at) = leases.iter().position(|taken| *taken == self.taken) {
+            leases.swap_remove(at);
+        }
+    }
+}

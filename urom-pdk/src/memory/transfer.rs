@@ -1,0 +1,101 @@
+//! Operations that a worker ends later, with memory of their own: whoever waits may stop waiting.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, Waker};
+
+use urom_abi::host_memory::MemoryOperation;
+
+use super::HostMemory;
+use crate::guard::catch;
+use crate::{DocaError, Result};
+
+/// An operation and its bytes, on the heap until it has ended and nobody waits.
+#[repr(C)]
+struct Parcel {
+    /// First, because the worker knows the parcel by it.
+    operation: MemoryOperation,
+    bytes: Vec<u8>,
+    waker: Option<Waker>,
+    has_ended: bool,
+    is_awaited: bool,
+}
+
+/// Called by the worker when an operation has ended.
+unsafe extern "C" fn ended(operation: *mut MemoryOperation) {
+    let parcel = operation.cast::<Parcel>();
+    // SAFETY: the operation is the first member of a parcel, which stays until now.
+    let of_worker = unsafe { &mut *parcel };
+    of_worker.has_ended = true;
+    let (waker, is_awaited) = (of_worker.waker.take(), of_worker.is_awaited);
+    if !is_awaited {
+        // SAFETY: from a box, and nobody else has it: whoever waited has left it to the worker.
+        drop(unsafe { Box::from_raw(parcel) });
+    }
+    if let Some(waker) = waker {
+        catch("waking a handler's future", || waker.wake());
+    }
+}
+
+impl HostMemory {
+    /// Runs an operation with bytes of its own, and gives its result and the bytes.
+    pub(super) async fn transfer(
+        &self,
+        operation: MemoryOperation,
+        bytes: Vec<u8>,
+    ) -> Result<(u64, Vec<u8>)> {
+        let mut parcel =
+            Box::new(Parcel { operation, bytes, waker: None, has_ended: false, is_awaited: true });
+        parcel.operation.local = parcel.bytes.as_mut_ptr();
+        parcel.operation.done = Some(ended);
+        let parcel = NonNull::from(Box::leak(parcel));
+        // SAFETY: it stays until it has ended, and `local` has as many bytes as it moves.
+        let code = unsafe { self.services.run(self.opened.handle, parcel.cast().as_ptr()) };
+        let waiting = Waiting { parcel };
+        if code != DocaError::IN_PROGRESS {
+            // SAFETY: nobody else has it: it has ended in the call.
+            unsafe { (*parcel.as_ptr()).has_ended = true };
+        }
+        let (operation, bytes) = waiting.await;
+        let code = if code == DocaError::IN_PROGRESS { operation.status } else { code };
+        self.check(&operation, code)?;
+        Ok((operation.result, bytes))
+    }
+}
+
+/// Ends with the operation. Dropping it leaves the operation to the worker.
+struct Waiting {
+    parcel: NonNull<Parcel>,
+}
+
+impl Future for Waiting {
+    type Output = (MemoryOperation, Vec<u8>);
+
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the parcel is there as long as this is, and the worker is at it only while
+        // nothing else of the plugin runs.
+        let parcel = unsafe { &mut *self.parcel.as_ptr() };
+        if parcel.has_ended {
+            return Poll::Ready((parcel.operation, std::mem::take(&mut parcel.bytes)));
+        }
+        if !parcel.waker.as_ref().is_some_and(|waker| waker.will_wake(task.waker())) {
+            parcel.waker = Some(task.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // SAFETY: as in `poll`.
+        let parcel = unsafe { &mut *self.parcel.as_ptr() };
+        if !parcel.has_ended {
+            parcel.is_awaited = false;
+            parcel.waker = None;
+            return;
+        }
+        // SAFETY: from a box, and the worker is done with it.
+        drop(unsafe { Box::from_raw(self.parcel.as_ptr()) });
+    }
+}

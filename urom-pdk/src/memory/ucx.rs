@@ -1,0 +1,88 @@
+//! Sends from a host's memory and receives into it, by a plugin's own UCX.
+
+use std::ops::Range;
+
+use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
+use urom_abi::DocaError;
+
+use super::HostMemory;
+use super::services::MemoryLease;
+
+/// What a request keeps: the memory, and its claim on it.
+type Kept = (HostMemory, MemoryLease);
+
+impl HostMemory {
+    /// Sends these bytes with a tag (`ucp_tag_send_nbx`). Memory that is
+    /// [mapped](super::MemoryPath::MAPPED) is sent from where it is; otherwise its bytes are copied
+    /// to this process first.
+    ///
+    /// Bytes that the host changes meanwhile are sent as any mixture of old and new.
+    ///
+    /// # Errors
+    /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` or `CONNECTION_RESET`
+    /// when the memory, or the host, is not there any more; otherwise what UCX says.
+    pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
+        let lease = self.lease(true)?;
+        match self.outside(lease) {
+            Ok(bytes) => peer.tag_send(tag, bytes).await.0,
+            Err(lease) => {
+                let mut bytes = vec![0; self.size()?];
+                self.read(0, &mut bytes).await.map_err(|error| status(error.code()))?;
+                drop(lease);
+                peer.tag_send(tag, bytes).await.0
+            }
+        }
+    }
+
+    /// Receives a message with a tag into these bytes (`ucp_tag_recv_nbx`). Dropping the future
+    /// cancels the receive.
+    ///
+    /// # Errors
+    /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin sends
+    /// or receives some of these bytes, `MESSAGE_TRUNCATED` for a message that is longer;
+    /// `IO_ERROR` or `CONNECTION_RESET` when the memory, or the host, is not there any more;
+    /// otherwise what UCX says.
+    pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
+        if !self.access().others_write() {
+            return Err(Status::REJECTED);
+        }
+        let lease = self.lease(false)?;
+        match self.outside(lease) {
+            Ok(bytes) => worker.tag_recv(tag, mask, bytes).await.0,
+            Err(_lease) => {
+                let (came, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.size()?]).await;
+                let came = came?;
+                bytes.truncate(came.length);
+                self.write(0, &bytes).await.map_err(|error| status(error.code()))?;
+                Ok(came)
+            }
+        }
+    }
+
+    /// The bytes as a buffer, if they are mapped; otherwise the lease.
+    fn outside(&self, lease: MemoryLease) -> Result<Outside<Kept>, MemoryLease> {
+        let Some(view) = self.mapped() else { return Err(lease) };
+        let (start, len) = (view.as_ptr(), view.len() as usize);
+        // SAFETY: the clone keeps the bytes mapped, nobody has a reference to them, and who
+        // receives has checked that they are writable.
+        Ok(unsafe { Outside::new(start, len, (self.clone(), lease)) })
+    }
+
+    fn lease(&self, shared: bool) -> Result<MemoryLease, Status> {
+        let range: Range<u64> = self.address()..self.address() + self.len;
+        self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
+    }
+
+    fn size(&self) -> Result<usize, Status> {
+        usize::try_from(self.len).map_err(|_| Status::NO_MEMORY)
+    }
+}
+
+fn status(code: DocaError) -> Status {
+    match code {
+        DocaError::CONNECTION_RESET => Status::CONNECTION_RESET,
+        DocaError::NOT_PERMITTED => Status::REJECTED,
+        DocaError::INVALID_VALUE => Status::INVALID_PARAM,
+        _ => Status::IO_ERROR,
+    }
+}

@@ -1,0 +1,81 @@
+//! What hosts say of the memory that they share, and what they hand over at the door.
+
+use urom_wire::control::{MemoryAnswer, MemoryPlace, MemoryWord, WorkerToHost};
+use urom_wire::memory::say_taken;
+
+use super::{Control, Event};
+use crate::worker::memory::Shared;
+use crate::worker::memory::door::{Door, Visitor};
+use crate::worker::messages::{LinkKey, ToData};
+
+/// How many memories a host may have handed over that it has not offered.
+const MOST_HANDED: usize = 64;
+
+impl Control {
+    /// Hears a host that was let in.
+    pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord) {
+        match word {
+            MemoryWord::Door => {
+                let address = self.memory_door();
+                self.say_of_memory(key, MemoryAnswer::Door(address));
+            }
+            MemoryWord::Share(offer) => {
+                let Some(link) = self.links.get_mut(&key) else { return };
+                let handed = match offer.place {
+                    MemoryPlace::Handed { .. } | MemoryPlace::Process => {
+                        link.handed.remove(&offer.memory)
+                    }
+                    MemoryPlace::Network => None,
+                };
+                let ticket = link.ticket.unwrap_or_default();
+                let shared = Shared { offer, handed, ticket };
+                self.mailbox.post(ToData::Share { link: key, shared });
+            }
+            MemoryWord::End { memory } => {
+                self.mailbox.post(ToData::Unshare { link: key, memory });
+            }
+        }
+    }
+
+    /// The address of the door, which is opened when the first host asks; empty when it cannot be.
+    fn memory_door(&mut self) -> Vec<u8> {
+        if let Some(address) = &self.memory_door {
+            return address.clone();
+        }
+        let address = match Door::open(self.config.id, self.config.socket.as_deref()) {
+            Ok(door) => {
+                let address = door.address();
+                self.timers.spawn(door.keep(self.events.clone(), Event::AtDoor));
+                address
+            }
+            Err(problem) => {
+                limited!(warn, "hosts cannot hand memory over, which makes it slower: {problem}");
+                Vec::new()
+            }
+        };
+        self.memory_door.insert(address).clone()
+    }
+
+    /// Keeps what was handed over for the host whose ticket came with it.
+    pub(super) fn at_door(&mut self, visitor: Visitor) {
+        let Visitor { handed, mut stream } = visitor;
+        let of_ticket = |link: &&mut super::Link| link.ticket == Some(handed.slip.ticket);
+        // One without a ticket is told nothing: the connection closes.
+        let Some(link) = self.links.values_mut().find(of_ticket) else { return };
+        if link.handed.len() >= MOST_HANDED {
+            return;
+        }
+        link.handed.insert(handed.slip.memory, handed);
+        self.timers.spawn(async move {
+            // A host that does not hear it gives up by itself.
+            let _ = say_taken(&mut stream).await;
+        });
+    }
+
+    pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
+        if let Some(link) = self.links.get(&key) {
+            // A host that reads nothing is soon given up.
+            let _ = link.outbox.try_send(WorkerToHost::Memory(answer));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The door: a Unix socket where hosts hand over descriptors of their memory.
+//!
+//! It is opened when the first host asks for it. With a folder for sockets it is a file there, which
+//! containers can share; otherwise it has an abstract name, which reaches as far as the network
+//! namespace does.
+
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc};
+use urom_abi::WorkerId;
+use urom_wire::awake::{sleep, timeout};
+use urom_wire::key::fill_random;
+use urom_wire::memory::{Handed, receive_handed};
+
+/// How many may be at the door at a time, and for how long each. Hosts take some microseconds.
+const MOST: usize = 64;
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// How long nobody is let in after the system had no descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A socket that hosts can find. Its file goes with it.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: UnixListener,
+    address: PathBuf,
+    is_file: bool,
+}
+
+/// Somebody at the door, with what was handed over.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    pub(crate) handed: Handed,
+    /// For the answer.
+    pub(crate) stream: UnixStream,
+}
+
+impl Door {
+    /// Opens the door of a worker: a file of this name, or an abstract name.
+    pub(crate) fn open(id: WorkerId, file: Option<&Path>) -> io::Result<Door> {
+        let (address, is_file) = match file {
+            Some(file) => {
+                // Of a worker with this id that was killed.
+                let _ = std::fs::remove_file(file);
+                (file.to_owned(), true)
+            }
+            None => (abstract_name(id)?, false),
+        };
+        let listener = UnixListener::bind(&address)?;
+        if is_file {
+            // Who may come here is for the folder to say.
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o666))?;
+        }
+        Ok(Door { listener, address, is_file })
+    }
+
+    /// Its address, as hosts are told it.
+    pub(crate) fn address(&self) -> Vec<u8> {
+        self.address.as_os_str().as_bytes().to_vec()
+    }
+
+    /// Lets visitors in until this is dropped. Each is `said`.
+    pub(crate) async fn keep<E: Send + 'static>(
+        self,
+        events: mpsc::Sender<E>,
+        said: impl Fn(Visitor) -> E + Copy + Send + 'static,
+    ) {
+        let places = Arc::new(Semaphore::new(MOST));
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(problem) => {
+                    limited!(error, "no host can hand memory over: {problem}");
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let events = events.clone();
+            tokio::spawn(async move {
+                if let Ok(Ok(handed)) = timeout(LIMIT, receive_handed(&stream)).await {
+                    // Nobody listens when the worker ends.
+                    let _ = events.send(said(Visitor { handed, stream })).await;
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if self.is_file {
+            let _ = std::fs::remove_file(&self.address);
+        }
+    }
+}
+
+fn abstract_name(id: WorkerId) -> io::Result<PathBuf> {
+    let mut random = [0; 8];
+    fill_random(&mut random)?;
+    let name = format!("\0urom-{id}-{:016x}", u64::from_le_bytes(random));
+    Ok(std::ffi::OsString::from_vec(name.into_bytes()).into())
+}

@@ -1,0 +1,225 @@
+//! One memory of a host, and the way to it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use urom_abi::DocaError;
+use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+use urom_abi::memory::Access;
+use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace};
+use urom_wire::memory::Handed;
+
+use super::process;
+use super::remote::Host;
+use crate::worker::control_thread::ControlHandle;
+use crate::worker::messages::{LinkKey, ToControl};
+
+/// Memory that a host wants to share, with what it handed over at the door.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) offer: MemoryOffer,
+    pub(crate) handed: Option<Handed>,
+    /// The ticket of the host's stream.
+    pub(crate) ticket: u128,
+}
+
+/// A host's memory. It stays reachable as long as this exists; the host is told of its end.
+#[derive(Debug)]
+pub(super) struct Region {
+    memory: u64,
+    pub(super) address: u64,
+    pub(super) len: u64,
+    pub(super) access: Access,
+    place: Place,
+    /// The way over the network, where there is one.
+    pub(super) host: Option<Rc<Host>>,
+    link: LinkKey,
+    control: ControlHandle,
+}
+
+#[derive(Debug)]
+enum Place {
+    Mapped(Mapping),
+    Process(i32),
+    Network,
+}
+
+impl Region {
+    pub(super) fn new(
+        shared: Shared,
+        host: Option<Rc<Host>>,
+        link: LinkKey,
+        control: ControlHandle,
+    ) -> Result<Region, Failure> {
+        let MemoryOffer { memory, address, len, access, place, .. } = shared.offer;
+        let refuse = |code, why: &str| {
+            Err(Failure::new(code, format!("memory {memory:#x} cannot be shared: {why}")))
+        };
+        let access = Access::from_bits_truncate(access);
+        if len == 0 || address.checked_add(len).is_none() || isize::try_from(len).is_err() {
+            return refuse(DocaError::INVALID_VALUE, "there is no such range");
+        }
+        if !access.others_read() {
+            return refuse(DocaError::NOT_PERMITTED, "its permissions are its owner's alone");
+        }
+        let handed = shared.handed;
+        let place = match place {
+            MemoryPlace::Handed { offset } => {
+                let Some(fd) = handed.and_then(|handed| handed.fd) else {
+                    return refuse(DocaError::NOT_FOUND, "no descriptor was handed over");
+                };
+                match Mapping::new(fd, offset, len, access.others_write()) {
+                    Ok(mapping) => Place::Mapped(mapping),
+                    Err(error) => return refuse(DocaError::OPERATING_SYSTEM, &error.to_string()),
+                }
+            }
+            MemoryPlace::Process => {
+                let process = handed.and_then(|handed| handed.process);
+                match process.filter(|process| process::is_reachable(*process, address)) {
+                    Some(process) => Place::Process(process),
+                    None => Place::Network,
+                }
+            }
+            MemoryPlace::Network => Place::Network,
+        };
+        if host.is_none() && matches!(place, Place::Network) {
+            return refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
+        }
+        Ok(Region { memory, address, len, access, place, host, link, control })
+    }
+
+    pub(super) fn path(&self) -> MemoryPath {
+        match self.place {
+            Place::Mapped(_) => MemoryPath::MAPPED,
+            Place::Process(_) => MemoryPath::PROCESS,
+            Place::Network => MemoryPath::NETWORK,
+        }
+    }
+
+    pub(super) fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Where the byte at `offset` is in this process, or NULL.
+    pub(super) fn mapping(&self, offset: u64) -> *mut u8 {
+        match &self.place {
+            Place::Mapped(mapping) => mapping.start.as_ptr().wrapping_add(offset as usize),
+            Place::Process(_) | Place::Network => ptr::null_mut(),
+        }
+    }
+
+    /// Runs an operation at `offset` that takes no answer of the host; `None` for one that does.
+    /// The bytes are checked.
+    ///
+    /// # Safety
+    /// `operation.local` has as many bytes as the operation moves.
+    pub(super) unsafe fn run_here(
+        &self,
+        offset: u64,
+        operation: &mut MemoryOperation,
+    ) -> Option<Result<(), DocaError>> {
+        let (local, len) = (operation.local, operation.len);
+        match (&self.place, operation.action) {
+            // Over the network only.
+            (_, MemoryAction::TAG_SEND) => None,
+            (Place::Mapped(mapping), MemoryAction::READ) => {
+                let from = mapping.start.as_ptr().wrapping_add(offset as usize);
+                // SAFETY: the bytes are inside the mapping, and the caller's promise.
+                Some(unsafe { copy(from, local, len) })
+            }
+            (Place::Mapped(mapping), MemoryAction::WRITE) => {
+                let to = mapping.start.as_ptr().wrapping_add(offset as usize);
+                // SAFETY: as above; a write was permitted, so the mapping is writable.
+                Some(unsafe { copy(local, to, len) })
+            }
+            (Place::Mapped(mapping), _) => {
+                let word = mapping.start.as_ptr().wrapping_add(offset as usize).cast::<u64>();
+                // SAFETY: the word is inside the mapping, aligned and writable, and whoever else
+                // uses it is in another process, or uses opaque copies and atomics as well.
+                let word = unsafe { AtomicU64::from_ptr(word) };
+                operation.result = atomic(word, operation)?;
+                Some(Ok(()))
+            }
+            (Place::Process(process), MemoryAction::READ) => {
+                // SAFETY: the caller's promise.
+                Some(unsafe { process::read(*process, self.address + offset, local, len) })
+            }
+            (Place::Process(process), MemoryAction::WRITE) => {
+                // SAFETY: the caller's promise.
+                Some(unsafe { process::write(*process, self.address + offset, local, len) })
+            }
+            (Place::Process(_) | Place::Network, _) => None,
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let answer = MemoryAnswer::Ended { memory: self.memory };
+        self.control.send(ToControl::Memory { link: self.link, answer });
+    }
+}
+
+/// Copies bytes that others may write at the same time.
+///
+/// # Safety
+/// As for `memcpy`.
+unsafe fn copy(from: *const u8, to: *mut u8, len: u64) -> Result<(), DocaError> {
+    // SAFETY: the caller's promise. A call of C's function, which the compiler does not look into.
+    unsafe { libc::memcpy(to.cast(), from.cast(), len as usize) };
+    Ok(())
+}
+
+/// Runs an atomic operation; `None` for any other.
+fn atomic(word: &AtomicU64, operation: &MemoryOperation) -> Option<u64> {
+    let &MemoryOperation { operand, compare, .. } = operation;
+    Some(match operation.action {
+        MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
+        MemoryAction::SWAP => word.swap(operand, Ordering::AcqRel),
+        MemoryAction::COMPARE_SWAP => word
+            .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
+            .unwrap_or_else(|found| found),
+        _ => return None,
+    })
+}
+
+/// A host's memory in this process.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Mapping {
+    fn new(fd: OwnedFd, offset: u64, len: u64, is_writable: bool) -> io::Result<Mapping> {
+        let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned());
+        // Otherwise the host could take pages away that this process uses.
+        if !fcntl_get_seals(&fd)?.contains(SealFlags::SHRINK) {
+            return Err(invalid("its descriptor is not sealed against shrinking"));
+        }
+        let size = fstat(&fd)?.st_size as u64;
+        if offset.checked_add(len).is_none_or(|end| end > size) {
+            return Err(invalid("its descriptor has not as many bytes"));
+        }
+        let mut protection = ProtFlags::READ;
+        protection.set(ProtFlags::WRITE, is_writable);
+        let len = len as usize;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let start =
+            unsafe { mmap(ptr::null_mut(), len, protection, MapFlags::SHARED, &fd, offset) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, len })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: what `new` mapped, once; whoever uses it holds the region.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}

@@ -1,0 +1,351 @@
+//! Questions to hosts' libraries over UCX, for memory that this process cannot reach by itself.
+//!
+//! A host's library checks each question, moves the bytes and answers. What this side copies from
+//! and to are buffers of its own, so that nothing of a plugin is in UCX's hands when it ends.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::rc::{Rc, Weak};
+
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use ucx::{Data, Endpoint, Message, Rendezvous, Request, Status, Worker, WorkerAddress};
+use urom_abi::DocaError;
+use urom_abi::host_memory::{MemoryAction, MemoryOperation};
+use urom_wire::control::Failure;
+use urom_wire::queue_probe::Config;
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::region::Region;
+
+/// A host whose library answers.
+#[derive(Debug)]
+pub(super) struct Host {
+    dest_id: u64,
+    ticket: u128,
+    endpoint: Endpoint,
+}
+
+/// The questions of a worker.
+#[derive(Debug)]
+pub(super) struct Remote {
+    config: Config,
+    /// UCX, from the first host that needs it on.
+    asker: OnceCell<Asker>,
+    hosts: RefCell<HashMap<u64, Weak<Host>>>,
+    /// Whether [`turn`](Remote::turn) has something to do.
+    is_busy: Cell<bool>,
+}
+
+#[derive(Debug)]
+struct Asker {
+    worker: Worker,
+    questions: Rc<RefCell<Questions>>,
+}
+
+#[derive(Debug, Default)]
+struct Questions {
+    waiting: SlotMap<DefaultKey, Waiting>,
+    /// Answers whose bytes are under way.
+    fetching: Vec<(DefaultKey, Request<Vec<u8>, usize>)>,
+    /// Hosts that were lost.
+    lost: Vec<u64>,
+    /// Operations that have ended, whose plugins are to be told.
+    ended: Vec<(NonNull<MemoryOperation>, DocaError)>,
+}
+
+/// An operation that waits for an answer.
+#[derive(Debug)]
+struct Waiting {
+    operation: NonNull<MemoryOperation>,
+    host: Rc<Host>,
+    region: Rc<Region>,
+    /// Where it begins in the region.
+    offset: u64,
+    /// How many bytes are moved, and how many the question moves that is under way.
+    moved: u64,
+    asked: u64,
+}
+
+impl Remote {
+    pub(super) fn new(config: Config) -> Remote {
+        Remote {
+            config,
+            asker: OnceCell::new(),
+            hosts: RefCell::default(),
+            is_busy: Cell::new(false),
+        }
+    }
+
+    /// Whether [`turn`](Remote::turn) has something to do.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy.get()
+    }
+
+    /// The address of the worker that asks.
+    pub(super) fn address(&self) -> Result<Vec<u8>, Failure> {
+        let address = self.asker()?.worker.address().map_err(failed)?;
+        Ok(address.as_bytes().to_vec())
+    }
+
+    fn asker(&self) -> Result<&Asker, Failure> {
+        if let Some(asker) = self.asker.get() {
+            return Ok(asker);
+        }
+        let asker = Asker::new(self.config).map_err(failed)?;
+        Ok(self.asker.get_or_init(|| asker))
+    }
+
+    /// The host of a connection, whose library answers at this address.
+    pub(super) fn host(
+        &self,
+        dest_id: u64,
+        ticket: u128,
+        address: &[u8],
+    ) -> Result<Rc<Host>, Failure> {
+        if let Some(host) = self.hosts.borrow().get(&dest_id).and_then(Weak::upgrade)
+            && !host.endpoint.is_failed()
+        {
+            return Ok(host);
+        }
+        let asker = self.asker()?;
+        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
+        // uses: the guide's page on security says so.
+        let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
+        let questions = Rc::downgrade(&asker.questions);
+        let hook = move |_| {
+            if let Some(questions) = questions.upgrade() {
+                questions.borrow_mut().lost.push(dest_id);
+            }
+        };
+        let endpoint = asker.worker.endpoint().on_error(hook).connect(&address).map_err(failed)?;
+        let host = Rc::new(Host { dest_id, ticket, endpoint });
+        self.hosts.borrow_mut().insert(dest_id, Rc::downgrade(&host));
+        Ok(host)
+    }
+
+    /// Starts an operation, whose bytes are checked.
+    ///
+    /// # Safety
+    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
+    /// moves.
+    pub(super) unsafe fn start(
+        &self,
+        region: Rc<Region>,
+        host: Rc<Host>,
+        offset: u64,
+        operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        let asker = self.asker.get().ok_or(DocaError::SHUTDOWN)?;
+        let mut questions = asker.questions.borrow_mut();
+        let waiting = Waiting { operation, host, region, offset, moved: 0, asked: 0 };
+        let key = questions.waiting.insert(waiting);
+        questions.ask(key);
+        self.is_busy.set(true);
+        Ok(())
+    }
+
+    /// Has UCX move on, and tells plugins of operations that have ended.
+    #[cold]
+    pub(super) fn turn(&self) {
+        let Some(asker) = self.asker.get() else { return self.is_busy.set(false) };
+        while asker.worker.progress() {}
+        let ended = {
+            let mut questions = asker.questions.borrow_mut();
+            questions.fetch();
+            for dest_id in std::mem::take(&mut questions.lost) {
+                questions.end_of(dest_id, DocaError::CONNECTION_RESET);
+            }
+            std::mem::take(&mut questions.ended)
+        };
+        for (operation, status) in ended {
+            // SAFETY: as `start` was promised, the operation is there until it has ended.
+            unsafe { end(operation, status) };
+        }
+        let questions = asker.questions.borrow();
+        self.is_busy.set(!questions.waiting.is_empty() || !questions.ended.is_empty());
+    }
+
+    /// Ends the operations on a host's memory: it has left.
+    pub(super) fn lose(&self, dest_id: u64) {
+        self.hosts.borrow_mut().remove(&dest_id);
+        if let Some(asker) = self.asker.get() {
+            asker.questions.borrow_mut().end_of(dest_id, DocaError::CONNECTION_RESET);
+            self.is_busy.set(true);
+        }
+    }
+
+    /// Ends all operations: the worker ends.
+    pub(super) fn shut(&self) {
+        if let Some(asker) = self.asker.get() {
+            let all: Vec<DefaultKey> = asker.questions.borrow().waiting.keys().collect();
+            for key in all {
+                asker.questions.borrow_mut().finish(key, DocaError::SHUTDOWN);
+            }
+            self.turn();
+        }
+    }
+}
+
+/// Tells a plugin how its operation ended.
+///
+/// # Safety
+/// The operation is there, and its `done` is the plugin's function.
+unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
+    // SAFETY: the caller's promise.
+    let of_plugin = unsafe { operation.as_mut() };
+    of_plugin.status = status;
+    if let Some(done) = of_plugin.done {
+        // SAFETY: the caller's promise.
+        unsafe { done(operation.as_ptr()) };
+    }
+}
+
+fn failed(error: ucx::Error) -> Failure {
+    Failure::new(DocaError::DRIVER, format!("UCX cannot reach a host's memory: {error}"))
+}
+
+impl Asker {
+    fn new(config: Config) -> ucx::Result<Asker> {
+        let builder = context().name("urom-memory");
+        let builder =
+            config.iter().fold(builder, |builder, (name, value)| builder.config(*name, *value));
+        let worker = builder.build()?.worker()?;
+        let questions: Rc<RefCell<Questions>> = Rc::default();
+        // Not counted: operations that wait have endpoints of the worker, which has the handler.
+        let answered = Rc::downgrade(&questions);
+        worker.set_am_handler(AM_ANSWER, move |message: Message<'_>| {
+            if let Some(questions) = answered.upgrade() {
+                questions.borrow_mut().answered(message);
+            }
+        })?;
+        Ok(Asker { worker, questions })
+    }
+}
+
+impl Questions {
+    /// Sends the next question of an operation.
+    fn ask(&mut self, key: DefaultKey) {
+        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        // SAFETY: it is there until it has ended.
+        let operation = unsafe { waiting.operation.as_ref() };
+        let moves = matches!(operation.action, MemoryAction::READ | MemoryAction::WRITE);
+        let left = operation.len - waiting.moved;
+        waiting.asked = if moves { left.min(MOST_MOVED) } else { left };
+        let at = operation.local.wrapping_add(waiting.moved as usize);
+        let sent = match operation.action {
+            MemoryAction::WRITE => waiting.asked as usize,
+            MemoryAction::TAG_SEND => operation.result as usize,
+            _ => 0,
+        };
+        let mut bytes = vec![0; sent];
+        if sent > 0 {
+            // SAFETY: the plugin's bytes, as many as the operation says.
+            unsafe { at.copy_to_nonoverlapping(bytes.as_mut_ptr(), sent) };
+        }
+        let ask = Ask {
+            ticket: waiting.host.ticket.into(),
+            number: key.data().as_ffi().into(),
+            memory: waiting.region.memory().into(),
+            offset: (waiting.offset + waiting.moved).into(),
+            len: waiting.asked.into(),
+            operand: operation.operand.into(),
+            compare: operation.compare.into(),
+            action: operation.action.0.into(),
+            reserved: 0.into(),
+        };
+        // A send that fails takes the endpoint with it, whose error ends the operation.
+        waiting.host.endpoint.am_send(AM_ASK, ask.as_bytes(), bytes).detach();
+        if waiting.host.endpoint.is_failed() {
+            self.finish(key, DocaError::CONNECTION_RESET);
+        }
+    }
+
+    fn answered(&mut self, message: Message<'_>) {
+        let Ok(answer) = Answer::read_from_bytes(message.header) else { return };
+        let key = DefaultKey::from(KeyData::from_ffi(answer.number.get()));
+        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        let status = DocaError(answer.status.get());
+        // SAFETY: it is there until it has ended.
+        unsafe { waiting.operation.as_mut() }.result = answer.result.get();
+        if status != DocaError::SUCCESS {
+            return self.finish(key, status);
+        }
+        match message.data {
+            Data::Eager(bytes) => self.moved(key, bytes),
+            Data::Rendezvous(announced) => self.announced(key, announced),
+        }
+    }
+
+    fn announced(&mut self, key: DefaultKey, announced: Rendezvous) {
+        let asked = self.waiting.get(key).map_or(0, |waiting| waiting.asked);
+        if announced.len() as u64 != asked {
+            return self.finish(key, DocaError::IO_FAILED);
+        }
+        let room = vec![0; announced.len()];
+        self.fetching.push((key, announced.recv(room)));
+    }
+
+    /// Takes the bytes that have come in by now.
+    fn fetch(&mut self) {
+        let mut at = 0;
+        while at < self.fetching.len() {
+            if !self.fetching[at].1.is_done() {
+                at += 1;
+                continue;
+            }
+            let (key, request) = self.fetching.swap_remove(at);
+            match request.into_done() {
+                Ok((Ok(_), bytes)) => self.moved(key, &bytes),
+                Ok((Err(status), _)) => self.finish(key, code(status)),
+                // It was done.
+                Err(request) => self.fetching.push((key, request)),
+            }
+        }
+    }
+
+    /// The question of an operation is answered, for a read with these bytes.
+    fn moved(&mut self, key: DefaultKey, bytes: &[u8]) {
+        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        // SAFETY: it is there until it has ended.
+        let operation = unsafe { waiting.operation.as_ref() };
+        if operation.action == MemoryAction::READ {
+            if bytes.len() as u64 != waiting.asked {
+                return self.finish(key, DocaError::IO_FAILED);
+            }
+            let to = operation.local.wrapping_add(waiting.moved as usize);
+            // SAFETY: the plugin's place has room for all that the operation moves.
+            unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+        waiting.moved += waiting.asked;
+        match waiting.moved < operation.len {
+            true => self.ask(key),
+            false => self.finish(key, DocaError::SUCCESS),
+        }
+    }
+
+    fn finish(&mut self, key: DefaultKey, status: DocaError) {
+        if let Some(waiting) = self.waiting.remove(key) {
+            self.ended.push((waiting.operation, status));
+        }
+    }
+
+    fn end_of(&mut self, dest_id: u64, status: DocaError) {
+        let of_host = |(key, waiting): (DefaultKey, &Waiting)| {
+            (waiting.host.dest_id == dest_id).then_some(key)
+        };
+        let all: Vec<DefaultKey> = self.waiting.iter().filter_map(of_host).collect();
+        for key in all {
+            self.finish(key, status);
+        }
+    }
+}
+
+fn code(status: Status) -> DocaError {
+    match status {
+        Status::CONNECTION_RESET | Status::ENDPOINT_TIMEOUT => DocaError::CONNECTION_RESET,
+        _ => DocaError::IO_FAILED,
+    }
+}

@@ -1,0 +1,241 @@
+//! The memory of all hosts of a worker, and what plugins have open.
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use urom_abi::DocaError;
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
+use urom_wire::control::{Failure, MemoryPlace, SharedBy};
+use urom_wire::queue_probe::Config;
+
+use super::region::{Region, Shared};
+use super::remote::Remote;
+use crate::worker::control_thread::ControlHandle;
+use crate::worker::messages::LinkKey;
+
+/// The most memories of one host: each may take a mapping, of which a process has some 65,000.
+const MOST_OF_HOST: usize = 4096;
+
+/// What plugins of this worker can do with hosts' memory. It stays on the data thread.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    table: RefCell<Table>,
+    remote: Remote,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By connection and the host's number.
+    regions: FxHashMap<(u64, u64), Rc<Region>>,
+    /// How many memories each connection shares.
+    counts: FxHashMap<u64, usize>,
+    open: SlotMap<DefaultKey, Opened>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    region: Rc<Region>,
+    offset: u64,
+    len: u64,
+    /// How many times it was opened.
+    count: usize,
+}
+
+impl Memories {
+    /// None. `config` is how UCX is set up for questions to hosts.
+    pub(crate) fn new(config: Config) -> Memories {
+        Memories { table: RefCell::default(), remote: Remote::new(config) }
+    }
+
+    /// Adds what a host shares on a connection.
+    pub(crate) fn share(
+        &self,
+        dest_id: u64,
+        link: LinkKey,
+        shared: Shared,
+        control: ControlHandle,
+    ) -> Result<SharedBy, Failure> {
+        let memory = shared.offer.memory;
+        let table = self.table.borrow();
+        if table.regions.contains_key(&(dest_id, memory)) {
+            let text = format!("memory {memory:#x} is shared already");
+            return Err(Failure::new(DocaError::ALREADY_EXIST, text));
+        }
+        if table.counts.get(&dest_id).is_some_and(|count| *count >= MOST_OF_HOST) {
+            let text = format!("a host can share {MOST_OF_HOST} memories with a worker at a time");
+            return Err(Failure::new(DocaError::FULL, text));
+        }
+        drop(table);
+        let needs_host = !matches!(shared.offer.place, MemoryPlace::Handed { .. });
+        let host = match needs_host && !shared.offer.ucx_address.is_empty() {
+            true => Some(self.remote.host(dest_id, shared.ticket, &shared.offer.ucx_address)?),
+            false => None,
+        };
+        let ucx_address = host.as_ref().map_or(Ok(Vec::new()), |_| self.remote.address())?;
+        let region = Region::new(shared, host, link, control)?;
+        let path = region.path().0;
+        let mut table = self.table.borrow_mut();
+        table.regions.insert((dest_id, memory), Rc::new(region));
+        *table.counts.entry(dest_id).or_default() += 1;
+        Ok(SharedBy { path, ucx_address })
+    }
+
+    /// Ends a share: its region ends now, or with the last command that uses it. Whether there was
+    /// one.
+    pub(crate) fn unshare(&self, dest_id: u64, memory: u64) -> bool {
+        let mut table = self.table.borrow_mut();
+        let ended = table.regions.remove(&(dest_id, memory));
+        if ended.is_some()
+            && let Some(count) = table.counts.get_mut(&dest_id)
+        {
+            *count -= 1;
+        }
+        ended.is_some()
+    }
+
+    /// Ends the shares of a connection that is over.
+    pub(crate) fn close(&self, dest_id: u64) {
+        let mut table = self.table.borrow_mut();
+        if table.counts.remove(&dest_id).is_some() {
+            table.regions.retain(|(owner, _), _| *owner != dest_id);
+            drop(table);
+            self.remote.lose(dest_id);
+        }
+    }
+
+    /// Whether operations wait for answers of hosts.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.remote.is_busy()
+    }
+
+    /// Looks for these answers.
+    #[cold]
+    pub(crate) fn turn(&self) {
+        self.remote.turn();
+    }
+
+    /// Ends what waits for answers: the plugins are about to be closed.
+    pub(crate) fn shut(&self) {
+        self.remote.shut();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let table = self.table.borrow();
+        (table.regions.len(), table.open.len())
+    }
+
+    pub(super) fn open(
+        &self,
+        dest_id: u64,
+        memory: u64,
+        offset: u64,
+        len: u64,
+    ) -> Result<HostMemory, DocaError> {
+        let mut table = self.table.borrow_mut();
+        let region = table.regions.get(&(dest_id, memory)).ok_or(DocaError::NOT_FOUND)?;
+        if offset.checked_add(len).is_none_or(|end| end > region.len) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let mut memory = HostMemory {
+            mapping: region.mapping(offset),
+            address: region.address + offset,
+            len,
+            access: region.access.bits(),
+            path: region.path(),
+            ..HostMemory::NONE
+        };
+        let region = Rc::clone(region);
+        let key = table.open.insert(Opened { region, offset, len, count: 1 });
+        memory.handle = handle(key);
+        Ok(memory)
+    }
+
+    pub(super) fn keep(&self, handle: *mut c_void) {
+        if let Some(opened) = self.table.borrow_mut().open.get_mut(key(handle)) {
+            opened.count += 1;
+        }
+    }
+
+    pub(super) fn close_one(&self, handle: *mut c_void) {
+        let mut table = self.table.borrow_mut();
+        let Some(opened) = table.open.get_mut(key(handle)) else { return };
+        opened.count -= 1;
+        if opened.count == 0 {
+            table.open.remove(key(handle));
+        }
+    }
+
+    /// Runs an operation on open memory.
+    ///
+    /// # Safety
+    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
+    /// moves.
+    pub(super) unsafe fn run(
+        &self,
+        handle: *mut c_void,
+        mut operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        let table = self.table.borrow();
+        let opened = table.open.get(key(handle)).ok_or(DocaError::NOT_FOUND)?;
+        // SAFETY: the caller's promise, and nobody else has it now.
+        let asked = unsafe { operation.as_mut() };
+        opened.check(asked)?;
+        let at = opened.offset + asked.offset;
+        if asked.len == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise; the range is checked.
+        if let Some(done) = unsafe { opened.region.run_here(at, asked) } {
+            return done;
+        }
+        let host = opened.region.host.clone().ok_or(DocaError::NOT_SUPPORTED)?;
+        let region = Rc::clone(&opened.region);
+        // SAFETY: the caller's promise.
+        unsafe { self.remote.start(region, host, at, operation) }?;
+        Err(DocaError::IN_PROGRESS)
+    }
+}
+
+impl Opened {
+    /// Checks an operation's range, alignment and permission.
+    fn check(&self, operation: &MemoryOperation) -> Result<(), DocaError> {
+        let MemoryOperation { action, offset, len, local, .. } = *operation;
+        if offset.checked_add(len).is_none_or(|end| end > self.len) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        match action {
+            MemoryAction::READ | MemoryAction::WRITE | MemoryAction::TAG_SEND => {
+                if local.is_null() && len > 0 {
+                    return Err(DocaError::INVALID_VALUE);
+                }
+            }
+            MemoryAction::FETCH_ADD | MemoryAction::SWAP | MemoryAction::COMPARE_SWAP => {
+                let address = self.region.address + self.offset + offset;
+                if len != 8 || !address.is_multiple_of(8) {
+                    return Err(DocaError::INVALID_VALUE);
+                }
+            }
+            _ => return Err(DocaError::NOT_SUPPORTED),
+        }
+        let writes = !matches!(action, MemoryAction::READ | MemoryAction::TAG_SEND);
+        if writes && !self.region.access.others_write() {
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        Ok(())
+    }
+}
+
+/// What plugins know open memory by: a number with a generation, not an address.
+fn handle(key: DefaultKey) -> *mut c_void {
+    std::ptr::without_provenance_mut(key.data().as_ffi() as usize)
+}
+
+fn key(handle: *mut c_void) -> DefaultKey {
+    KeyData::from_ffi(handle.addr() as u64).into()
+}
