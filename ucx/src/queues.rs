@@ -39,10 +39,12 @@ impl Queues {
 }
 
 /// Whether a setting must be the same at both ends: a size of any transport, whose name UCX also
-/// takes as a pattern, or the mode that changes the layout of addresses.
+/// takes as a pattern, or the mode that changes the layout of addresses. Over TCP, UCX itself takes
+/// the smaller of the two sizes.
 fn must_agree(name: &str) -> bool {
     let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE", UNIFIED_MODE];
-    name.contains(['*', '?', '[', '\\']) || sizes.iter().any(|size| name.ends_with(size))
+    let is_size = !name.starts_with("TCP_") && sizes.iter().any(|size| name.ends_with(size));
+    name.contains(['*', '?', '[', '\\']) || is_size
 }
 
 #[cfg(test)]
@@ -57,8 +59,7 @@ mod tests {
 
     #[test]
     fn contexts_without_sizes_are_like_ucx_makes_them() {
-        let others =
-            [("TLS", "posix"), ("POSIX_ERROR_HANDLING", "y"), ("POSIX_FIFO_MAX_POLL", "1")];
+        let others = [("TLS", "posix"), ("POSIX_ERROR_HANDLING", "y"), ("TCP_TX_SEG_SIZE", "256K")];
         for config in [&[][..], &others] {
             assert_eq!(of(config), Queues::default());
         }

@@ -16,8 +16,9 @@ pub const AM_ASK: u16 = 1;
 /// The handler of [`Answer`].
 pub const AM_ANSWER: u16 = 2;
 
-/// The most bytes that one question moves: a longer operation asks several times.
-pub const MOST_MOVED: u64 = 1 << 20;
+/// The most bytes that one question moves: a longer operation asks several times. As many as fit
+/// one segment of TCP, so that they come with the message and are copied once.
+pub const MOST_MOVED: u64 = 240 << 10;
 
 /// A question. For a write its bytes follow, for a send the receiver's address.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -57,5 +58,7 @@ pub struct Answer {
 
 /// A UCX context for both ends: its endpoints notice a peer that is gone.
 pub fn context() -> ContextBuilder {
-    Context::builder(Features::AM | Features::TAG | Features::WAKEUP)
+    let features = Features::AM | Features::TAG | Features::WAKEUP;
+    // With UCX's own 8 KiB, bulk over the loopback device is four times slower.
+    Context::builder(features).config("TCP_TX_SEG_SIZE", "256K").config("TCP_RX_SEG_SIZE", "512K")
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::mailbox::Mailbox;
@@ -41,7 +41,8 @@ enum Order {
 /// A thread with a UCX worker; it ends with the last handle.
 pub(super) struct MemoryThread {
     mailbox: Arc<Mailbox<Order>>,
-    address: Vec<u8>,
+    /// The address of its UCX worker, or why there is none.
+    opening: watch::Receiver<Option<Result<Vec<u8>, String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,30 +61,29 @@ impl MemoryThread {
     }
 
     fn start() -> Result<MemoryThread, Failure> {
-        let broken =
-            |why: String| failure!(INITIALIZATION, "memory cannot be shared over a network: {why}");
-        let mailbox = Arc::new(Mailbox::new().map_err(|error| broken(error.to_string()))?);
-        let (orders, (opened, is_open)) = (Arc::clone(&mailbox), oneshot::channel());
+        let mailbox = Arc::new(Mailbox::new().map_err(broken)?);
+        let (orders, (opened, opening)) = (Arc::clone(&mailbox), watch::channel(None));
         let run = move || match Answers::new() {
             Ok((answers, address)) => {
-                let _ = opened.send(Ok(address));
+                opened.send_replace(Some(Ok(address)));
                 serve(answers, &orders);
             }
-            Err(error) => drop(opened.send(Err(error.to_string()))),
+            Err(error) => drop(opened.send_replace(Some(Err(error.to_string())))),
         };
         // UCX starts a thread of its own.
         let thread =
             signals::blocked(|| thread::Builder::new().name("urom-memory".to_owned()).spawn(run));
-        let thread = thread.map_err(|error| broken(error.to_string()))?;
-        let address =
-            is_open.blocking_recv().map_err(|_| broken("its thread panicked".to_owned()))?;
-        let address = address.map_err(broken)?;
-        Ok(MemoryThread { mailbox, address, thread: Some(thread) })
+        Ok(MemoryThread { mailbox, opening, thread: Some(thread.map_err(broken)?) })
     }
 
-    /// The address of its UCX worker.
-    pub(super) fn address(&self) -> &[u8] {
-        &self.address
+    /// The address of its UCX worker, once there is one.
+    pub(super) async fn address(&self) -> Result<Vec<u8>, Failure> {
+        let mut opening = self.opening.clone();
+        match opening.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(Ok(address))) => Ok(address.clone()),
+            Ok(Some(Err(error))) => Err(broken(error)),
+            Ok(None) | Err(_) => Err(broken("its thread panicked")),
+        }
     }
 
     /// Lets the worker of a stream ask about this memory.
@@ -117,6 +117,10 @@ impl Drop for MemoryThread {
             let _ = thread.join();
         }
     }
+}
+
+fn broken(why: impl std::fmt::Display) -> Failure {
+    failure!(INITIALIZATION, "memory cannot be shared over a network: {why}")
 }
 
 /// Answers until it is told to end.

@@ -308,8 +308,13 @@ async fn make_ready(
         let offer = offer(MemoryPlace::Handed { offset: *offset }, Vec::new());
         return Ok(Ready { offer, told, thread: None });
     }
-    let thread = match MemoryThread::shared() {
-        Ok(thread) => thread,
+    let opened = async {
+        let thread = MemoryThread::shared()?;
+        let address = thread.address().await?;
+        Ok((thread, address))
+    };
+    let (thread, ucx_address) = match opened.await {
+        Ok(opened) => opened,
         Err(failure) => return Err((memory, failure, told)),
     };
     thread.serve(Served { ticket, memory, address, len, access });
@@ -317,5 +322,5 @@ async fn make_ready(
         true => MemoryPlace::Process,
         false => MemoryPlace::Network,
     };
-    Ok(Ready { offer: offer(place, thread.address().to_vec()), told, thread: Some(thread) })
+    Ok(Ready { offer: offer(place, ucx_address), told, thread: Some(thread) })
 }

@@ -9,6 +9,7 @@ mod deadlines;
 mod domains;
 mod given_up;
 mod health;
+mod memory;
 mod provider;
 mod restarts;
 mod sandbox;
@@ -108,6 +109,39 @@ on_every_provider! {
         bad_commands_among_good_ones_harm_nobody,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
     }
+}
+
+// Where plugins have DOCA's interface alone, hosts' memory is refused.
+macro_rules! with_extension {
+    ($($tests:tt)*) => {
+        on_provider! { memory_with_uromd: Provider::uromd(in_rust()?); $($tests)* }
+        on_provider! { memory_embedded: Provider::embedded(in_rust()?); $($tests)* }
+        on_provider! {
+            memory_with_uromd_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
+        }
+        on_provider! {
+            memory_embedded_in_loaded_library: Provider::embedded(in_rust()?)?.loaded(); $($tests)*
+        }
+    };
+}
+
+with_extension! {
+    memory::{
+        bytes_go_both_ways_on_each_path,
+        atomic_operations_see_each_other_on_each_path,
+        memory_that_is_mapped_is_used_in_place,
+        megabytes_are_copied_from_one_memory_to_another,
+        what_is_not_allowed_is_refused_on_each_path,
+        memory_ends_with_its_share_and_the_last_command_that_uses_it,
+        a_share_that_is_given_up_leaves_nothing,
+        memory_of_one_connection_is_not_another_s,
+        memory_outlives_its_owner_s_handles,
+    }
+}
+
+on_provider! {
+    memory_with_plain_uromd: Provider::plain_uromd(in_rust()?);
+    memory::{ memory_is_not_supported_by_docas_interface_alone }
 }
 
 // A thread cannot be killed or stopped.

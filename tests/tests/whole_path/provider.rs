@@ -123,7 +123,13 @@ impl Provider {
 }
 
 pub(crate) fn in_rust() -> Result<PluginDirectory> {
-    PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader", "worker_sandbox"])
+    PluginDirectory::with(&[
+        "worker_graph",
+        "worker_faulty",
+        "worker_memory",
+        "worker_reader",
+        "worker_sandbox",
+    ])
 }
 
 /// The two plugins that there are in C, too. They share no code with those in Rust.

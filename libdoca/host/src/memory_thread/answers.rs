@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::oneshot;
-use ucx::{CloseMode, Data, Endpoint, Message, Outside, Request, Status, Worker, WorkerAddress};
+use ucx::{
+    AmFlags, CloseMode, Data, Endpoint, Message, Outside, Request, Status, Worker, WorkerAddress,
+};
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryAction;
 use urom_abi::memory::Access;
@@ -30,7 +32,7 @@ struct Desk {
     askers: HashMap<u128, Asker>,
     /// Receivers of sends, by their addresses.
     receivers: HashMap<Vec<u8>, Rc<Endpoint>>,
-    under_way: Vec<UnderWay>,
+    sends: Vec<Send>,
     /// Memories that are forgotten when nothing uses them.
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
@@ -44,18 +46,11 @@ struct Asker {
     memories: HashMap<u64, Rc<Served>>,
 }
 
-type Kept = Outside<Rc<Served>>;
-
-/// An operation that UCX is at.
-enum Moving {
-    Write(Request<Kept, usize>),
-    Send(Request<Kept>),
-}
-
-struct UnderWay {
+/// A send that UCX is at, and who asked for it.
+struct Send {
     ticket: u128,
     number: u64,
-    moving: Moving,
+    sent: Request<Outside<Rc<Served>>>,
 }
 
 impl Answers {
@@ -66,7 +61,7 @@ impl Answers {
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
             receivers: HashMap::new(),
-            under_way: Vec::new(),
+            sends: Vec::new(),
             leaving: Vec::new(),
             left: Vec::new(),
             worker: worker.downgrade(),
@@ -193,7 +188,8 @@ impl Desk {
             MemoryAction::READ if len <= MOST_MOVED => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
                 let header = answer(ask.number.get(), DocaError::SUCCESS, 0);
-                endpoint.am_send(AM_ANSWER, header.as_bytes(), bytes()).detach();
+                let flags = AmFlags::EAGER;
+                endpoint.am_send_with(AM_ANSWER, header.as_bytes(), bytes(), flags).detach();
                 Ok(None)
             }
             MemoryAction::WRITE if len <= MOST_MOVED => match data {
@@ -202,18 +198,14 @@ impl Desk {
                     unsafe { start.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
                     Ok(Some(0))
                 }
-                Data::Rendezvous(announced) if announced.len() as u64 == len => {
-                    let moving = Moving::Write(announced.recv(bytes()));
-                    self.begin(ask, moving);
-                    Ok(None)
-                }
-                _ => Err(DocaError::INVALID_VALUE),
+                Data::Eager(_) | Data::Rendezvous(_) => Err(DocaError::INVALID_VALUE),
             },
             MemoryAction::TAG_SEND => {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let bytes = bytes();
-                let receiver = self.receiver(address)?;
-                self.begin(ask, Moving::Send(receiver.tag_send(ask.operand.get(), bytes)));
+                let sent = self.receiver(address)?.tag_send(ask.operand.get(), bytes);
+                let (ticket, number) = (ask.ticket.get(), ask.number.get());
+                self.sends.push(Send { ticket, number, sent });
                 Ok(None)
             }
             action => {
@@ -235,11 +227,6 @@ impl Desk {
                 }))
             }
         }
-    }
-
-    fn begin(&mut self, ask: &Ask, moving: Moving) {
-        let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        self.under_way.push(UnderWay { ticket, number, moving });
     }
 
     /// The endpoint to the receiver of a send.
@@ -264,30 +251,17 @@ impl Desk {
         Ok(endpoint)
     }
 
-    /// Answers what UCX is done with. Whether it was anything.
+    /// Answers for the sends that UCX is done with. Whether there were any.
     fn finish(&mut self) -> bool {
-        let (mut at, mut any) = (0, false);
-        while at < self.under_way.len() {
-            let is_done = match &self.under_way[at].moving {
-                Moving::Write(request) => request.is_done(),
-                Moving::Send(request) => request.is_done(),
-            };
-            if !is_done {
-                at += 1;
-                continue;
-            }
-            let UnderWay { ticket, number, moving } = self.under_way.swap_remove(at);
-            let result = match moving {
-                Moving::Write(request) => request.into_done().map(|(it, _)| it.map(drop)).ok(),
-                Moving::Send(request) => request.into_done().map(|(it, _)| it).ok(),
-            };
-            let code = match result {
-                Some(Ok(())) => DocaError::SUCCESS,
-                Some(Err(Status::CANCELED)) | None => DocaError::CONNECTION_RESET,
-                Some(Err(_)) => DocaError::IO_FAILED,
+        let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
+        let any = !done.is_empty();
+        for Send { ticket, number, sent } in done {
+            let code = match sent.into_done() {
+                Ok((Ok(()), _)) => DocaError::SUCCESS,
+                Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
+                Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
             };
             self.answer(ticket, number, code, 0);
-            any = true;
         }
         any
     }

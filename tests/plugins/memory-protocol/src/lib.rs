@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 use urom_abi::memory::MemoryRange;
-use urom_abi::{urom_command, urom_notification};
+use urom_abi::{Payload, urom_command, urom_notification};
 
 #[urom_command(plugin = "worker_memory", version = 1)]
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +50,8 @@ pub enum Command<'a> {
 }
 
 #[urom_notification]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notification<'a> {
+#[derive(Debug, PartialEq, Eq)]
+pub enum Notification {
     Looked {
         address: u64,
         len: u64,
@@ -60,7 +60,7 @@ pub enum Notification<'a> {
     },
     Bytes {
         #[urom(inline)]
-        data: &'a [u8],
+        data: Payload,
     },
     Value {
         value: u64,

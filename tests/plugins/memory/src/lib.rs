@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::task::Poll;
 
 use memory_protocol::{
     Atomic, Bytes, Churn, Copy, Done, Handler, InPlace, Keep, Look, Looked, Read, ReadKept,
@@ -13,6 +14,19 @@ use urom_pdk::prelude::*;
 #[derive(Default)]
 struct Memory {
     kept: RefCell<HashMap<u64, HostMemory>>,
+}
+
+/// Lets the worker do something else.
+async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|task| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 #[urom_plugin]
@@ -31,10 +45,10 @@ impl Handler for Memory {
         })
     }
 
-    async fn read(&self, cx: &Context, cmd: Read) -> Result<Bytes<'_>> {
-        let mut bytes = vec![0; cmd.len as usize];
-        cx.memory(cmd.memory)?.read(cmd.offset, &mut bytes).await?;
-        Ok(Bytes { data: bytes.into() })
+    async fn read(&self, cx: &Context, cmd: Read) -> Result<Bytes> {
+        let mut data = Bytes::payload(cmd.len as usize)?;
+        cx.memory(cmd.memory)?.read(cmd.offset, &mut data).await?;
+        Ok(Bytes { data })
     }
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Done> {
@@ -82,7 +96,7 @@ impl Handler for Memory {
                     memory.write(0, &bytes).await?;
                 }
                 rounds += 1;
-                urom_pdk::time::sleep(std::time::Duration::ZERO).await;
+                yield_now().await;
             }
         };
         match cx.unless_cancelled(churning).await {

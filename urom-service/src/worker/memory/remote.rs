@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{Data, Endpoint, Message, Rendezvous, Request, Status, Worker, WorkerAddress};
+use ucx::{AmFlags, Data, Endpoint, Message, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
@@ -47,8 +47,6 @@ struct Asker {
 #[derive(Debug, Default)]
 struct Questions {
     waiting: SlotMap<DefaultKey, Waiting>,
-    /// Answers whose bytes are under way.
-    fetching: Vec<(DefaultKey, Request<Vec<u8>, usize>)>,
     /// Hosts that were lost.
     lost: Vec<u64>,
     /// Operations that have ended, whose plugins are to be told.
@@ -154,7 +152,6 @@ impl Remote {
         while asker.worker.progress() {}
         let ended = {
             let mut questions = asker.questions.borrow_mut();
-            questions.fetch();
             for dest_id in std::mem::take(&mut questions.lost) {
                 questions.end_of(dest_id, DocaError::CONNECTION_RESET);
             }
@@ -257,7 +254,8 @@ impl Questions {
             reserved: 0.into(),
         };
         // A send that fails takes the endpoint with it, whose error ends the operation.
-        waiting.host.endpoint.am_send(AM_ASK, ask.as_bytes(), bytes).detach();
+        let (endpoint, flags) = (&waiting.host.endpoint, AmFlags::EAGER);
+        endpoint.am_send_with(AM_ASK, ask.as_bytes(), bytes, flags).detach();
         if waiting.host.endpoint.is_failed() {
             self.finish(key, DocaError::CONNECTION_RESET);
         }
@@ -275,34 +273,8 @@ impl Questions {
         }
         match message.data {
             Data::Eager(bytes) => self.moved(key, bytes),
-            Data::Rendezvous(announced) => self.announced(key, announced),
-        }
-    }
-
-    fn announced(&mut self, key: DefaultKey, announced: Rendezvous) {
-        let asked = self.waiting.get(key).map_or(0, |waiting| waiting.asked);
-        if announced.len() as u64 != asked {
-            return self.finish(key, DocaError::IO_FAILED);
-        }
-        let room = vec![0; announced.len()];
-        self.fetching.push((key, announced.recv(room)));
-    }
-
-    /// Takes the bytes that have come in by now.
-    fn fetch(&mut self) {
-        let mut at = 0;
-        while at < self.fetching.len() {
-            if !self.fetching[at].1.is_done() {
-                at += 1;
-                continue;
-            }
-            let (key, request) = self.fetching.swap_remove(at);
-            match request.into_done() {
-                Ok((Ok(_), bytes)) => self.moved(key, &bytes),
-                Ok((Err(status), _)) => self.finish(key, code(status)),
-                // It was done.
-                Err(request) => self.fetching.push((key, request)),
-            }
+            // No host of this release answers so.
+            Data::Rendezvous(_) => self.finish(key, DocaError::IO_FAILED),
         }
     }
 
@@ -340,12 +312,5 @@ impl Questions {
         for key in all {
             self.finish(key, status);
         }
-    }
-}
-
-fn code(status: Status) -> DocaError {
-    match status {
-        Status::CONNECTION_RESET | Status::ENDPOINT_TIMEOUT => DocaError::CONNECTION_RESET,
-        _ => DocaError::IO_FAILED,
     }
 }
