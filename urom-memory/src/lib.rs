@@ -7,6 +7,8 @@
 //! | [`Mmap`] | memory that others may be given, with permissions | `doca_mmap` |
 //! | [`Exported`], [`RemoteMmap`] | the same as bytes, and what a peer makes of them | `doca_mmap_export_pci`, `doca_mmap_create_from_export` |
 //! | [`View`] | bytes that another process may write at any time | the pointer of `doca_mmap_get_memrange` |
+//! | [`Buffer`] | a part of a map, and the data in it; lists | `doca_buf` |
+//! | [`Inventory`], [`Pool`] | what buffers are taken from | `doca_buf_inventory`, `doca_buf_pool` |
 //! | [`MemoryRange`] | a part of a map, as a command carries it | an address and a length |
 //!
 //! DOCA's objects are created, configured, started, used, stopped and destroyed, and most calls
@@ -27,20 +29,31 @@
 //! # Ok::<(), urom_memory::Error>(())
 //! ```
 
+mod buffer;
 mod copy;
 mod error;
 mod exported;
 mod inner;
+mod inventory;
+mod map;
 mod memfd;
 mod mmap;
+mod pool;
+mod range;
 mod remote;
 mod view;
 
+pub use buffer::Buffer;
+#[doc(hidden)]
+pub use buffer::{Element, Place};
 pub use error::{Error, Result};
 pub use exported::Exported;
+pub use inventory::Inventory;
+pub use map::Map;
 pub use mmap::Mmap;
 #[doc(hidden)]
 pub use mmap::ShareGuard;
+pub use pool::Pool;
 pub use remote::RemoteMmap;
 pub use urom_abi::memory::{Access, MemoryRange};
 pub use view::{Chunks, View};

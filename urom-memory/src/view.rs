@@ -1,7 +1,7 @@
 //! [`View`]: memory that another process may write at any time.
 
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::atomic::AtomicU64;
 use std::{fmt, ptr, slice};
 
@@ -9,6 +9,7 @@ use bytemuck::Pod;
 
 use crate::copy::{copy, copy_within};
 use crate::error::{Error, Result};
+use crate::range::within;
 
 /// Bytes that another process may write at any time.
 ///
@@ -81,7 +82,7 @@ impl<'a> View<'a> {
     }
 
     #[inline]
-    fn writable(&self) -> Result<()> {
+    pub(crate) fn writable(&self) -> Result<()> {
         if self.is_writable { Ok(()) } else { Err(read_only()) }
     }
 
@@ -182,21 +183,7 @@ impl<'a> View<'a> {
     /// # Errors
     /// `INVALID_VALUE` when it does not lie within.
     pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<View<'a>> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len.max(start),
-        };
-        let Some(len) = end.checked_sub(start) else {
-            return Err(Error::invalid(format!(
-                "a range cannot begin at {start} and end at {end}"
-            )));
-        };
+        let (start, len) = within(range, self.len)?;
         Ok(View { start: self.at(start, len)?, len, ..*self })
     }
 

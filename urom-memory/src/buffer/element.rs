@@ -1,0 +1,363 @@
+//! [`Element`]: what `doca_buf` is, without an owner.
+//!
+//! The elements of an inventory are one array, so nothing is allocated for a buffer. Elements of
+//! several inventories can be in one list. A reference count belongs to the first element of a
+//! list; those of the others rest.
+
+use std::cell::{Ref, RefCell, RefMut};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use urom_abi::DocaError;
+use urom_abi::memory::MemoryRange;
+
+use crate::error::{Error, Result};
+use crate::inner::Inner;
+use crate::view::View;
+
+/// The elements of an inventory.
+#[derive(Debug, Default)]
+pub(crate) struct Elements {
+    slots: RefCell<Vec<Slot>>,
+    /// Those that are in no buffer. It has room for all.
+    free: RefCell<Vec<u32>>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// Nothing while it is free.
+    map: Option<Arc<Inner>>,
+    place: Place,
+    references: u16,
+    /// The next in its list.
+    next: Option<Element>,
+    /// Whether it is the next of another.
+    follows: bool,
+    /// See [`Element::label`].
+    label: usize,
+}
+
+/// Where a buffer and its data lie, in bytes from the start of the map.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub head: u64,
+    pub len: u64,
+    pub data: u64,
+    pub data_len: u64,
+}
+
+impl Place {
+    /// `len` bytes at `head`, and no data yet.
+    pub(crate) fn empty(head: u64, len: u64) -> Place {
+        Place { head, len, data: head, data_len: 0 }
+    }
+
+    /// The first byte behind the buffer.
+    fn end(&self) -> u64 {
+        self.head + self.len
+    }
+
+    pub(crate) fn tailroom(&self) -> u64 {
+        self.end() - self.data - self.data_len
+    }
+
+    /// The same with other data, which must lie within.
+    pub(crate) fn with_data(self, data: u64, data_len: u64) -> Result<Place> {
+        let end = data.checked_add(data_len);
+        if data < self.head || end.is_none_or(|end| end > self.end()) {
+            return Err(Error::invalid(format!(
+                "data of {data_len} bytes at {data} does not lie within the buffer, \
+                 which has {} bytes at {} of its memory",
+                self.len, self.head
+            )));
+        }
+        Ok(Place { data, data_len, ..self })
+    }
+}
+
+impl Elements {
+    pub(crate) fn new(count: usize) -> Result<Rc<Elements>> {
+        if count == 0 {
+            return Err(Error::invalid("an inventory needs at least one element"));
+        }
+        let elements = Elements::default();
+        elements.expand(count)?;
+        Ok(Rc::new(elements))
+    }
+
+    pub(crate) fn expand(&self, count: usize) -> Result<()> {
+        let mut slots = self.slots.borrow_mut();
+        let mut free = self.free.borrow_mut();
+        let first = slots.len();
+        let end = first.checked_add(count).and_then(|end| u32::try_from(end).ok());
+        let Some(end) = end else {
+            return Err(Error::invalid(format!(
+                "an inventory cannot have {count} more elements than {first}: 2^32 - 1 are possible"
+            )));
+        };
+        let no_memory = |_| {
+            Error::new(
+                DocaError::NO_MEMORY,
+                format!("no memory for {count} elements of an inventory"),
+            )
+        };
+        slots.try_reserve_exact(count).map_err(no_memory)?;
+        let more = end as usize - free.len();
+        free.try_reserve_exact(more).map_err(no_memory)?;
+        slots.resize_with(end as usize, Slot::default);
+        // The first is on top.
+        free.splice(0..0, (first as u32..end).rev());
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.borrow().len()
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.free.borrow().len()
+    }
+
+    /// Which element the next [`take`](Self::take) takes.
+    pub(crate) fn next_free(&self) -> Result<u32> {
+        self.free.borrow().last().copied().ok_or_else(|| {
+            Error::new(
+                DocaError::NO_MEMORY,
+                "all elements of the inventory are in use: give some back, or make it larger",
+            )
+        })
+    }
+
+    /// An element with one reference; the place lies within the map.
+    pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: Place) -> Result<Element> {
+        let index = self.next_free()?;
+        self.free.borrow_mut().pop();
+        let element = Element { elements: Rc::clone(self), index };
+        map.buffers.fetch_add(1, Ordering::Relaxed);
+        let mut slot = element.slot_mut();
+        slot.map = Some(Arc::clone(map));
+        slot.place = place;
+        slot.references = 1;
+        drop(slot);
+        Ok(element)
+    }
+}
+
+/// An element of an inventory, which need not be in use.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Element {
+    elements: Rc<Elements>,
+    index: u32,
+}
+
+impl PartialEq for Element {
+    fn eq(&self, other: &Element) -> bool {
+        Rc::ptr_eq(&self.elements, &other.elements) && self.index == other.index
+    }
+}
+
+/// The most references that a buffer can have.
+const MOST_REFERENCES: u16 = u16::MAX;
+
+#[doc(hidden)]
+#[allow(missing_docs, reason = "it is for this project's C library; each is a function of DOCA's")]
+impl Element {
+    fn slot(&self) -> Ref<'_, Slot> {
+        Ref::map(self.elements.slots.borrow(), |slots| &slots[self.index as usize])
+    }
+
+    fn slot_mut(&self) -> RefMut<'_, Slot> {
+        RefMut::map(self.elements.slots.borrow_mut(), |slots| &mut slots[self.index as usize])
+    }
+
+    /// Where it is in its inventory.
+    pub fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    /// A word of the C library's, which stays with the element: its pointer.
+    pub fn label(&self) -> usize {
+        self.slot().label
+    }
+
+    pub fn set_label(&self, label: usize) {
+        self.slot_mut().label = label;
+    }
+
+    pub fn place(&self) -> Place {
+        self.slot().place
+    }
+
+    /// Sets the data, `len` bytes at `data` of the map.
+    pub fn set_data(&self, data: u64, len: u64) -> Result<()> {
+        let mut slot = self.slot_mut();
+        slot.place = slot.place.with_data(data, len)?;
+        Ok(())
+    }
+
+    pub fn set_data_len(&self, len: u64) -> Result<()> {
+        let data = self.place().data;
+        self.set_data(data, len)
+    }
+
+    /// The address of the map's first byte in its owner's process; 0 when it is free.
+    pub fn address(&self) -> u64 {
+        self.slot().map.as_ref().map_or(0, |map| map.address)
+    }
+
+    pub(crate) fn map(&self) -> Option<Arc<Inner>> {
+        self.slot().map.clone()
+    }
+
+    /// Runs `f` with the map; `None` when it is free.
+    pub(crate) fn with_map<T>(&self, f: impl FnOnce(&Arc<Inner>) -> T) -> Option<T> {
+        self.slot().map.as_ref().map(f)
+    }
+
+    pub(crate) fn range(&self, offset: u64, len: u64) -> MemoryRange {
+        let memory = self.with_map(|map| map.id).unwrap_or(0);
+        MemoryRange { memory, offset, len }
+    }
+
+    /// Runs `f` with the bytes of the map, if they are mapped here.
+    pub(crate) fn with_view<T>(&self, f: impl FnOnce(View<'_>) -> T) -> Option<T> {
+        self.slot().map.as_ref().and_then(|map| map.view()).map(f)
+    }
+
+    pub fn references(&self) -> u16 {
+        self.slot().references
+    }
+
+    /// Adds a reference; gives how many there were.
+    pub fn retain(&self) -> Result<u16> {
+        let mut slot = self.slot_mut();
+        slot.is_first()?;
+        let before = slot.references;
+        if before == MOST_REFERENCES {
+            return Err(Error::new(
+                DocaError::TOO_BIG,
+                "a buffer cannot have more than 65535 references",
+            ));
+        }
+        slot.references += 1;
+        Ok(before)
+    }
+
+    /// Ends a reference; gives how many there were. With the last one all elements of the list go
+    /// back to their inventories, and `freed` gets each.
+    pub fn release(&self, mut freed: impl FnMut(&Element)) -> Result<u16> {
+        let mut slot = self.slot_mut();
+        slot.is_first()?;
+        let before = slot.references;
+        slot.references = before.saturating_sub(1);
+        drop(slot);
+        if before <= 1 {
+            let mut next = Some(self.clone());
+            while let Some(element) = next {
+                next = element.free();
+                freed(&element);
+            }
+        }
+        Ok(before)
+    }
+
+    /// Gives it back, and what follows it.
+    fn free(&self) -> Option<Element> {
+        let mut slot = self.slot_mut();
+        let map = slot.map.take()?;
+        slot.references = 0;
+        slot.follows = false;
+        let next = slot.next.take();
+        drop(slot);
+        map.buffers.fetch_sub(1, Ordering::Relaxed);
+        // There is room for all.
+        self.elements.free.borrow_mut().push(self.index);
+        next
+    }
+
+    pub fn next(&self) -> Option<Element> {
+        self.slot().next.clone()
+    }
+
+    pub fn last(&self) -> Element {
+        let mut last = self.clone();
+        while let Some(next) = last.next() {
+            last = next;
+        }
+        last
+    }
+
+    pub fn is_first(&self) -> bool {
+        !self.slot().follows
+    }
+
+    pub fn is_last(&self) -> bool {
+        self.slot().next.is_none()
+    }
+
+    /// How many elements there are from this one on.
+    pub fn list_len(&self) -> u32 {
+        let (mut len, mut next) = (1, self.next());
+        while let Some(element) = next {
+            len += 1;
+            next = element.next();
+        }
+        len
+    }
+
+    /// Puts another list behind this one, whose last element is `tail`.
+    pub fn chain(&self, tail: &Element, other: &Element) -> Result<()> {
+        if !self.is_first() || !other.is_first() {
+            return Err(not_first());
+        }
+        if self == other || !tail.is_last() || (tail.is_first() && tail != self) {
+            return Err(Error::invalid(
+                "a list is put behind the last element of another list, whose first is named, too",
+            ));
+        }
+        // A list that ends in itself would never end.
+        if other.last() == *tail {
+            return Err(Error::invalid("the tail is an element of the list that is put behind it"));
+        }
+        other.slot_mut().follows = true;
+        tail.slot_mut().next = Some(other.clone());
+        Ok(())
+    }
+
+    /// Ends the list, of which this is the first element, in front of `other`.
+    pub fn unchain(&self, other: &Element) -> Result<()> {
+        if !self.is_first() {
+            return Err(not_first());
+        }
+        let mut before = self.clone();
+        while let Some(next) = before.next() {
+            if next == *other {
+                before.slot_mut().next = None;
+                other.slot_mut().follows = false;
+                return Ok(());
+            }
+            before = next;
+        }
+        Err(Error::invalid("the buffer does not follow in this list"))
+    }
+}
+
+impl Slot {
+    /// Only the first of a list has references that count.
+    fn is_first(&self) -> Result<()> {
+        if self.follows {
+            return Err(Error::not_permitted(
+                "only the references to the first buffer of a list count",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn not_first() -> Error {
+    Error::invalid("a list is named by its first buffer")
+}

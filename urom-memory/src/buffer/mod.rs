@@ -1,0 +1,258 @@
+//! [`Buffer`]: a part of a map, and the data in it.
+
+mod element;
+
+use std::ops::RangeBounds;
+
+use urom_abi::DocaError;
+use urom_abi::memory::MemoryRange;
+
+pub(crate) use self::element::Elements;
+#[doc(hidden)]
+pub use self::element::{Element, Place};
+use crate::error::{Error, Result};
+use crate::range::within;
+use crate::remote::elsewhere;
+use crate::view::View;
+
+/// A part of a memory map, and the data in it (`doca_buf`).
+///
+/// ```text
+/// | headroom |      data      | tailroom |
+/// ^ head                                 ^ head + len
+/// ```
+///
+/// Data is read from where it lies, and new data is appended in the tail room. The head room is the
+/// program's own.
+///
+/// A buffer keeps its map's memory alive. Buffers can be chained to a list, which is then one
+/// buffer: the functions say so where they use the whole list. The element goes back to its
+/// inventory when the last reference ends.
+#[derive(Debug)]
+pub struct Buffer {
+    element: Element,
+}
+
+impl Buffer {
+    /// The owner of an element's reference.
+    pub(crate) fn of(element: Element) -> Buffer {
+        Buffer { element }
+    }
+
+    /// All of its memory (`doca_buf_get_head`, `doca_buf_get_len`).
+    #[must_use]
+    pub fn memory(&self) -> MemoryRange {
+        let place = self.element.place();
+        self.element.range(place.head, place.len)
+    }
+
+    /// Its data (`doca_buf_get_data`, `doca_buf_get_data_len`).
+    #[must_use]
+    pub fn data(&self) -> MemoryRange {
+        let place = self.element.place();
+        self.element.range(place.data, place.data_len)
+    }
+
+    /// How many bytes lie in front of the data.
+    #[must_use]
+    pub fn headroom(&self) -> u64 {
+        let place = self.element.place();
+        place.data - place.head
+    }
+
+    /// How many bytes lie behind the data.
+    #[must_use]
+    pub fn tailroom(&self) -> u64 {
+        self.element.place().tailroom()
+    }
+
+    /// Sets which bytes are data, from the head (`doca_buf_set_data`).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when they do not lie within.
+    pub fn set_data(&self, range: impl RangeBounds<u64>) -> Result<()> {
+        let place = self.element.place();
+        let (offset, len) = within(range, place.len)?;
+        self.element.set_data(place.head + offset, len)
+    }
+
+    /// Sets how many bytes are data, from where they begin (`doca_buf_set_data_len`).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there are not as many.
+    pub fn set_data_len(&self, len: u64) -> Result<()> {
+        self.element.set_data_len(len)
+    }
+
+    /// Takes the data away, so that its place is tail room again (`doca_buf_reset_data_len`): of
+    /// all elements of the list.
+    pub fn reset(&self) {
+        for element in self.elements() {
+            let place = element.place();
+            let reset = element.set_data(place.data, 0);
+            debug_assert!(reset.is_ok(), "where data began, none fits");
+        }
+    }
+
+    /// The bytes of its memory, from the head on, which others may write at any time.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` for memory that is not mapped here.
+    pub fn view(&self) -> Result<View<'_>> {
+        let place = self.element.place();
+        self.view_of(place.head, place.len)
+    }
+
+    /// The bytes of its data, which others may write at any time.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` for memory that is not mapped here.
+    pub fn data_view(&self) -> Result<View<'_>> {
+        let place = self.element.place();
+        self.view_of(place.data, place.data_len)
+    }
+
+    fn view_of(&self, offset: u64, len: u64) -> Result<View<'_>> {
+        let part = self.element.with_view(|view| {
+            let part = view.slice(offset..offset + len)?;
+            // SAFETY: the element keeps the map, which has these bytes, and its reference is
+            // borrowed as long as the view.
+            Ok(unsafe { View::from_raw(part.as_ptr(), part.len(), part.is_writable()) })
+        });
+        part.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))
+    }
+
+    /// Another reference to the same buffer (`doca_buf_inc_refcount`). The element goes back when
+    /// the last one ends.
+    ///
+    /// # Errors
+    /// `TOO_BIG` when there are 65,535.
+    pub fn try_clone(&self) -> Result<Buffer> {
+        self.element.retain()?;
+        Ok(Buffer { element: self.element.clone() })
+    }
+
+    /// How many references there are (`doca_buf_get_refcount`).
+    #[must_use]
+    pub fn references(&self) -> u16 {
+        self.element.references()
+    }
+
+    /// Puts another buffer, or list, behind this one (`doca_buf_chain_list`). From now on it is a
+    /// part of this one, and goes back to its inventory with it.
+    ///
+    /// # Errors
+    /// `IN_USE` when there are other references to it: then this one ends.
+    pub fn chain(&self, other: Buffer) -> Result<()> {
+        // Who owns the only reference does not have `self`, too.
+        if other.references() != 1 {
+            return Err(Error::new(
+                DocaError::IN_USE,
+                "a buffer with several references cannot become a part of a list: end the others",
+            ));
+        }
+        // `other` ends without an effect: its reference is the list's, and counts again when it is
+        // unchained.
+        self.element.chain(&self.element.last(), &other.element)
+    }
+
+    /// Ends the list in front of its element `at`; gives what was behind, as a buffer of its own
+    /// (`doca_buf_unchain_list`).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for 0, and when the list is not as long.
+    pub fn unchain(&self, at: usize) -> Result<Buffer> {
+        let element = self.elements().nth(at).filter(|_| at > 0).ok_or_else(|| {
+            let len = self.list_len();
+            Error::invalid(format!(
+                "a list of {len} buffers cannot be split in front of number {at}"
+            ))
+        })?;
+        self.element.unchain(&element)?;
+        Ok(Buffer { element })
+    }
+
+    /// How many elements its list has: 1 for one that is not chained (`doca_buf_get_list_len`).
+    #[must_use]
+    pub fn list_len(&self) -> u32 {
+        self.element.list_len()
+    }
+
+    /// The data of each element of the list.
+    pub fn list(&self) -> impl Iterator<Item = MemoryRange> {
+        self.elements().map(|element| {
+            let place = element.place();
+            element.range(place.data, place.data_len)
+        })
+    }
+
+    /// Copies the data of the list, one element's behind the other's, to a place of this process;
+    /// gives how many bytes these are.
+    ///
+    /// # Errors
+    /// `TOO_BIG` when the place is too short, `NOT_PERMITTED` for memory that is not mapped here.
+    pub fn gather(&self, place: &mut [u8]) -> Result<usize> {
+        let len: u64 = self.elements().map(|element| element.place().data_len).sum();
+        let size = place.len();
+        let Some(mut place) = usize::try_from(len).ok().and_then(|len| place.get_mut(..len)) else {
+            return Err(Error::new(
+                DocaError::TOO_BIG,
+                format!("the buffer has {len} bytes of data, and the place {size}"),
+            ));
+        };
+        for element in self.elements() {
+            let data = element.place();
+            // Not more than the place has: it was the sum, and only this thread changes it.
+            let (part, rest) = place.split_at_mut(data.data_len as usize);
+            let copied = element.with_view(|view| view.copy_to(data.data, part));
+            copied.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
+            place = rest;
+        }
+        Ok(len as usize)
+    }
+
+    /// Appends bytes to the data, in the tail rooms of the list, one after the other.
+    ///
+    /// # Errors
+    /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` for memory that is not mapped here or that
+    /// is read-only. Nothing is appended then.
+    pub fn append(&self, bytes: &[u8]) -> Result<()> {
+        let room: u64 = self.elements().map(|element| element.place().tailroom()).sum();
+        if room < bytes.len() as u64 {
+            return Err(Error::new(
+                DocaError::TOO_BIG,
+                format!("{} bytes do not fit into {room} bytes of tail room", bytes.len()),
+            ));
+        }
+        for element in self.elements() {
+            let writable = element.with_view(|view| view.writable());
+            writable.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
+        }
+        let mut rest = bytes;
+        for element in self.elements() {
+            let place = element.place();
+            let (part, behind) = rest.split_at(rest.len().min(place.tailroom() as usize));
+            let end = place.data + place.data_len;
+            element.with_view(|view| view.copy_from(end, part)).transpose()?;
+            element.set_data_len(place.data_len + part.len() as u64)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// The elements of the list, this one first.
+    fn elements(&self) -> impl Iterator<Item = Element> {
+        std::iter::successors(Some(self.element.clone()), Element::next)
+    }
+
+    pub(crate) fn element(&self) -> &Element {
+        &self.element
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // Refused for an element of a list, which goes back with the list's first.
+        let _ = self.element.release(|_| ());
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Pool`]: buffers of one size.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::buffer::{Buffer, Element, Elements, Place};
+use crate::error::{Error, Result};
+use crate::inner::Inner;
+use crate::map::Map;
+
+/// A number of equal buffers, which lie one after the other in a map (`doca_buf_pool`).
+///
+/// All memory is allocated when it is made, and none afterwards. It belongs to one thread, with its
+/// buffers.
+///
+/// ```
+/// use urom_memory::{Access, Mmap, Pool};
+///
+/// let map = Mmap::allocate(4096, Access::LOCAL_READ_WRITE)?;
+/// let pool = Pool::new(&map, 4, 1000, 64)?;
+/// let buffer = pool.take()?;
+/// buffer.append(b"hello")?;
+/// assert_eq!((buffer.memory().len, buffer.data().len), (1000, 5));
+/// # Ok::<(), urom_memory::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pool {
+    elements: Rc<Elements>,
+    map: Arc<Inner>,
+    first: u64,
+    stride: u64,
+    size: u64,
+}
+
+impl Pool {
+    /// A pool of `count` buffers of `size` bytes each, whose addresses are multiples of
+    /// `alignment`, from the beginning of the map on (`doca_buf_pool_create`,
+    /// `doca_buf_pool_set_element_alignment`, `doca_buf_pool_start`).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there are none, when they do not fit, or for an alignment that is no
+    /// power of two; `NO_MEMORY`.
+    pub fn new(map: &impl Map, count: usize, size: u64, alignment: u64) -> Result<Pool> {
+        let map = Arc::clone(map.memory().0);
+        if size == 0 || !alignment.is_power_of_two() {
+            return Err(Error::invalid(format!(
+                "the buffers of a pool have at least one byte, and an alignment that is a power \
+                 of two: not {size} bytes with the alignment {alignment}"
+            )));
+        }
+        let first = map.address.checked_next_multiple_of(alignment).map(|at| at - map.address);
+        let layout =
+            first.zip(size.checked_next_multiple_of(alignment)).filter(|(first, stride)| {
+                let all_but_last = stride.checked_mul((count as u64).saturating_sub(1));
+                let end = all_but_last.and_then(|len| len.checked_add(size)?.checked_add(*first));
+                end.is_some_and(|end| end <= map.len)
+            });
+        let Some((first, stride)) = layout else {
+            return Err(Error::invalid(format!(
+                "{count} buffers of {size} bytes with the alignment {alignment} do not fit into \
+                 memory of {} bytes at {:#x}",
+                map.len, map.address
+            )));
+        };
+        Ok(Pool { elements: Elements::new(count)?, map, first, stride, size })
+    }
+
+    /// How many buffers it has in all (`doca_buf_pool_get_num_elements`).
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// How many of them are not in use (`doca_buf_pool_get_num_free_elements`).
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.elements.free()
+    }
+
+    /// A buffer of the pool, without data so far (`doca_buf_pool_buf_alloc`). Its bytes are what
+    /// its last user left.
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when all are in use.
+    pub fn take(&self) -> Result<Buffer> {
+        self.take_element().map(Buffer::of)
+    }
+
+    /// As [`take`](Self::take), for the C library.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    #[doc(hidden)]
+    pub fn take_element(&self) -> Result<Element> {
+        // An element of the array is always the same part of the map.
+        let index = self.elements.next_free()?;
+        let head = self.first + u64::from(index) * self.stride;
+        self.elements.take(&self.map, Place::empty(head, self.size))
+    }
+}
