@@ -2,6 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use urom_abi::memory::{Access, MemoryRange};
 
@@ -73,6 +74,19 @@ impl RemoteMmap {
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.exported().range()
+    }
+
+    /// How many buffers lie in it (`doca_mmap_get_num_bufs`).
+    #[must_use]
+    pub fn buffers(&self) -> u32 {
+        self.inner.buffers.load(Ordering::Relaxed)
+    }
+
+    /// How many others keep it: copies and buffers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shares(&self) -> usize {
+        Arc::strong_count(&self.inner) - 1
     }
 
     /// Its bytes, if they are mapped here.

@@ -8,7 +8,10 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::join::OfUrom;
-use urom_abi::host::{Buf, Ctx, CtxState, Data, Dev, DevInfo, Pe, StateChangedCallback, Task};
+use urom_abi::host::{
+    Buf, BufInventory, BufPool, Ctx, CtxState, Data, Dev, DevInfo, Dpa, FreeCallback, Mmap, Pe,
+    StateChangedCallback, Task,
+};
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
 
@@ -45,21 +48,22 @@ impl<T> Refusal for *mut T {
 
 /// Those that make the first object of a program. They load `libdoca_urom` for one that is not
 /// linked with it.
-const FIRST: [&str; 2] = ["doca_pe_create", "doca_devinfo_create_list"];
+const FIRST: [&str; 4] =
+    ["doca_pe_create", "doca_devinfo_create_list", "doca_mmap_create", "doca_buf_inventory_create"];
 
 macro_rules! export {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+    ($table:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         $(
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 let Some(urom) = joined() else {
                     return without_urom(stringify!($name), |urom| {
                         // SAFETY: the caller's promises are the same.
-                        unsafe { (urom.api.$name)($($arg),*) }
+                        unsafe { (urom.$table.$name)($($arg),*) }
                     });
                 };
                 // SAFETY: the caller's promises are the same.
-                unsafe { (urom.api.$name)($($arg),*) }
+                unsafe { (urom.$table.$name)($($arg),*) }
             }
         )*
     };
@@ -75,10 +79,17 @@ fn without_urom<T: Refusal>(name: &str, call: impl FnOnce(&OfUrom) -> T) -> T {
 }
 
 macro_rules! functions {
-    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!($($core)*); };
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(api: $($core)*); };
+}
+
+macro_rules! memory {
+    ($(fn $name:ident($($args:tt)*);)*) => {
+        export!(memory: $(fn $name($($args)*) -> DocaError;)*);
+    };
 }
 
 urom_abi::host_functions!(functions);
+urom_abi::host_memory!(memory);
 
 /// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else
 /// 0. `INVALID_VALUE` for anything that is no address.

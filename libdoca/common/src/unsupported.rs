@@ -1,20 +1,18 @@
 //! Functions that C programs link and this project does not have: representors, PCI function kinds,
-//! memory maps, inventories and lists of buffers, log backends in memory or of the system's log.
+//! log backends in memory or of the system's log.
 //!
 //! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`. It reads and writes
 //! nothing behind its pointers.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Buf, Dev, DevInfo};
+use urom_abi::host::{Dev, DevInfo};
 use urom_log::backend::Backend;
 
 // There never is one of these structures.
 pub(crate) enum DevRep {}
 pub(crate) enum DevInfoRep {}
-pub(crate) enum Mmap {}
-pub(crate) enum BufInventory {}
 
 /// `enum doca_pci_func_type`.
 pub(crate) type PciFuncType = c_uint;
@@ -71,22 +69,6 @@ unsupported! {
     fn doca_devinfo_rep_get_vuid(info: *const DevInfoRep, vuid: *mut c_char, size: u32);
     fn doca_devinfo_rep_is_equal_pci_addr(info: *const DevInfoRep, address: *const c_char, is_equal: *mut u8);
     fn doca_dev_rep_open(info: *mut DevInfoRep, rep: *mut *mut DevRep);
-    fn doca_mmap_create(map: *mut *mut Mmap);
-    fn doca_mmap_destroy(map: *mut Mmap);
-    fn doca_mmap_add_dev(map: *mut Mmap, dev: *mut Dev);
-    fn doca_buf_inventory_create(count: usize, inventory: *mut *mut BufInventory);
-    fn doca_buf_inventory_destroy(inventory: *mut BufInventory);
-    fn doca_buf_inventory_start(inventory: *mut BufInventory);
-    fn doca_buf_inventory_buf_get_by_args(
-        inventory: *mut BufInventory,
-        map: *mut Mmap,
-        address: *mut c_void,
-        len: usize,
-        data: *mut c_void,
-        data_len: usize,
-        buf: *mut *mut Buf
-    );
-    fn doca_buf_chain_list(first: *mut Buf, second: *mut Buf);
     fn doca_log_backend_create_with_buf(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_buf_sdk(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_syslog(name: *const c_char, backend: *mut *mut Backend);

@@ -89,6 +89,16 @@ impl Buffer {
         self.len.get()
     }
 
+    /// The first byte that the host may use.
+    pub(super) fn head(&self) -> *mut u8 {
+        self.head.get()
+    }
+
+    /// How many bytes there are from the head on.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity.get()
+    }
+
     /// Whether the data begins at the head, right behind the room.
     #[inline]
     pub(super) fn is_at_head(&self) -> bool {

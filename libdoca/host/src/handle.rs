@@ -15,6 +15,9 @@ use urom_wire::control::Failure;
 
 use crate::buf::Buffer;
 use crate::device::DeviceInfo;
+use crate::map::Map;
+use crate::map::descriptor::Descriptor;
+use crate::map::stock::{Inventory, Pool};
 use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
@@ -46,6 +49,10 @@ registered! {
     Pe: Pe;
     Query: GidTask;
     DeviceInfo: DeviceInfo;
+    Map: Map;
+    Inventory: Inventory;
+    Pool: Pool;
+    Element: Descriptor;
 }
 
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
@@ -231,6 +238,28 @@ pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static C
 pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
     // SAFETY: only a buffer is marked so, and only while its task is the host's.
     unsafe { find(Kind::Buffer, pointer) }
+}
+
+/// A buffer of either kind.
+pub(super) enum AnyBuf<'a> {
+    /// A task's.
+    OfTask(&'a Buffer),
+    /// One of an inventory or a pool.
+    OfMap(&'a Descriptor),
+}
+
+/// A buffer of either kind.
+///
+/// # Safety
+/// As [`quick`].
+#[inline]
+pub(super) unsafe fn any_buf<'a>(pointer: *const host::Buf) -> Result<AnyBuf<'a>, DocaError> {
+    // SAFETY: the caller's promise.
+    if let Ok(buffer) = unsafe { buffer(pointer) } {
+        return Ok(AnyBuf::OfTask(buffer));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { quick(pointer) }.map(AnyBuf::OfMap)
 }
 
 /// Writes a result.

@@ -24,6 +24,7 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handle;
+mod map;
 mod memory;
 mod memory_thread;
 mod pe;
@@ -35,7 +36,7 @@ mod stream;
 mod table;
 mod worker_link;
 
-pub use table::{API, api, devinfo_get_iface_name, devinfo_is_equal_pci_addr};
+pub use table::{API, MEMORY, api, devinfo_get_iface_name, devinfo_is_equal_pci_addr};
 
 #[cfg(test)]
 #[global_allocator]

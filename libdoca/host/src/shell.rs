@@ -3,8 +3,8 @@
 //! A host may use a pointer after it destroyed the object, or pass it to a function for another
 //! kind. To detect this without reading freed memory, everything that a host has a pointer to
 //! begins with a [`Mark`], a word that stays readable until the process ends. A context, an engine,
-//! a query and a device's description are behind a [`Shell`], which outlives them and is reused
-//! later. Tasks and devices have a mark of their own and are never freed.
+//! a query, a device's description, a memory map, an inventory and its buffers are behind a
+//! [`Shell`], which outlives them and is reused later. Tasks and devices have a mark of their own and are never freed.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
@@ -27,6 +27,10 @@ pub(super) enum Kind {
     Device,
     Command,
     Buffer,
+    Map,
+    Inventory,
+    Pool,
+    Element,
 }
 
 impl Kind {
@@ -41,6 +45,10 @@ impl Kind {
             Kind::Device => *b"dev:",
             Kind::Command => *b"cmd:",
             Kind::Buffer => *b"buf:",
+            Kind::Map => *b"map:",
+            Kind::Inventory => *b"inv:",
+            Kind::Pool => *b"pol:",
+            Kind::Element => *b"elm:",
         }) as u64
     }
 }
@@ -101,6 +109,12 @@ impl Shell {
     #[inline]
     pub(super) fn object<T>(&self) -> *const T {
         self.object.load(Ordering::Relaxed).cast()
+    }
+
+    /// For an object that a host has at times.
+    #[inline]
+    pub(super) fn mark(&self) -> &Mark {
+        &self.mark
     }
 }
 

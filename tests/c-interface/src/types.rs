@@ -6,8 +6,8 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
-    Buf, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, OobColl, Pe,
-    Service, Task, Worker, WorkerHealth,
+    Buf, BufInventory, BufPool, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain,
+    Dpa, GidTask, Mmap, OobColl, Pe, Service, Task, Worker, WorkerHealth,
 };
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath, OfferedMemory};
 use urom_abi::list::ListLink;
@@ -38,9 +38,11 @@ macro_rules! c_types {
 
 c_types! {
     () = "void", c_void = "void", libc::FILE = "FILE", bool = "_Bool",
-    i8 = "char", u8 = "uint8_t", i32 = "int32_t", u32 = "uint32_t", u64 = "uint64_t", usize = "size_t",
+    i8 = "char", u8 = "uint8_t", u16 = "uint16_t", i32 = "int32_t", u32 = "uint32_t", u64 = "uint64_t", usize = "size_t",
     DocaError = "doca_error_t", CtxState = "enum doca_ctx_states", Data = "union doca_data",
     Pe = "struct doca_pe", Ctx = "struct doca_ctx", Task = "struct doca_task", Buf = "struct doca_buf",
+    Mmap = "struct doca_mmap", BufInventory = "struct doca_buf_inventory",
+    BufPool = "struct doca_buf_pool", Dpa = "struct doca_dpa",
     Dev = "struct doca_dev", DevInfo = "struct doca_devinfo", Backend = "struct doca_log_backend",
     Service = "struct doca_urom_service", Worker = "struct doca_urom_worker",
     Domain = "struct doca_urom_domain", CmdTask = "struct doca_urom_worker_cmd_task",

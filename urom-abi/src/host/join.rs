@@ -2,12 +2,13 @@
 //! function, two tables.
 //!
 //! A program finds DOCA's core functions in `libdoca_common`, which needs no UCX. What engines,
-//! contexts, tasks and devices are is in `libdoca_urom`, as there are no contexts but UROM's: when
+//! contexts, tasks, devices and memory maps are is in `libdoca_urom`, as there are no contexts but UROM's: when
 //! it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call through that.
 //! It gets [`OfCommon`] for what it has to log.
 
 use std::ffi::c_char;
 
+use super::memory::MemoryApi;
 use super::{Api, DevInfo};
 use crate::error::DocaError;
 use crate::hash::Hash;
@@ -36,6 +37,11 @@ impl Head {
             hash = hash.text(Api::SYMBOLS[i]);
             i += 1;
         }
+        let mut i = 0;
+        while i < MemoryApi::SYMBOLS.len() {
+            hash = hash.text(MemoryApi::SYMBOLS[i]);
+            i += 1;
+        }
         Head { size: size_of::<T>(), format: hash.value() }
     }
 }
@@ -54,6 +60,8 @@ pub struct OfUrom {
     pub head: Head,
     /// The functions that Rust hosts call, too.
     pub api: Api,
+    /// Memory maps, buffers, inventories and pools.
+    pub memory: MemoryApi,
     /// `doca_devinfo_is_equal_pci_addr`.
     pub is_equal_pci_addr:
         unsafe extern "C" fn(*const DevInfo, *const c_char, *mut u8) -> DocaError,
@@ -78,7 +86,8 @@ pub struct OfCommon {
 assert_layout!(Head, 16, align 8, { size @ 0, format @ 8 });
 assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
 const API: usize = size_of::<Api>();
-assert_layout!(OfUrom, 40 + API, align 8, {
-    head @ 0, api @ 16, is_equal_pci_addr @ 16 + API, get_iface_name @ 24 + API,
-    limits_changed @ 32 + API,
+const BOTH: usize = API + size_of::<MemoryApi>();
+assert_layout!(OfUrom, 40 + BOTH, align 8, {
+    head @ 0, api @ 16, memory @ 16 + API, is_equal_pci_addr @ 16 + BOTH,
+    get_iface_name @ 24 + BOTH, limits_changed @ 32 + BOTH,
 });

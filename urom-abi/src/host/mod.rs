@@ -18,6 +18,9 @@ mod functions;
 // Between this project's two libraries.
 #[doc(hidden)]
 pub mod join;
+// Between this project's two libraries.
+#[doc(hidden)]
+pub mod memory;
 mod table;
 
 pub use table::{Api, Extensions};
@@ -35,8 +38,16 @@ opaque! {
     Ctx;
     /// `struct doca_task`: what tasks have in common.
     Task;
-    /// `struct doca_buf`: a view of memory that belongs to a task.
+    /// `struct doca_buf`: a range of memory, of a task or of a memory map.
     Buf;
+    /// `struct doca_mmap`: a memory map.
+    Mmap;
+    /// `struct doca_buf_inventory`.
+    BufInventory;
+    /// `struct doca_buf_pool`.
+    BufPool;
+    /// `struct doca_dpa`, of which this project has none.
+    Dpa;
     /// `struct doca_dev`: an opened device.
     Dev;
     /// `struct doca_devinfo`: a device that could be opened.
@@ -148,6 +159,9 @@ pub type GidTaskCallback =
 /// Called after a context changed state; the context is in `next` already.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
+
+/// Gives a memory map's memory back when the map is destroyed (`doca_mmap_memrange_free_cb_t`).
+pub type FreeCallback = unsafe extern "C" fn(address: *mut c_void, len: usize, cookie: *mut c_void);
 
 /// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`,
 /// those of participant r at `r * msglen`. `msglen` is the same on all of them. Stores what

@@ -5,6 +5,7 @@
 //! list; those of the others rest.
 
 use std::cell::{Ref, RefCell, RefMut};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,7 +36,7 @@ struct Slot {
     /// Whether it is the next of another.
     follows: bool,
     /// See [`Element::label`].
-    label: usize,
+    label: Option<NonNull<()>>,
 }
 
 /// Where a buffer and its data lie, in bytes from the start of the map.
@@ -178,13 +179,13 @@ impl Element {
         self.index as usize
     }
 
-    /// A word of the C library's, which stays with the element: its pointer.
-    pub fn label(&self) -> usize {
+    /// What the C library's callers have for the element.
+    pub fn label(&self) -> Option<NonNull<()>> {
         self.slot().label
     }
 
-    pub fn set_label(&self, label: usize) {
-        self.slot_mut().label = label;
+    pub fn set_label(&self, label: NonNull<()>) {
+        self.slot_mut().label = Some(label);
     }
 
     pub fn place(&self) -> Place {

@@ -1,15 +1,15 @@
-//! `doca_ctx_*`, `doca_pe_*`, `doca_task_*`, `doca_buf_*`.
+//! `doca_ctx_*`, `doca_pe_*`, `doca_task_*`.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
+use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
 use crate::handle::{
-    self, AnyTask, borrow, buffer, context, present, publish, put, put_text, quick, withdraw,
+    self, AnyTask, borrow, context, present, publish, put, put_text, quick, withdraw,
 };
 use crate::pe::Pe;
 
@@ -125,17 +125,6 @@ functions! {
             AnyTask::Query(task) => Some(task.ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())
-    }
-
-    fn doca_buf_get_data[buffer = buffer: *const Buf](data: *mut *mut c_void) => data {
-        buffer.data().cast()
-    }
-
-    fn doca_buf_get_data_len[buffer = buffer: *const Buf](len: *mut usize) => len { buffer.len() }
-
-    fn doca_buf_set_data[buffer = buffer: *mut Buf](data: *mut c_void, len: usize) {
-        present(data)?;
-        buffer.set_data(data.cast(), len)
     }
 }
 

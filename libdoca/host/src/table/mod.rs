@@ -61,17 +61,24 @@ macro_rules! functions {
     };
 }
 
+mod buf;
 mod core;
 mod device;
 mod domain;
+mod inventory;
+mod map;
 mod service;
 mod worker;
 
+use urom_abi::host::memory::MemoryApi;
 use urom_abi::host::{Api, Extensions};
 
+use self::buf::*;
 use self::core::*;
 use self::device::*;
 use self::domain::*;
+use self::inventory::*;
+use self::map::*;
 use self::service::*;
 use self::worker::*;
 
@@ -99,5 +106,13 @@ macro_rules! table {
     };
 }
 
+macro_rules! memory {
+    ($(fn $name:ident($($argument:tt)*);)*) => {
+        /// Memory maps, buffers, inventories and pools, which only C programs call.
+        pub const MEMORY: MemoryApi = MemoryApi { $($name),* };
+    };
+}
+
+urom_abi::host_memory!(memory);
 urom_abi::host_extensions!(extensions);
 urom_abi::host_functions!(table);

@@ -1,0 +1,295 @@
+//! `doca_mmap`: a memory map as C programs have it, created first and started later.
+
+pub(super) mod descriptor;
+pub(super) mod stock;
+
+use std::cell::{Cell, OnceCell, Ref, RefCell};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Data, FreeCallback};
+use urom_abi::memory::Access;
+use urom_memory::{Error, Exported, Mmap, RemoteMmap};
+
+use crate::device::Device;
+
+/// How many devices a map can have unless the host says otherwise.
+const MOST_DEVICES: u32 = 8;
+
+const NO_DATA: Data = Data { u64: 0 };
+
+/// The code of a failure, whose text goes to the log. That an inventory is empty is for the host to
+/// expect.
+pub(super) fn told(error: Error) -> DocaError {
+    match error.code() {
+        DocaError::NO_MEMORY => log!(debug, "{error}"),
+        _ => log!(warn, "{error}"),
+    }
+    error.code()
+}
+
+pub(super) struct Map {
+    range: Cell<Option<Range>>,
+    access: Cell<Access>,
+    devices: RefCell<Vec<Arc<Device>>>,
+    most_devices: Cell<u32>,
+    user_data: Cell<Data>,
+    free: Cell<Option<(FreeCallback, *mut c_void)>>,
+    /// What another process exported.
+    exported: Option<Exported>,
+    running: RefCell<Option<Running>>,
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    start: *mut c_void,
+    len: usize,
+}
+
+struct Running {
+    memory: Memory,
+    /// What the host was given of it, once it asked.
+    export: OnceCell<Box<[u8]>>,
+}
+
+/// The memory of a map that runs.
+enum Memory {
+    Own(Mmap),
+    Remote(RemoteMmap),
+}
+
+impl Map {
+    pub(super) fn new() -> Map {
+        Map {
+            range: Cell::new(None),
+            access: Cell::new(Access::LOCAL_READ_ONLY),
+            devices: RefCell::default(),
+            most_devices: Cell::new(MOST_DEVICES),
+            user_data: Cell::new(NO_DATA),
+            free: Cell::new(None),
+            exported: None,
+            running: RefCell::default(),
+        }
+    }
+
+    /// A map of what another process exported, which runs.
+    pub(super) fn imported(
+        bytes: &[u8],
+        device: Arc<Device>,
+        user_data: Data,
+    ) -> Result<Map, DocaError> {
+        let exported = Exported::read(bytes).map_err(told)?;
+        let start = ptr::with_exposed_provenance_mut(exported.address() as usize);
+        let map = Map {
+            range: Cell::new(Some(Range { start, len: exported.len() as usize })),
+            access: Cell::new(exported.access()),
+            devices: RefCell::new(vec![device]),
+            user_data: Cell::new(user_data),
+            exported: Some(exported),
+            ..Map::new()
+        };
+        *map.running.borrow_mut() = Some(map.run()?);
+        Ok(map)
+    }
+
+    fn run(&self) -> Result<Running, DocaError> {
+        let memory = match (self.exported, self.range.get()) {
+            (Some(exported), _) => Memory::Remote(RemoteMmap::import(exported)),
+            (None, None) => {
+                log!(warn, "doca_mmap_start: the map has no memory: call doca_mmap_set_memrange");
+                return Err(DocaError::BAD_CONFIG);
+            }
+            (None, Some(range)) => {
+                // SAFETY: the host's memory, which stays as long as the map, as DOCA demands.
+                let map =
+                    unsafe { Mmap::from_raw(range.start.cast(), range.len, self.access.get()) };
+                Memory::Own(map.map_err(told)?)
+            }
+        };
+        Ok(Running { memory, export: OnceCell::new() })
+    }
+
+    /// `BAD_STATE` once it runs: it is configured before.
+    pub(super) fn idle(&self) -> Result<&Map, DocaError> {
+        if self.running.borrow().is_some() || self.exported.is_some() {
+            return Err(DocaError::BAD_STATE);
+        }
+        Ok(self)
+    }
+
+    fn running(&self) -> Result<Ref<'_, Running>, DocaError> {
+        Ref::filter_map(self.running.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
+    }
+
+    pub(super) fn start(&self) -> Result<(), DocaError> {
+        let mut running = self.running.borrow_mut();
+        if running.is_some() {
+            return Err(DocaError::BAD_STATE);
+        }
+        *running = Some(self.run()?);
+        Ok(())
+    }
+
+    /// `IN_USE` while it has buffers, or a pool.
+    pub(super) fn stop(&self) -> Result<(), DocaError> {
+        self.unused()?;
+        self.running.take().map(drop).ok_or(DocaError::BAD_STATE)
+    }
+
+    /// `IN_USE` while it has buffers, or a pool.
+    pub(super) fn unused(&self) -> Result<(), DocaError> {
+        match &*self.running.borrow() {
+            Some(running) if running.memory.shares() > 0 => Err(DocaError::IN_USE),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn add_device(&self, device: Arc<Device>) -> Result<(), DocaError> {
+        self.idle()?;
+        let mut devices = self.devices.borrow_mut();
+        if devices.iter().any(|known| Arc::ptr_eq(known, &device)) {
+            return Err(DocaError::ALREADY_EXIST);
+        }
+        if devices.len() >= self.most_devices.get() as usize {
+            return Err(DocaError::FULL);
+        }
+        devices.push(device);
+        Ok(())
+    }
+
+    pub(super) fn remove_device(&self, device: &Arc<Device>) -> Result<(), DocaError> {
+        self.idle()?;
+        let mut devices = self.devices.borrow_mut();
+        let known = devices.iter().position(|known| Arc::ptr_eq(known, device));
+        devices.remove(known.ok_or(DocaError::NOT_FOUND)?);
+        Ok(())
+    }
+
+    pub(super) fn set_most_devices(&self, count: u32) -> Result<(), DocaError> {
+        self.idle()?;
+        if count == 0 || (count as usize) < self.devices.borrow().len() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.most_devices.set(count);
+        Ok(())
+    }
+
+    pub(super) fn most_devices(&self) -> u32 {
+        self.most_devices.get()
+    }
+
+    pub(super) fn set_range(&self, start: *mut c_void, len: usize) -> Result<(), DocaError> {
+        self.idle()?;
+        if start.is_null() || len == 0 || start.addr().checked_add(len).is_none() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.range.set(Some(Range { start, len }));
+        Ok(())
+    }
+
+    pub(super) fn range(&self) -> Result<(*mut c_void, usize), DocaError> {
+        let range = self.range.get().ok_or(DocaError::BAD_STATE)?;
+        Ok((range.start, range.len))
+    }
+
+    pub(super) fn set_access(&self, access: u32) -> Result<(), DocaError> {
+        self.idle()?;
+        self.access.set(Access::from_bits(access).ok_or(DocaError::INVALID_VALUE)?);
+        Ok(())
+    }
+
+    pub(super) fn set_free(
+        &self,
+        callback: FreeCallback,
+        cookie: *mut c_void,
+    ) -> Result<(), DocaError> {
+        self.idle()?.free.set(Some((callback, cookie)));
+        Ok(())
+    }
+
+    pub(super) fn set_user_data(&self, data: Data) -> Result<(), DocaError> {
+        self.idle()?.user_data.set(data);
+        Ok(())
+    }
+
+    pub(super) fn user_data(&self) -> Data {
+        self.user_data.get()
+    }
+
+    pub(super) fn is_imported(&self) -> bool {
+        self.exported.is_some()
+    }
+
+    pub(super) fn is_exported(&self) -> bool {
+        self.running.borrow().as_ref().is_some_and(|running| running.export.get().is_some())
+    }
+
+    pub(super) fn buffers(&self) -> u32 {
+        self.running.borrow().as_ref().map_or(0, |running| match &running.memory {
+            Memory::Own(map) => map.buffers(),
+            Memory::Remote(map) => map.buffers(),
+        })
+    }
+
+    /// Bytes for a peer, the map's own until it stops. `NOT_PERMITTED` without one of these
+    /// permissions, `INVALID_VALUE` for a device that is none of the map's.
+    pub(super) fn export(
+        &self,
+        device: &Arc<Device>,
+        one_of: Access,
+    ) -> Result<(*const c_void, usize), DocaError> {
+        let running = self.running()?;
+        if !self.devices.borrow().iter().any(|known| Arc::ptr_eq(known, device)) {
+            log!(warn, "doca_mmap_export: the device is none of the map's: call doca_mmap_add_dev");
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let Memory::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };
+        if !map.access().intersects(one_of) {
+            log!(
+                warn,
+                "doca_mmap_export: the map has none of the permissions {one_of:?}: \
+                 call doca_mmap_set_permissions before doca_mmap_start"
+            );
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        let bytes = match running.export.get() {
+            Some(bytes) => bytes,
+            None => {
+                let bytes = map.export().map_err(told)?;
+                running.export.get_or_init(|| bytes.into())
+            }
+        };
+        Ok((bytes.as_ptr().cast(), bytes.len()))
+    }
+
+    /// Runs `own` or `remote` with the memory; `BAD_STATE` unless the map runs.
+    fn with<T>(
+        &self,
+        own: impl FnOnce(&Mmap) -> Result<T, Error>,
+        remote: impl FnOnce(&RemoteMmap) -> Result<T, Error>,
+    ) -> Result<T, DocaError> {
+        match &self.running()?.memory {
+            Memory::Own(map) => own(map),
+            Memory::Remote(map) => remote(map),
+        }
+        .map_err(told)
+    }
+
+    /// What the host wants to be told once the map is gone, with the memory.
+    pub(super) fn farewell(&self) -> Option<(FreeCallback, *mut c_void, usize, *mut c_void)> {
+        let (callback, cookie) = self.free.get()?;
+        let range = self.range.get()?;
+        Some((callback, range.start, range.len, cookie))
+    }
+}
+
+impl Memory {
+    fn shares(&self) -> usize {
+        match self {
+            Memory::Own(map) => map.shares(),
+            Memory::Remote(map) => map.shares(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `doca_buf_inventory` and `doca_buf_pool` as C programs have them: created first, started later.
+
+use std::cell::{Cell, Ref, RefCell};
+
+use urom_abi::DocaError;
+use urom_abi::host::{self, Buf, Data};
+use urom_memory::{Element, Place};
+
+use super::descriptor::Descriptors;
+use super::{Map, NO_DATA, told};
+use crate::handle::quick;
+
+/// What buffers are taken from: an inventory or a pool.
+pub(crate) struct Stock<T: Source> {
+    own: T,
+    count: Cell<usize>,
+    user_data: Cell<Data>,
+    /// Buffers are only given while it runs.
+    is_running: Cell<bool>,
+    /// There are from the first start on.
+    elements: RefCell<Option<Elements<T::Elements>>>,
+}
+
+struct Elements<T> {
+    all: T,
+    descriptors: Descriptors,
+}
+
+/// What inventories and pools differ in.
+pub(crate) trait Source {
+    type Elements;
+
+    fn make(&self, count: usize) -> Result<Self::Elements, DocaError>;
+
+    fn free(elements: &Self::Elements) -> usize;
+}
+
+pub(crate) type Inventory = Stock<OfInventory>;
+
+#[derive(Default)]
+pub(crate) struct OfInventory;
+
+impl Source for OfInventory {
+    type Elements = urom_memory::Inventory;
+
+    fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
+        urom_memory::Inventory::new(count).map_err(told)
+    }
+
+    fn free(elements: &Self::Elements) -> usize {
+        elements.free()
+    }
+}
+
+pub(crate) type Pool = Stock<OfPool>;
+
+pub(crate) struct OfPool {
+    map: *const host::Mmap,
+    size: usize,
+    alignment: Cell<usize>,
+}
+
+impl Source for OfPool {
+    type Elements = urom_memory::Pool;
+
+    fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
+        // SAFETY: the host's map, or one that it destroyed meanwhile, which is noticed.
+        let map: &Map = unsafe { quick(self.map) }?;
+        let (size, alignment) = (self.size as u64, self.alignment.get() as u64);
+        map.with(
+            |map| urom_memory::Pool::new(map, count, size, alignment),
+            |map| urom_memory::Pool::new(map, count, size, alignment),
+        )
+    }
+
+    fn free(elements: &Self::Elements) -> usize {
+        elements.free()
+    }
+}
+
+impl<T: Source> Stock<T> {
+    fn new(own: T, count: usize) -> Result<Stock<T>, DocaError> {
+        if count == 0 || u32::try_from(count).is_err() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        Ok(Stock {
+            own,
+            count: Cell::new(count),
+            user_data: Cell::new(NO_DATA),
+            is_running: Cell::new(false),
+            elements: RefCell::new(None),
+        })
+    }
+
+    /// `BAD_STATE` once it was started.
+    fn idle(&self) -> Result<(), DocaError> {
+        if self.elements.borrow().is_some() { Err(DocaError::BAD_STATE) } else { Ok(()) }
+    }
+
+    /// `BAD_STATE` unless it runs.
+    fn running(&self) -> Result<Ref<'_, Elements<T::Elements>>, DocaError> {
+        if !self.is_running.get() {
+            return Err(DocaError::BAD_STATE);
+        }
+        Ref::filter_map(self.elements.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
+    }
+
+    pub(crate) fn start(&self) -> Result<(), DocaError> {
+        if self.is_running.get() {
+            return Err(DocaError::BAD_STATE);
+        }
+        let mut elements = self.elements.borrow_mut();
+        if elements.is_none() {
+            let count = self.count.get();
+            let new = Elements { all: self.own.make(count)?, descriptors: Descriptors::default() };
+            new.descriptors.expand(count)?;
+            *elements = Some(new);
+        }
+        self.is_running.set(true);
+        Ok(())
+    }
+
+    /// Buffers that the host has stay until it gives them back.
+    pub(crate) fn stop(&self) -> Result<(), DocaError> {
+        if self.is_running.replace(false) { Ok(()) } else { Err(DocaError::BAD_STATE) }
+    }
+
+    /// `IN_USE` while the host has buffers.
+    pub(crate) fn unused(&self) -> Result<(), DocaError> {
+        if self.free() < self.count.get() { Err(DocaError::IN_USE) } else { Ok(()) }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        // Not more, as `new` and `expand` see to it.
+        self.count.get() as u32
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.elements.borrow().as_ref().map_or(self.count.get(), |elements| T::free(&elements.all))
+    }
+
+    pub(crate) fn set_user_data(&self, data: Data) -> Result<(), DocaError> {
+        self.idle()?;
+        self.user_data.set(data);
+        Ok(())
+    }
+
+    pub(crate) fn user_data(&self) -> Data {
+        self.user_data.get()
+    }
+
+    fn give(
+        &self,
+        take: impl FnOnce(&T::Elements) -> Result<Element, DocaError>,
+    ) -> Result<*mut Buf, DocaError> {
+        let elements = self.running()?;
+        elements.descriptors.give(take(&elements.all)?)
+    }
+}
+
+impl Inventory {
+    pub(crate) fn create(count: usize) -> Result<Inventory, DocaError> {
+        Stock::new(OfInventory, count)
+    }
+
+    /// Makes it larger, in any state.
+    pub(crate) fn expand(&self, more: u32) -> Result<(), DocaError> {
+        let count = self.count.get() + more as usize;
+        if more == 0 || u32::try_from(count).is_err() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        if let Some(elements) = &*self.elements.borrow() {
+            elements.descriptors.expand(more as usize)?;
+            elements.all.expand(more as usize).map_err(told)?;
+        }
+        self.count.set(count);
+        Ok(())
+    }
+
+    /// A buffer at this place of the map, in addresses.
+    pub(crate) fn take(&self, map: &Map, place: Place) -> Result<*mut Buf, DocaError> {
+        let (start, _) = map.range()?;
+        let start = start.addr() as u64;
+        let (Some(head), Some(data)) =
+            (place.head.checked_sub(start), place.data.checked_sub(start))
+        else {
+            log!(warn, "doca_buf_inventory_buf_get: the memory begins before that of its map");
+            return Err(DocaError::INVALID_VALUE);
+        };
+        let place = Place { head, data, ..place };
+        self.give(|all| {
+            map.with(|map| all.take_element(map, place), |map| all.take_element(map, place))
+        })
+    }
+
+    pub(crate) fn dup(&self, element: &Element) -> Result<*mut Buf, DocaError> {
+        self.give(|all| all.dup_element(element).map_err(told))
+    }
+}
+
+impl Pool {
+    pub(crate) fn create(
+        count: usize,
+        size: usize,
+        map: *const host::Mmap,
+    ) -> Result<Pool, DocaError> {
+        if size == 0 {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        Stock::new(OfPool { map, size, alignment: Cell::new(1) }, count)
+    }
+
+    pub(crate) fn set_alignment(&self, alignment: usize) -> Result<(), DocaError> {
+        self.idle()?;
+        if !alignment.is_power_of_two() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        self.own.alignment.set(alignment);
+        Ok(())
+    }
+
+    pub(crate) fn alignment(&self) -> usize {
+        self.own.alignment.get()
+    }
+
+    pub(crate) fn take(&self) -> Result<*mut Buf, DocaError> {
+        self.give(|all| all.take_element().map_err(told))
+    }
+}

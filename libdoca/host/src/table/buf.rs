@@ -1,0 +1,184 @@
+//! `doca_buf_*`: buffers of tasks, and of inventories and pools.
+//!
+//! A task's buffer belongs to its task. It is in no list, and its only reference is the task's.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_abi::host::Buf;
+use urom_log::guard;
+use urom_memory::Element;
+
+use crate::handle::{AnyBuf, any_buf, present, put};
+use crate::map::descriptor::{Descriptor, host_pointer, pointer};
+use crate::map::told;
+
+impl AnyBuf<'_> {
+    /// The element of an inventory or a pool; `NOT_PERMITTED` for a task's buffer.
+    fn element(&self) -> Result<Element, DocaError> {
+        match self {
+            AnyBuf::OfMap(buf) => buf.element(),
+            AnyBuf::OfTask(_) => Err(of_task()),
+        }
+    }
+
+    /// What holds for an element, or for a buffer that is in no list.
+    fn listed<T>(&self, alone: T, of: impl FnOnce(&Element) -> T) -> Result<T, DocaError> {
+        match self {
+            AnyBuf::OfMap(buf) => Ok(of(&buf.element()?)),
+            AnyBuf::OfTask(_) => Ok(alone),
+        }
+    }
+}
+
+#[cold]
+fn of_task() -> DocaError {
+    log!(warn, "the buffer is a task's: it has no references of its own, and joins no list");
+    DocaError::NOT_PERMITTED
+}
+
+/// The element of a host's pointer.
+///
+/// # Safety
+/// As [`any_buf`].
+unsafe fn element(pointer: *const Buf) -> Result<Element, DocaError> {
+    // SAFETY: the caller's promise.
+    unsafe { any_buf(pointer) }?.element()
+}
+
+/// Stores a number, if the host wants it.
+///
+/// # Safety
+/// `place` is null or can be written to.
+unsafe fn put_if_wanted(place: *mut u16, value: u16) -> Result<(), DocaError> {
+    if place.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { put(place, value) }
+}
+
+functions! {
+    fn doca_buf_get_data[buf = any_buf: *const Buf](data: *mut *mut c_void) => data {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.data().cast(),
+            AnyBuf::OfMap(buf) => {
+                let element = buf.element()?;
+                pointer(&element, element.place().data)
+            }
+        }
+    }
+
+    fn doca_buf_get_data_len[buf = any_buf: *const Buf](len: *mut usize) => len {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.len(),
+            AnyBuf::OfMap(buf) => buf.element()?.place().data_len as usize,
+        }
+    }
+
+    fn doca_buf_set_data[buf = any_buf: *mut Buf](data: *mut c_void, len: usize) {
+        present(data)?;
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.set_data(data.cast(), len),
+            AnyBuf::OfMap(buf) => buf.set_data(data, len),
+        }
+    }
+
+    fn doca_buf_set_data_len[buf = any_buf: *mut Buf](len: usize) {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
+            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(told),
+        }
+    }
+
+    fn doca_buf_reset_data_len[buf = any_buf: *mut Buf]() {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), 0),
+            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(0).map_err(told),
+        }
+    }
+
+    fn doca_buf_get_head[buf = any_buf: *const Buf](head: *mut *mut c_void) => head {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.head().cast(),
+            AnyBuf::OfMap(buf) => {
+                let element = buf.element()?;
+                pointer(&element, element.place().head)
+            }
+        }
+    }
+
+    fn doca_buf_get_len[buf = any_buf: *const Buf](len: *mut usize) => len {
+        match buf {
+            AnyBuf::OfTask(buffer) => buffer.capacity(),
+            AnyBuf::OfMap(buf) => buf.element()?.place().len as usize,
+        }
+    }
+
+    fn doca_buf_inc_refcount[buf = any_buf: *mut Buf](before: *mut u16) {
+        let count = buf.element()?.retain().map_err(told)?;
+        // SAFETY: the caller's place.
+        unsafe { put_if_wanted(before, count) }
+    }
+
+    fn doca_buf_dec_refcount[buf = any_buf: *mut Buf](before: *mut u16) {
+        let count = match buf {
+            AnyBuf::OfMap(buf) => Descriptor::release(buf)?,
+            AnyBuf::OfTask(_) => return Err(of_task()),
+        };
+        // SAFETY: the caller's place.
+        unsafe { put_if_wanted(before, count) }
+    }
+
+    fn doca_buf_get_refcount[buf = any_buf: *const Buf](count: *mut u16) => count {
+        buf.listed(1, Element::references)?
+    }
+
+    fn doca_buf_get_next_in_list[buf = any_buf: *mut Buf](next: *mut *mut Buf) => next {
+        buf.listed(ptr::null_mut(), |element| {
+            element.next().map_or(ptr::null_mut(), |next| host_pointer(&next))
+        })?
+    }
+
+    fn doca_buf_get_last_in_list[](pointer: *mut Buf, last: *mut *mut Buf) => last {
+        // SAFETY: the caller's object.
+        let buf = unsafe { any_buf(pointer) }?;
+        buf.listed(pointer, |element| host_pointer(&element.last()))?
+    }
+
+    fn doca_buf_is_last_in_list[buf = any_buf: *const Buf](is_last: *mut u8) => is_last {
+        buf.listed(1, |element| element.is_last().into())?
+    }
+
+    fn doca_buf_is_first_in_list[buf = any_buf: *const Buf](is_first: *mut u8) => is_first {
+        buf.listed(1, |element| element.is_first().into())?
+    }
+
+    fn doca_buf_is_in_list[buf = any_buf: *const Buf](is_in_list: *mut u8) => is_in_list {
+        buf.listed(0, |element| (!element.is_first() || !element.is_last()).into())?
+    }
+
+    fn doca_buf_get_list_len[buf = any_buf: *const Buf](count: *mut u32) => count {
+        buf.listed(1, Element::list_len)?
+    }
+
+    fn doca_buf_chain_list[](first: *mut Buf, second: *mut Buf) {
+        // SAFETY: the caller's objects.
+        let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
+        first.chain(&first.last(), &second).map_err(told)
+    }
+
+    fn doca_buf_chain_list_tail[](head: *mut Buf, tail: *mut Buf, second: *mut Buf) {
+        // SAFETY: the caller's objects.
+        let (head, tail) = (unsafe { element(head) }?, unsafe { element(tail) }?);
+        // SAFETY: as above.
+        head.chain(&tail, &unsafe { element(second) }?).map_err(told)
+    }
+
+    fn doca_buf_unchain_list[](first: *mut Buf, second: *mut Buf) {
+        // SAFETY: the caller's objects.
+        let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
+        first.unchain(&second).map_err(told)
+    }
+}

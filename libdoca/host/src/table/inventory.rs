@@ -1,0 +1,164 @@
+//! `doca_buf_inventory_*`, `doca_buf_pool_*`.
+
+use std::ffi::c_void;
+use std::rc::Rc;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Buf, BufInventory, BufPool, Data, Mmap};
+use urom_log::guard;
+use urom_memory::Place;
+
+use crate::handle::{AnyBuf, any_buf, borrow, present, publish, put, quick, withdraw};
+use crate::map::Map;
+use crate::map::stock::{Inventory, Pool};
+
+functions! {
+    fn doca_buf_inventory_create[](
+        count: usize,
+        inventory: *mut *mut BufInventory,
+    ) => inventory {
+        publish(Rc::new(Inventory::create(count)?))
+    }
+
+    fn doca_buf_inventory_destroy[](pointer: *mut BufInventory) {
+        // SAFETY: the caller's object.
+        unsafe { borrow::<Inventory, _>(pointer) }?.unused()?;
+        // SAFETY: the caller's object.
+        unsafe { withdraw::<Inventory, _>(pointer) }.map(drop)
+    }
+
+    fn doca_buf_inventory_start[inventory = borrow::<Inventory, _>: *mut BufInventory]() {
+        inventory.start()
+    }
+
+    fn doca_buf_inventory_stop[inventory = borrow::<Inventory, _>: *mut BufInventory]() {
+        inventory.stop()
+    }
+
+    fn doca_buf_inventory_buf_get_by_args[inventory = quick::<Inventory, _>: *mut BufInventory](
+        map: *mut Mmap,
+        address: *mut c_void,
+        len: usize,
+        data: *mut c_void,
+        data_len: usize,
+        buf: *mut *mut Buf,
+    ) => buf {
+        // SAFETY: the caller's object.
+        let map: &Map = unsafe { quick(map) }?;
+        present(address)?;
+        present(data)?;
+        let place = Place {
+            head: address.addr() as u64,
+            len: len as u64,
+            data: data.addr() as u64,
+            data_len: data_len as u64,
+        };
+        inventory.take(map, place)?
+    }
+
+    fn doca_buf_inventory_buf_dup[inventory = quick::<Inventory, _>: *mut BufInventory](
+        source: *const Buf,
+        buf: *mut *mut Buf,
+    ) => buf {
+        // SAFETY: the caller's object.
+        match unsafe { any_buf(source) }? {
+            AnyBuf::OfMap(source) => inventory.dup(&source.element()?)?,
+            AnyBuf::OfTask(_) => {
+                log!(warn, "doca_buf_inventory_buf_dup: a task's buffer lies in no memory map");
+                return Err(DocaError::NOT_PERMITTED);
+            }
+        }
+    }
+
+    fn doca_buf_inventory_set_user_data[inventory = borrow::<Inventory, _>: *mut BufInventory](
+        data: Data,
+    ) {
+        inventory.set_user_data(data)
+    }
+
+    fn doca_buf_inventory_get_user_data[inventory = borrow::<Inventory, _>: *const BufInventory](
+        data: *mut Data,
+    ) => data {
+        inventory.user_data()
+    }
+
+    fn doca_buf_inventory_get_num_elements[
+        inventory = borrow::<Inventory, _>: *const BufInventory
+    ](count: *mut u32) => count {
+        inventory.count()
+    }
+
+    fn doca_buf_inventory_get_num_free_elements[
+        inventory = borrow::<Inventory, _>: *const BufInventory
+    ](count: *mut u32) => count {
+        inventory.free() as u32
+    }
+
+    fn doca_buf_inventory_expand[inventory = borrow::<Inventory, _>: *mut BufInventory](
+        more: u32,
+    ) {
+        inventory.expand(more)
+    }
+
+    fn doca_buf_pool_create[](
+        count: usize,
+        size: usize,
+        map: *const Mmap,
+        pool: *mut *mut BufPool,
+    ) => pool {
+        // SAFETY: the caller's object.
+        unsafe { borrow::<Map, _>(map) }?;
+        publish(Rc::new(Pool::create(count, size, map)?))
+    }
+
+    fn doca_buf_pool_destroy[](pointer: *mut BufPool) {
+        // SAFETY: the caller's object.
+        unsafe { borrow::<Pool, _>(pointer) }?.unused()?;
+        // SAFETY: the caller's object.
+        unsafe { withdraw::<Pool, _>(pointer) }.map(drop)
+    }
+
+    fn doca_buf_pool_start[pool = borrow::<Pool, _>: *mut BufPool]() { pool.start() }
+
+    fn doca_buf_pool_stop[pool = borrow::<Pool, _>: *mut BufPool]() { pool.stop() }
+
+    fn doca_buf_pool_buf_alloc[pool = quick::<Pool, _>: *mut BufPool](
+        buf: *mut *mut Buf,
+    ) => buf {
+        pool.take()?
+    }
+
+    fn doca_buf_pool_set_user_data[pool = borrow::<Pool, _>: *mut BufPool](data: Data) {
+        pool.set_user_data(data)
+    }
+
+    fn doca_buf_pool_get_user_data[pool = borrow::<Pool, _>: *const BufPool](
+        data: *mut Data,
+    ) => data {
+        pool.user_data()
+    }
+
+    fn doca_buf_pool_set_element_alignment[pool = borrow::<Pool, _>: *mut BufPool](
+        alignment: usize,
+    ) {
+        pool.set_alignment(alignment)
+    }
+
+    fn doca_buf_pool_get_element_alignment[pool = borrow::<Pool, _>: *const BufPool](
+        alignment: *mut usize,
+    ) => alignment {
+        pool.alignment()
+    }
+
+    fn doca_buf_pool_get_num_elements[pool = borrow::<Pool, _>: *const BufPool](
+        count: *mut u32,
+    ) => count {
+        pool.count()
+    }
+
+    fn doca_buf_pool_get_num_free_elements[pool = borrow::<Pool, _>: *const BufPool](
+        count: *mut u32,
+    ) => count {
+        pool.free() as u32
+    }
+}
