@@ -6,6 +6,7 @@
 #ifndef TESTS_EVERY_ARGUMENT_H
 #define TESTS_EVERY_ARGUMENT_H
 
+#include "every_memory.h"
 #include "rig.h"
 
 #include <urom_extensions.h>
@@ -163,6 +164,63 @@ static inline void bad_arguments_of_a_buffer(const struct rig *rig)
 	GIVES(INVALID, doca_buf_set_data, payload, head + 4072, 1);
 	GIVES(DOCA_ERROR_TOO_BIG, doca_task_submit, as_task);
 	GIVES(DOCA_SUCCESS, doca_buf_set_data, payload, head, 4072);
+	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
+	end_worker(worker, rig->host.pe);
+}
+
+/* What the buffer of a task has in common with others, and what it has not. */
+static inline void buffers_of_tasks(const struct rig *rig)
+{
+	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 73);
+	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, 1, no_command_done);
+	struct doca_buf *payload = doca_urom_worker_cmd_task_get_payload(task), *other;
+	struct doca_buf_inventory *inventory;
+	static char bytes[8];
+	struct doca_mmap *map;
+	void *head, *data;
+	uint16_t count;
+	uint32_t list;
+	uint8_t is;
+	size_t len;
+
+	GIVES(DOCA_SUCCESS, doca_buf_get_head, payload, &head);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data, payload, &data);
+	IS(1, head == data);
+	GIVES(DOCA_SUCCESS, doca_buf_get_len, payload, &len);
+	IS(4072, len);
+	GIVES(DOCA_SUCCESS, doca_buf_set_data_len, payload, 4072);
+	GIVES(INVALID, doca_buf_set_data_len, payload, 4073);
+	GIVES(DOCA_SUCCESS, doca_buf_reset_data_len, payload);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data_len, payload, &len);
+	IS(0, len);
+	GIVES(DOCA_SUCCESS, doca_buf_get_refcount, payload, &count);
+	IS(1, count);
+	GIVES(DOCA_SUCCESS, doca_buf_get_next_in_list, payload, &other);
+	IS(1, other == NULL);
+	GIVES(DOCA_SUCCESS, doca_buf_get_last_in_list, payload, &other);
+	IS(1, other == payload);
+	GIVES(DOCA_SUCCESS, doca_buf_is_first_in_list, payload, &is);
+	IS(1, is);
+	GIVES(DOCA_SUCCESS, doca_buf_is_last_in_list, payload, &is);
+	IS(1, is);
+	GIVES(DOCA_SUCCESS, doca_buf_is_in_list, payload, &is);
+	IS(0, is);
+	GIVES(DOCA_SUCCESS, doca_buf_get_list_len, payload, &list);
+	IS(1, list);
+
+	map = started_map(bytes, sizeof(bytes), 0, NULL);
+	inventory = started_inventory(2);
+	MUST(doca_buf_inventory_buf_get_by_addr(inventory, map, bytes, 8, &other));
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inc_refcount, payload, &count);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_dec_refcount, payload, &count);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_chain_list, payload, other);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_chain_list, other, payload);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_chain_list_tail, other, payload, other);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_unchain_list, payload, payload);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_dup, inventory, payload, &other);
+	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, other, NULL);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_destroy, inventory);
+	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
 	end_worker(worker, rig->host.pe);
 }

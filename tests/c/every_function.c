@@ -9,6 +9,7 @@
 #include "every_pointer.h"
 
 #include "every_argument.h"
+#include "every_memory.h"
 #include "every_other.h"
 #include "every_state.h"
 #include "every_utility.h"
@@ -44,8 +45,13 @@ static void wrong_objects(struct rig *rig)
 	struct doca_devinfo **list;
 	struct doca_devinfo *info;
 	struct doca_dev *dev;
+	struct doca_buf_inventory *inventory;
+	struct doca_buf_pool *pool;
+	struct doca_mmap *map;
+	struct doca_buf *buf, *of_pool;
 	struct doca_pe *pe;
 	uint32_t count;
+	static char bytes[64];
 
 	given.service = rig->host.service;
 	given.pe = rig->host.pe;
@@ -58,7 +64,19 @@ static void wrong_objects(struct rig *rig)
 	MUST(doca_urom_service_get_workers_by_gid_task_allocate_init(rig->host.service, 0,
 								     query_done, &query));
 
+	map = started_map(bytes, sizeof(bytes), DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, NULL);
+	inventory = started_inventory(1);
+	MUST(doca_buf_inventory_buf_get_by_addr(inventory, map, bytes, 8, &buf));
+	MUST(doca_buf_pool_create(1, 8, map, &pool));
+	MUST(doca_buf_pool_start(pool));
+	MUST(doca_buf_pool_buf_alloc(pool, &of_pool));
+
 	refuse_everywhere("NULL", NOTHING, NULL);
+	refuse_everywhere("a map", MAP, map);
+	refuse_everywhere("an inventory", INVENTORY, inventory);
+	refuse_everywhere("a buffer of an inventory", ELEMENT, buf);
+	refuse_everywhere("a pool", POOL, pool);
+	refuse_everywhere("a buffer of a pool", ELEMENT, of_pool);
 	refuse_everywhere("a service", SERVICE, service);
 	refuse_everywhere("a worker", WORKER, idle_worker);
 	refuse_everywhere("a domain", DOMAIN, domain);
@@ -88,6 +106,18 @@ static void wrong_objects(struct rig *rig)
 	refuse_everywhere("a released query", NOTHING, query);
 	MUST(doca_urom_domain_destroy(domain));
 	refuse_everywhere("a destroyed domain", NOTHING, domain);
+	MUST(doca_buf_dec_refcount(of_pool, NULL));
+	refuse_everywhere("a buffer that is back in its pool", NOTHING, of_pool);
+	MUST(doca_buf_pool_destroy(pool));
+	refuse_everywhere("a destroyed pool", NOTHING, pool);
+	refuse_everywhere("a buffer of a destroyed pool", NOTHING, of_pool);
+	MUST(doca_buf_dec_refcount(buf, NULL));
+	refuse_everywhere("a buffer that is back in its inventory", NOTHING, buf);
+	MUST(doca_buf_inventory_destroy(inventory));
+	refuse_everywhere("a destroyed inventory", NOTHING, inventory);
+	refuse_everywhere("a buffer of a destroyed inventory", NOTHING, buf);
+	MUST(doca_mmap_destroy(map));
+	refuse_everywhere("a destroyed map", NOTHING, map);
 	end_worker(worker, rig->host.pe);
 	refuse_everywhere("a destroyed worker", NOTHING, worker);
 	refuse_everywhere("a command of a destroyed worker", NOTHING, task);
@@ -178,6 +208,8 @@ int main(int argc, char **argv)
 	bad_arguments_of_a_service(&rig);
 	bad_arguments_of_a_worker(&rig);
 	bad_arguments_of_a_buffer(&rig);
+	buffers_of_tasks(&rig);
+	every_memory_call(rig.host.device);
 	bad_arguments_of_a_domain(&rig);
 	bad_arguments_of_an_engine(&rig);
 	bad_arguments_of_a_device();

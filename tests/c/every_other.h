@@ -6,8 +6,6 @@
 
 #include "rig.h"
 
-#include <doca_buf_inventory.h>
-#include <doca_mmap.h>
 #include <doca_version.h>
 
 #define UNSUPPORTED DOCA_ERROR_NOT_SUPPORTED
@@ -31,11 +29,8 @@ static inline void codes_and_versions(void)
 static inline void what_is_not_supported(const struct rig *rig)
 {
 	struct doca_devinfo_rep **reps = NULL, *rep = (void *)rig;
-	struct doca_buf_inventory *inventory = (void *)rig, *new_inventory = NULL;
-	struct doca_mmap *map = (void *)rig, *new_map = NULL;
 	struct doca_dev *dev = rig->host.device;
 	struct doca_dev_rep *dev_rep = NULL;
-	struct doca_buf *buf = NULL, *other = (void *)rig;
 	enum doca_pci_func_type type = DOCA_PCI_FUNC_TYPE_SF;
 	struct doca_devinfo **list;
 	char text[DOCA_DEVINFO_REP_VUID_SIZE] = "";
@@ -68,30 +63,7 @@ static inline void what_is_not_supported(const struct rig *rig)
 	GIVES(INVALID, doca_dev_rep_open, rep, NULL);
 	GIVES(UNSUPPORTED, doca_dev_rep_open, rep, &dev_rep);
 
-	GIVES(INVALID, doca_mmap_create, NULL);
-	GIVES(UNSUPPORTED, doca_mmap_create, &new_map);
-	GIVES(INVALID, doca_mmap_destroy, NULL);
-	GIVES(UNSUPPORTED, doca_mmap_destroy, map);
-	GIVES(INVALID, doca_mmap_add_dev, NULL, dev);
-	GIVES(INVALID, doca_mmap_add_dev, map, NULL);
-	GIVES(UNSUPPORTED, doca_mmap_add_dev, map, dev);
-
-	GIVES(INVALID, doca_buf_inventory_create, 1, NULL);
-	GIVES(UNSUPPORTED, doca_buf_inventory_create, 1, &new_inventory);
-	GIVES(INVALID, doca_buf_inventory_destroy, NULL);
-	GIVES(UNSUPPORTED, doca_buf_inventory_destroy, inventory);
-	GIVES(INVALID, doca_buf_inventory_start, NULL);
-	GIVES(UNSUPPORTED, doca_buf_inventory_start, inventory);
-	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, NULL, map, text, 8, text, 8, &buf);
-	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, NULL, text, 8, text, 8, &buf);
-	GIVES(INVALID, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8, NULL);
-	GIVES(UNSUPPORTED, doca_buf_inventory_buf_get_by_args, inventory, map, text, 8, text, 8,
-	      &buf);
-	GIVES(INVALID, doca_buf_chain_list, NULL, other);
-	GIVES(INVALID, doca_buf_chain_list, other, NULL);
-	GIVES(UNSUPPORTED, doca_buf_chain_list, other, other);
-
-	IS(1, !reps && !dev_rep && !new_map && !new_inventory && !buf);
+	IS(1, !reps && !dev_rep);
 	IS(1, number == 77 && equal == 77 && type == DOCA_PCI_FUNC_TYPE_SF && !*text);
 }
 

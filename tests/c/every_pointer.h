@@ -7,6 +7,9 @@
 
 #include "rig.h"
 
+#include <doca_buf_inventory.h>
+#include <doca_buf_pool.h>
+#include <doca_mmap.h>
 #include <urom_extensions.h>
 
 /* What a pointer can stand for; the context of a service, a worker or a domain is the object
@@ -22,7 +25,12 @@ enum kind {
 	COMMAND = 64,
 	QUERY = 128,
 	TASK = COMMAND | QUERY,
-	BUFFER = 256,
+	BUFFER = 256, /* of a task */
+	MAP = 512,
+	INVENTORY = 1024,
+	POOL = 2048,
+	ELEMENT = 4096, /* of an inventory or a pool */
+	ANY_BUFFER = BUFFER | ELEMENT,
 	NOTHING = 0,
 };
 
@@ -32,6 +40,7 @@ static struct {
 	size_t size;
 	uint64_t word;
 	uint32_t half;
+	uint16_t count;
 	uint8_t byte;
 	int number;
 	char text[256];
@@ -67,6 +76,12 @@ static inline void no_state_changed(const union doca_data data, struct doca_ctx 
 	INSIST(!"a context that nobody started changes");
 }
 
+static inline void nothing_freed(void *addr, size_t len, void *cookie)
+{
+	(void)addr, (void)len, (void)cookie;
+	INSIST(!"a map that does not exist gives its memory back");
+}
+
 /* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a
  * code, a number or a pointer. */
 #define REFUSES(takes, function, ...) \
@@ -76,7 +91,7 @@ static inline void no_state_changed(const union doca_data data, struct doca_ctx 
 #define IGNORES(takes, function, ...) ATTEMPT(takes, function, 0, (function(__VA_ARGS__), 0))
 #define ATTEMPT(takes, function, refusal, call)                                          \
 	do {                                                                             \
-		if (is == NOTHING || ((takes) & is) == 0) {                              \
+		if (is == NOTHING || ((takes)&is) == 0) {                                \
 			char text_[200];                                                 \
                                                                                          \
 			note_call(#function);                                            \
@@ -84,6 +99,78 @@ static inline void no_state_changed(const union doca_data data, struct doca_ctx 
 			compare(__FILE__, __LINE__, text_, (refusal), (uint64_t)(call)); \
 		}                                                                        \
 	} while (0)
+
+/* The same for maps, buffers, inventories and pools. */
+static inline void refuse_memory(const char *what, enum kind is, void *o)
+{
+	REFUSES(MAP, doca_mmap_destroy, o);
+	REFUSES(MAP, doca_mmap_start, o);
+	REFUSES(MAP, doca_mmap_stop, o);
+	REFUSES(MAP, doca_mmap_add_dev, o, given.pointer);
+	REFUSES(MAP, doca_mmap_rm_dev, o, given.pointer);
+	REFUSES(MAP, doca_mmap_export_pci, o, given.pointer, (void *)&given.pointer, &given.size);
+	REFUSES(MAP, doca_mmap_export_rdma, o, given.pointer, (void *)&given.pointer, &given.size);
+	REFUSES(MAP, doca_mmap_dev_get_dpa_handle, o, given.pointer, &given.word);
+	REFUSES(DEVICE, doca_mmap_create_from_export, NULL, given.text, 64, o,
+		(void *)&given.pointer);
+	REFUSES(MAP, doca_mmap_set_memrange, o, given.text, 8);
+	REFUSES(MAP, doca_mmap_set_dmabuf_memrange, o, 0, given.text, 0, 8);
+	REFUSES(MAP, doca_mmap_set_dpa_memrange, o, (void *)given.text, 1, 8);
+	REFUSES(MAP, doca_mmap_get_memrange, o, &given.pointer, &given.size);
+	REFUSES(MAP, doca_mmap_set_free_cb, o, nothing_freed, NULL);
+	REFUSES(MAP, doca_mmap_get_user_data, o, &given.data);
+	REFUSES(MAP, doca_mmap_get_max_num_devices, o, &given.half);
+	REFUSES(MAP, doca_mmap_get_num_bufs, o, &given.half);
+	REFUSES(MAP, doca_mmap_get_exported, o, &given.byte);
+	REFUSES(MAP, doca_mmap_get_from_export, o, &given.byte);
+	REFUSES(MAP, doca_mmap_set_max_num_devices, o, 1);
+	REFUSES(MAP, doca_mmap_set_permissions, o, 1);
+	REFUSES(MAP, doca_mmap_set_user_data, o, given.data);
+	REFUSES(DEVICE_INFO, doca_mmap_cap_is_export_pci_supported, o, &given.byte);
+	REFUSES(DEVICE_INFO, doca_mmap_cap_is_create_from_export_pci_supported, o, &given.byte);
+	REFUSES(MAP, doca_mmap_enable_thread_safety, o);
+
+	REFUSES(ANY_BUFFER, doca_buf_inc_refcount, o, NULL);
+	REFUSES(ANY_BUFFER, doca_buf_dec_refcount, o, NULL);
+	REFUSES(ANY_BUFFER, doca_buf_get_refcount, o, &given.count);
+	REFUSES(ANY_BUFFER, doca_buf_get_len, o, &given.size);
+	REFUSES(ANY_BUFFER, doca_buf_get_head, o, &given.pointer);
+	REFUSES(ANY_BUFFER, doca_buf_set_data_len, o, 1);
+	REFUSES(ANY_BUFFER, doca_buf_reset_data_len, o);
+	REFUSES(ANY_BUFFER, doca_buf_get_next_in_list, o, (void *)&given.pointer);
+	REFUSES(ANY_BUFFER, doca_buf_get_last_in_list, o, (void *)&given.pointer);
+	REFUSES(ANY_BUFFER, doca_buf_is_last_in_list, o, &given.byte);
+	REFUSES(ANY_BUFFER, doca_buf_is_first_in_list, o, &given.byte);
+	REFUSES(ANY_BUFFER, doca_buf_is_in_list, o, &given.byte);
+	REFUSES(ANY_BUFFER, doca_buf_get_list_len, o, &given.half);
+	REFUSES(ANY_BUFFER, doca_buf_chain_list, o, o);
+	REFUSES(ANY_BUFFER, doca_buf_chain_list_tail, o, o, o);
+	REFUSES(ANY_BUFFER, doca_buf_unchain_list, o, o);
+
+	REFUSES(INVENTORY, doca_buf_inventory_destroy, o);
+	REFUSES(INVENTORY, doca_buf_inventory_start, o);
+	REFUSES(INVENTORY, doca_buf_inventory_stop, o);
+	REFUSES(INVENTORY, doca_buf_inventory_buf_get_by_args, o, given.pointer, given.text, 8,
+		given.text, 8, (void *)&given.pointer);
+	REFUSES(INVENTORY, doca_buf_inventory_buf_dup, o, given.pointer, (void *)&given.pointer);
+	REFUSES(INVENTORY, doca_buf_inventory_set_user_data, o, given.data);
+	REFUSES(INVENTORY, doca_buf_inventory_get_num_elements, o, &given.half);
+	REFUSES(INVENTORY, doca_buf_inventory_get_num_free_elements, o, &given.half);
+	REFUSES(INVENTORY, doca_buf_inventory_get_user_data, o, &given.data);
+	REFUSES(INVENTORY, doca_buf_inventory_expand, o, 1);
+
+	REFUSES(MAP, doca_buf_pool_create, 1, 1, o, (void *)&given.pointer);
+	REFUSES(POOL, doca_buf_pool_destroy, o);
+	REFUSES(POOL, doca_buf_pool_start, o);
+	REFUSES(POOL, doca_buf_pool_stop, o);
+	REFUSES(POOL, doca_buf_pool_buf_alloc, o, (void *)&given.pointer);
+	REFUSES(POOL, doca_buf_pool_set_user_data, o, given.data);
+	REFUSES(POOL, doca_buf_pool_set_element_alignment, o, 8);
+	REFUSES(POOL, doca_buf_pool_get_num_elements, o, &given.half);
+	REFUSES(POOL, doca_buf_pool_get_num_free_elements, o, &given.half);
+	REFUSES(POOL, doca_buf_pool_get_user_data, o, &given.data);
+	REFUSES(POOL, doca_buf_pool_get_element_alignment, o, &given.size);
+}
 
 /* Calls every function with an object of this kind, unless that is what it takes. */
 static inline void refuse_everywhere(const char *what, enum kind is, void *o)
@@ -166,9 +253,9 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(TASK, doca_task_get_status, o);
 	IGNORES(TASK, doca_task_set_user_data, o, given.data);
 	GIVES_ZERO(TASK, doca_task_get_ctx, o);
-	REFUSES(BUFFER, doca_buf_get_data, o, &given.pointer);
-	REFUSES(BUFFER, doca_buf_get_data_len, o, &given.size);
-	REFUSES(BUFFER, doca_buf_set_data, o, given.text, 1);
+	REFUSES(ANY_BUFFER, doca_buf_get_data, o, &given.pointer);
+	REFUSES(ANY_BUFFER, doca_buf_get_data_len, o, &given.size);
+	REFUSES(ANY_BUFFER, doca_buf_set_data, o, given.text, 1);
 	REFUSES(DEVICE_INFO, doca_devinfo_get_ibdev_name, o, given.text,
 		DOCA_DEVINFO_IBDEV_NAME_SIZE);
 	REFUSES(DEVICE_INFO, doca_devinfo_get_pci_addr_str, o, given.text);
@@ -179,6 +266,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(DEVICE_INFO, doca_dev_open, o, (void *)&given.pointer);
 	REFUSES(DEVICE, doca_dev_close, o);
 	ATTEMPT(TASK, doca_task_get_user_data, 0, doca_task_get_user_data(o).u64);
+	refuse_memory(what, is, o);
 }
 
 #endif /* TESTS_EVERY_POINTER_H */

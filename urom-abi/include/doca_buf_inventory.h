@@ -1,9 +1,9 @@
 /*
  * Inventories: buffers over any part of any memory map.
  *
- * An inventory is created, started and used, then stopped and destroyed. All its memory is allocated
- * when it is started. An inventory and its buffers belong to one thread at a time. Every function
- * gives INVALID_VALUE for a pointer that is NULL or stands for something else.
+ * An inventory is created, started and used, then stopped and destroyed. All its memory is
+ * allocated when it is started. An inventory and its buffers belong to one thread at a time. Every
+ * function gives INVALID_VALUE for a pointer that is NULL or stands for something else.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

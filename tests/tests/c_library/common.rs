@@ -1,4 +1,4 @@
-//! Codes, devices, and queries.
+//! Codes, devices, memory, and queries.
 
 use anyhow::Result;
 use urom_tests::c::{Host, Source};
@@ -10,6 +10,16 @@ fn texts_and_devices_are_as_documented() -> Result<()> {
     let service = surroundings()?;
     for program in programs("common_calls.c")? {
         let host = Host::new(program).env("UROM_DEVICE", "virtual0,virtual1@03:00.1");
+        assert_eq!(host.run(&service)?.success()?.stdout, "done\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_maps_buffers_inventories_and_pools_keep_docas_rules() -> Result<()> {
+    let service = surroundings()?;
+    for program in programs("memory_calls.c")? {
+        let host = Host::new(program).env("UROM_DEVICE", "virtual0");
         assert_eq!(host.run(&service)?.success()?.stdout, "done\n");
     }
     Ok(())
