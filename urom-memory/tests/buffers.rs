@@ -120,6 +120,7 @@ fn the_last_reference_gives_the_element_back() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it takes minutes there")]
 fn there_are_at_most_65535_references() {
     let (map, inventory) = (map(10), Inventory::new(1).unwrap());
     let buffer = inventory.take(&map, ..).unwrap();

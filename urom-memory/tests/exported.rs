@@ -44,6 +44,13 @@ fn what_cannot_be_a_map_is_refused() {
 }
 
 proptest! {
+    // Without a file for failures, which Miri and read-only source trees do not have.
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 16 } else { 1024 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
         prop_assert!(Exported::read(&bytes).is_err());
