@@ -346,6 +346,8 @@ pub const API: Api = Api {
         urom_worker_cmd_task_get_failure: Some(task::cmd_get_failure),
         urom_worker_cmd_task_set_deadline: Some(task::cmd_set_deadline),
         urom_worker_cmd_task_cancel: Some(task::cmd_cancel),
+        urom_worker_share_memory: None,
+        urom_worker_unshare_memory: None,
         urom_pe_progress_many: Some(core::pe_progress_many),
     },
 };

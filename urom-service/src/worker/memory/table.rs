@@ -124,12 +124,6 @@ impl Memories {
         self.remote.shut();
     }
 
-    #[cfg(test)]
-    pub(crate) fn count(&self) -> (usize, usize) {
-        let table = self.table.borrow();
-        (table.regions.len(), table.open.len())
-    }
-
     pub(super) fn open(
         &self,
         dest_id: u64,
