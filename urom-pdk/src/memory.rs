@@ -8,6 +8,7 @@ mod ucx;
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::{self, MemoryAction, MemoryOperation};
@@ -205,6 +206,9 @@ impl HostMemory {
     /// As [`write`](Self::write); `INVALID_VALUE` also when the host's address of these bytes is no
     /// multiple of 8.
     pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
+        if let Some(view) = self.mapped() {
+            return Ok(view.atomic_u64(offset)?.fetch_add(value, Ordering::AcqRel));
+        }
         self.atomic(MemoryAction::FETCH_ADD, offset, value, 0).await
     }
 
@@ -213,6 +217,9 @@ impl HostMemory {
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
     pub async fn swap(&self, offset: u64, value: u64) -> Result<u64> {
+        if let Some(view) = self.mapped() {
+            return Ok(view.atomic_u64(offset)?.swap(value, Ordering::AcqRel));
+        }
         self.atomic(MemoryAction::SWAP, offset, value, 0).await
     }
 
@@ -222,6 +229,11 @@ impl HostMemory {
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
     pub async fn compare_swap(&self, offset: u64, expected: u64, new: u64) -> Result<u64> {
+        if let Some(view) = self.mapped() {
+            let word = view.atomic_u64(offset)?;
+            let found = word.compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire);
+            return Ok(found.unwrap_or_else(|found| found));
+        }
         self.atomic(MemoryAction::COMPARE_SWAP, offset, new, expected).await
     }
 
@@ -234,14 +246,7 @@ impl HostMemory {
     ) -> Result<u64> {
         let operation = self.operation(action, offset, 8)?;
         let operation = MemoryOperation { operand, compare, ..operation };
-        if self.opened.mapping.is_null() {
-            return self.transfer(operation, Vec::new()).await.map(|(result, _)| result);
-        }
-        let mut operation = operation;
-        // SAFETY: one without bytes of this process, of memory that is mapped: it ends in the call.
-        let code = unsafe { self.services.run(self.opened.handle, &raw mut operation) };
-        self.check(&operation, code)?;
-        Ok(operation.result)
+        self.transfer(operation, Vec::new()).await.map(|(result, _)| result)
     }
 
     /// An operation on bytes that are all inside.

@@ -2,9 +2,10 @@
 
 mod style;
 
+use urom_abi::memory::MemoryRange;
 use urom_abi::{urom_command, urom_notification};
 
-pub use style::{Kind, Style};
+pub use style::{Kind, MemoryAccess, Style};
 
 /// Room for a UCX worker address.
 pub const ADDRESS: usize = 1024;
@@ -41,6 +42,22 @@ pub enum Command {
         /// The length of tag messages, in a style that has them.
         bytes: u64,
     },
+    /// Times the use of a host's memory within one handler, in turns with what it is compared with.
+    #[urom(reply = Timed)]
+    TimeMemory {
+        /// The host's memory.
+        memory: MemoryRange,
+        /// What to time.
+        access: MemoryAccess,
+        /// The host's process, and where the memory begins there.
+        process: u64,
+        /// See `process`.
+        address: u64,
+        /// How often a round uses it, and how many rounds there are.
+        times: u64,
+        /// See `times`.
+        rounds: u64,
+    },
 }
 
 /// What it answers.
@@ -58,4 +75,11 @@ pub enum Notification {
     Connected {},
     /// The stop message came.
     Served {},
+    /// The medians of the rounds, in picoseconds for each use.
+    Timed {
+        /// Through the kit.
+        kit: u64,
+        /// By what it is compared with.
+        peer: u64,
+    },
 }

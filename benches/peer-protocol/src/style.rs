@@ -1,4 +1,4 @@
-//! Kinds and styles of raw UCX workers.
+//! Kinds and styles of raw UCX workers, and kinds of access to memory.
 
 use urom_abi::Described;
 use zerocopy::{Immutable, IntoBytes, TryFromBytes};
@@ -57,4 +57,23 @@ impl Style {
             _ => &[0xa5; 48],
         }
     }
+}
+
+/// What is timed of a host's memory.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
+)]
+#[repr(u8)]
+pub enum MemoryAccess {
+    /// A read of all of it, against `memcpy` between two places of the plugin.
+    #[default]
+    Read,
+    /// A write of all of it, against the same.
+    Write,
+    /// A read of all of it, against `process_vm_readv`.
+    ReadOfProcess,
+    /// An addition to 8 bytes, against the processor's own.
+    FetchAdd,
+    /// Opening and closing the memory, against nothing.
+    Open,
 }

@@ -1,10 +1,12 @@
 //! Raw UCX inside a worker process: the kit and raw UCX are measured between the same two processes
 //! and on the same threads. While it serves, the worker's thread belongs to the raw loop.
 
+mod memory;
+
 use std::cell::RefCell;
 
 use bench_protocol::{
-    ADDRESS, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served,
+    ADDRESS, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served, TimeMemory, Timed,
 };
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
@@ -55,5 +57,9 @@ impl Handler for BenchPeer {
         let Serve { kind, style, bytes } = command;
         self.with(kind, |peer| peer.serve(style, bytes as usize).map_err(driver))?;
         Ok(Served {})
+    }
+
+    async fn time_memory(&self, cx: &Context, command: TimeMemory) -> Result<Timed> {
+        memory::time(cx, &command).await
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod counted;
 mod faults;
 mod idle;
 pub(crate) mod loopback;
+mod memory;
 pub(crate) mod peers;
 mod perftest;
 mod plugin_in_c;
@@ -83,6 +84,11 @@ pub(crate) const SUITES: &[Suite] = &[
             },
             Part::with_kit_settings(sandbox::same_settings),
         ],
+    },
+    Suite {
+        name: "memory",
+        about: "a host's memory in a plugin's hands, against memcpy and the kernel's copies",
+        parts: &[Part { transports: SHM, ..Part::new(memory::measure) }],
     },
     Suite {
         name: "stages",

@@ -1,0 +1,74 @@
+//! The use of a host's memory, timed within one handler.
+
+use std::hint::black_box;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use bench_protocol::{MemoryAccess, TimeMemory, Timed};
+use urom_pdk::memory::HostMemory;
+use urom_pdk::{Context, DocaError, Error, Result};
+
+/// Both sides in turns, each round beginning with the other one.
+pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
+    let TimeMemory { access, process, address, times, rounds, .. } = *command;
+    let memory = cx.memory(command.memory)?;
+    let mut local = vec![1; memory.len() as usize];
+    let mut other = local.clone();
+    let word = AtomicU64::new(0);
+    let mut all = [Vec::new(), Vec::new()];
+    // The first round warms caches and page tables.
+    for round in 0..=rounds {
+        for turn in 0..2 {
+            let is_kit = (round + turn) % 2 == 0;
+            let begin = Instant::now();
+            for _ in 0..times {
+                match (access, is_kit) {
+                    (MemoryAccess::Read, true) | (MemoryAccess::ReadOfProcess, true) => {
+                        memory.read(0, &mut local).await?;
+                    }
+                    (MemoryAccess::Write, true) => memory.write(0, &local).await?,
+                    (MemoryAccess::Read | MemoryAccess::Write, false) => {
+                        // Not seen through, as that of the kit is not.
+                        black_box(&mut other[..]).copy_from_slice(black_box(&local));
+                    }
+                    (MemoryAccess::ReadOfProcess, false) => read(process, address, &mut other)?,
+                    (MemoryAccess::FetchAdd, true) => drop(memory.fetch_add(0, 1).await?),
+                    (MemoryAccess::FetchAdd, false) => {
+                        black_box(word.fetch_add(1, Ordering::AcqRel));
+                    }
+                    (MemoryAccess::Open, true) => drop(cx.memory(command.memory)?),
+                    (MemoryAccess::Open, false) => drop(black_box(open_nothing(&memory))),
+                }
+            }
+            let each = begin.elapsed().as_nanos() as u64 * 1000 / times.max(1);
+            if round > 0 {
+                all[usize::from(!is_kit)].push(each);
+            }
+        }
+    }
+    let [kit, peer] = all.map(|mut times| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    });
+    Ok(Timed { kit, peer })
+}
+
+/// What opening memory is compared with.
+fn open_nothing(memory: &HostMemory) -> u64 {
+    memory.len()
+}
+
+/// `process_vm_readv` as a C program calls it.
+fn read(process: u64, address: u64, to: &mut [u8]) -> Result<()> {
+    let here = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+    let there = libc::iovec { iov_base: address as usize as *mut _, iov_len: to.len() };
+    // SAFETY: one part each: the bytes of `to`, and those of another process, which the kernel
+    // checks.
+    let moved = unsafe { libc::process_vm_readv(process as i32, &here, 1, &there, 1, 0) };
+    if moved == to.len() as isize {
+        return Ok(());
+    }
+    let text = format!("process_vm_readv: {}", io::Error::last_os_error());
+    Err(Error::new(DocaError::IO_FAILED, text))
+}

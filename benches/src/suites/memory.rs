@@ -1,0 +1,135 @@
+//! A host's memory in a plugin's hands, against `memcpy`, the kernel's copies and a processor's atomic
+//! operations; and sharing it, against mapping memory and touching it for the first time.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use bench_protocol::MemoryAccess;
+use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::{Service, Worker};
+
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{Daemon, Launch, worker};
+use crate::party::RawClient;
+use crate::statistics::{in_turns, of_rounds};
+
+const SIZES: [usize; 5] = [4 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20];
+
+/// How much is shared at once.
+const SHARED: usize = 16 << 20;
+
+/// How many bytes a round moves, about.
+const MOVED: u64 = 64 << 20;
+
+const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
+
+struct Party {
+    bench: RawClient,
+    worker: Worker,
+    _service: Service,
+    _daemon: Daemon,
+}
+
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let party = Party::start(launch)?;
+    let mut figures = Vec::new();
+    for size in SIZES {
+        let mapped = Mmap::allocate(size, BOTH)?;
+        let shared = party.share(&mapped, MemoryPath::MAPPED)?;
+        for (access, name) in [(MemoryAccess::Read, "read"), (MemoryAccess::Write, "write")] {
+            let name = format!("memory/{name}/mapped/{size}");
+            figures.push(party.time(launch, &mapped, &shared, access, &name, "memcpy")?);
+        }
+        let own = Mmap::from_vec(vec![1; size], BOTH)?;
+        let shared = party.share(&own, MemoryPath::PROCESS)?;
+        let (access, name) = (MemoryAccess::ReadOfProcess, format!("memory/read/process/{size}"));
+        figures.push(party.time(launch, &own, &shared, access, &name, "process_vm_readv")?);
+    }
+    let word = Mmap::allocate(4096, BOTH)?;
+    let shared = party.share(&word, MemoryPath::MAPPED)?;
+    let access = MemoryAccess::FetchAdd;
+    let name = "memory/fetch-add/mapped/8";
+    figures.push(party.time(launch, &word, &shared, access, name, "a processor's")?);
+    let open = party.time(launch, &word, &shared, MemoryAccess::Open, "memory/open/mapped", "")?;
+    figures.push(Figure::new(open.name, "ns", open.kit.value));
+    figures.push(party.sharing(launch)?);
+    Ok(figures)
+}
+
+impl Party {
+    fn start(launch: &Launch) -> Result<Party> {
+        let daemon = launch.daemon(&["worker_benchpeer"])?;
+        let service = daemon.connect()?;
+        let bench = service.plugin::<bench_protocol::Protocol>()?;
+        let worker = worker(&service, &[bench.plugin()], launch.cores.worker())?;
+        pin(launch.cores.host(0))?;
+        Ok(Party { bench, worker, _service: service, _daemon: daemon })
+    }
+
+    fn share(&self, memory: &Mmap, path: MemoryPath) -> Result<Shared> {
+        memory.view().copy_from(0, &vec![1; memory.len() as usize])?;
+        let shared = memory.share_from(&self.worker, path).wait()?;
+        ensure!(shared.path() == path, "the memory is {}", shared.path().name());
+        Ok(shared)
+    }
+
+    fn time(
+        &self,
+        launch: &Launch,
+        memory: &Mmap,
+        shared: &Shared,
+        access: MemoryAccess,
+        name: &str,
+        peer: &str,
+    ) -> Result<Figure> {
+        let times = match access {
+            MemoryAccess::FetchAdd | MemoryAccess::Open => 100_000,
+            _ => (MOVED / memory.len()).clamp(4, 20_000),
+        };
+        let range = match access {
+            MemoryAccess::FetchAdd => shared.slice(..8),
+            _ => shared.range(),
+        };
+        let (process, address) = (u64::from(std::process::id()), memory.address());
+        let rounds = launch.rounds() as u64;
+        let timed = self
+            .bench
+            .task_time_memory(&self.worker, range, access, process, address, times, rounds)
+            .submit()?
+            .wait()
+            .with_context(|| name.to_owned())?;
+        let nanoseconds = |picoseconds| picoseconds as f64 / 1000.0;
+        let figure = Figure::new(name.to_owned(), "ns", nanoseconds(timed.kit));
+        Ok(figure.against(peer, nanoseconds(timed.peer)))
+    }
+
+    /// Sharing memory once, and memory of the kernel's that is touched.
+    fn sharing(&self, launch: &Launch) -> Result<Figure> {
+        let rounds = in_turns(launch.rounds(), 2, |side| {
+            let memory = Mmap::allocate(SHARED, BOTH)?;
+            if side == 0 {
+                touch(&memory)?;
+                let begin = Instant::now();
+                let shared = memory.share(&self.worker).wait()?;
+                let time = begin.elapsed();
+                shared.unshare().wait()?;
+                return Ok(time.as_nanos() as f64);
+            }
+            drop(memory);
+            let begin = Instant::now();
+            touch(&Mmap::allocate(SHARED, BOTH)?)?;
+            Ok(begin.elapsed().as_nanos() as f64)
+        })?;
+        let figure = Figure::new(format!("memory/share/{SHARED}"), "ns", of_rounds(&rounds[0])?);
+        Ok(figure.against("mmap and the first touch", of_rounds(&rounds[1])?))
+    }
+}
+
+/// Writes a word of each page.
+fn touch(memory: &Mmap) -> Result<()> {
+    for page in (0..memory.len() / 8).step_by(512) {
+        memory.view().set(page, page)?;
+    }
+    Ok(())
+}
