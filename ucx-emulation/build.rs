@@ -1,0 +1,6 @@
+//! Gives the library a name of its own.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liburom_ucx_emulation.so");
+}

@@ -1,0 +1,122 @@
+//! The bytes of an exported memory handle: where a range is, and whose arena it lies in.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::arena::Identity;
+use crate::memfd::File;
+use crate::slot::is_slot;
+
+/// What the bytes begin with. The first is not zero: UCX takes zeros for a handle of nothing.
+pub(crate) const MARK: [u8; 8] = *b"UROMxgvm";
+
+const VERSION: u32 = 1;
+
+/// How many bytes a handle has. UCC has room for two in 1024.
+pub(crate) const HANDLE_LEN: usize = size_of::<Packed>();
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+struct Packed {
+    mark: [u8; 8],
+    version: u32,
+    len: u32,
+    address: u64,
+    length: u64,
+    base: u64,
+    size: u64,
+    dev: u64,
+    ino: u64,
+    pid: u32,
+    fd: i32,
+    cookie: [u8; 16],
+    /// Of all bytes before it. It finds what was cut off or mixed up; the cookie is what nobody
+    /// can guess.
+    sum: u64,
+}
+
+/// An exported range of some process's arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handle {
+    pub(crate) address: usize,
+    pub(crate) length: usize,
+    pub(crate) arena: Identity,
+    pub(crate) pid: u32,
+}
+
+impl Handle {
+    pub(crate) fn pack(&self) -> [u8; HANDLE_LEN] {
+        let Identity { base, size, fd, file, cookie } = self.arena;
+        let mut packed = Packed {
+            mark: MARK,
+            version: VERSION,
+            len: HANDLE_LEN as u32,
+            address: self.address as u64,
+            length: self.length as u64,
+            base: base as u64,
+            size: size as u64,
+            dev: file.dev,
+            ino: file.ino,
+            pid: self.pid,
+            fd,
+            cookie,
+            sum: 0,
+        };
+        packed.sum = sum(&packed);
+        bytemuck::cast(packed)
+    }
+
+    /// The handle in these bytes.
+    ///
+    /// # Errors
+    /// They are none, and why.
+    pub(crate) fn unpack(bytes: &[u8]) -> Result<Handle, &'static str> {
+        if !bytes.starts_with(&MARK) {
+            return Err("the bytes are not a handle that this emulation exported");
+        }
+        let Some(bytes) = bytes.get(..HANDLE_LEN) else {
+            return Err("the handle's bytes end too early");
+        };
+        let packed: Packed = bytemuck::pod_read_unaligned(bytes);
+        if packed.version != VERSION || packed.len as usize != HANDLE_LEN {
+            return Err("the handle is that of another version of this emulation");
+        }
+        if packed.sum != sum(&packed) {
+            return Err("the handle's bytes were changed or cut off");
+        }
+        let offset = packed.address.checked_sub(packed.base);
+        let end = offset.and_then(|offset| offset.checked_add(packed.length));
+        if !is_slot(packed.base, packed.size)
+            || packed.length == 0
+            || packed.fd < 0
+            || end.is_none_or(|end| end > packed.size)
+        {
+            return Err("the handle's range is not in an arena");
+        }
+        let word = |word: u64| usize::try_from(word).map_err(|_| "the handle has other addresses");
+        Ok(Handle {
+            address: word(packed.address)?,
+            length: word(packed.length)?,
+            arena: Identity {
+                base: word(packed.base)?,
+                size: word(packed.size)?,
+                fd: packed.fd,
+                file: File { dev: packed.dev, ino: packed.ino },
+                cookie: packed.cookie,
+            },
+            pid: packed.pid,
+        })
+    }
+}
+
+/// FNV-1a.
+fn sum(packed: &Packed) -> u64 {
+    let bytes = bytemuck::bytes_of(packed);
+    let summed = &bytes[..std::mem::offset_of!(Packed, sum)];
+    summed.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+#[path = "handle_tests.rs"]
+mod tests;

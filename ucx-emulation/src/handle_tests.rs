@@ -1,0 +1,80 @@
+use super::*;
+use crate::slot::SLOT_SIZE;
+
+const BASE: usize = 0x1100_0000_0000;
+
+fn handle() -> Handle {
+    Handle {
+        address: BASE + 0x10000,
+        length: 131_072,
+        arena: Identity {
+            base: BASE,
+            size: SLOT_SIZE,
+            fd: 900,
+            file: File { dev: 1, ino: 4711 },
+            cookie: *b"sixteen bytes...",
+        },
+        pid: 4711,
+    }
+}
+
+#[test]
+fn a_handle_is_what_was_packed_whatever_follows_it() {
+    let mut bytes = handle().pack().to_vec();
+    assert_eq!(Handle::unpack(&bytes), Ok(handle()));
+    bytes.extend([0xff; 100]);
+    assert_eq!(Handle::unpack(&bytes), Ok(handle()));
+    // Two are in 1024 bytes of a work buffer.
+    const { assert!(2 * HANDLE_LEN <= 1024) };
+    // UCX takes these for an empty handle.
+    assert_ne!(bytes[..3], [0; 3]);
+}
+
+#[test]
+fn bytes_that_are_no_handle_are_refused() {
+    for bytes in [&[][..], &[0; 8], &[0; 200], &[0xff; 200], b"UROMxgvX and more", &MARK[..7]] {
+        let refusal = Handle::unpack(bytes).expect_err("it is none");
+        assert!(refusal.contains("not a handle"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_handle_that_was_cut_off_or_changed_is_refused() {
+    let bytes = handle().pack();
+    for len in MARK.len()..HANDLE_LEN {
+        assert!(Handle::unpack(&bytes[..len]).is_err(), "{len}");
+        // Cut off, and something else behind it.
+        let mut followed = bytes;
+        followed[len..].fill(0);
+        if followed != bytes {
+            assert!(Handle::unpack(&followed).is_err(), "{len}");
+        }
+    }
+    for at in 0..HANDLE_LEN {
+        let mut changed = bytes;
+        changed[at] ^= 0x10;
+        assert!(Handle::unpack(&changed).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+fn a_range_that_is_not_in_an_arena_is_refused() {
+    let valid = handle();
+    let moved = |base, size| Identity { base, size, ..valid.arena };
+    for wrong in [
+        Handle { length: 0, ..valid },
+        Handle { length: usize::MAX, ..valid },
+        Handle { length: SLOT_SIZE, ..valid },
+        Handle { address: BASE - 4096, ..valid },
+        Handle { address: BASE + SLOT_SIZE, ..valid },
+        Handle { address: usize::MAX, ..valid },
+        Handle { arena: moved(BASE + 4096, SLOT_SIZE), ..valid },
+        Handle { arena: moved(0, SLOT_SIZE), ..valid },
+        Handle { arena: moved(BASE, 65536), ..valid },
+        Handle { arena: moved(BASE, usize::MAX), ..valid },
+        Handle { arena: Identity { fd: -1, ..valid.arena }, ..valid },
+    ] {
+        let refusal = Handle::unpack(&wrong.pack()).expect_err("it is not in one");
+        assert!(refusal.contains("not in an arena"), "{wrong:x?}: {refusal}");
+    }
+}

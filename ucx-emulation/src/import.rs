@@ -1,0 +1,184 @@
+//! Other processes' arenas in this one, each mapped once and as long as a handle is in use.
+//!
+//! A handle comes from a host, which may be anybody. Nothing is opened for use before it is known
+//! to be an arena of this process's own user with the cookie that the handle has.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+
+use crate::arena::{ARENA, Identity};
+use crate::handle::Handle;
+use crate::memfd::{File, Header, SEALS, has_header};
+
+/// The arenas that are mapped, and how many handles use each.
+static MAPPED: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
+
+/// The imports of each registration of UCX, which may give two of one range the same handle.
+static IMPORTED: Mutex<BTreeMap<usize, Vec<Import>>> = Mutex::new(BTreeMap::new());
+
+#[derive(Debug)]
+struct Mapping {
+    base: usize,
+    size: usize,
+    file: File,
+    cookie: [u8; 16],
+    users: usize,
+}
+
+/// A range that is there, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Import {
+    /// None if it is this process's own memory.
+    base: Option<usize>,
+}
+
+impl Import {
+    /// Makes a handle's range accessible at its own address.
+    ///
+    /// # Errors
+    /// Why that is not possible.
+    pub(crate) fn new(handle: &Handle) -> Result<Import, String> {
+        if is_own(&handle.arena) {
+            return Ok(Import { base: None });
+        }
+        let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |mapping: &Mapping| {
+            (mapping.base, mapping.size, mapping.file, mapping.cookie)
+                == (handle.arena.base, handle.arena.size, handle.arena.file, handle.arena.cookie)
+        };
+        let at = match mapped.iter().position(is_it) {
+            Some(at) => at,
+            None => {
+                mapped.push(map(handle)?);
+                mapped.len() - 1
+            }
+        };
+        // From here on dropping it gives the mapping up.
+        mapped[at].users += 1;
+        let import = Import { base: Some(handle.arena.base) };
+        drop(mapped);
+        open_range(handle).map_err(|error| format!("its range cannot be accessed: {error}"))?;
+        Ok(import)
+    }
+
+    /// Keeps it until the registration ends.
+    pub(crate) fn keep(self, memh: *mut std::ffi::c_void) {
+        let mut imported = IMPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+        imported.entry(memh.addr()).or_default().push(self);
+    }
+
+    /// What was kept for a registration.
+    pub(crate) fn of(memh: *mut std::ffi::c_void) -> Option<Import> {
+        let mut imported = IMPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let imports = imported.get_mut(&memh.addr())?;
+        let import = imports.pop();
+        if imports.is_empty() {
+            imported.remove(&memh.addr());
+        }
+        import
+    }
+}
+
+impl Drop for Import {
+    fn drop(&mut self) {
+        let Some(base) = self.base else { return };
+        let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(at) = mapped.iter().position(|mapping| mapping.base == base) else { return };
+        mapped[at].users -= 1;
+        if mapped[at].users == 0 {
+            let Mapping { base, size, .. } = mapped.swap_remove(at);
+            // The C library's, so that UCX notices.
+            // SAFETY: it was mapped for handles, of which none is left.
+            unsafe { libc::munmap(ptr::with_exposed_provenance_mut(base), size) };
+        }
+    }
+}
+
+/// Whether it is this process's own arena: of an embedded service, above all.
+fn is_own(arena: &Identity) -> bool {
+    ARENA.identity().is_some_and(|own| {
+        (own.base, own.size, own.file, own.cookie)
+            == (arena.base, arena.size, arena.file, arena.cookie)
+    })
+}
+
+fn map(handle: &Handle) -> Result<Mapping, String> {
+    let Identity { base, size, file, cookie, .. } = handle.arena;
+    let memfd = open(handle)?;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    let wanted = ptr::with_exposed_provenance_mut(base);
+    // Nothing is accessible yet: a plugin that misses its range does not hit the host's memory.
+    // SAFETY: it replaces nothing.
+    let found =
+        unsafe { rustix::mm::mmap(wanted, size, ProtFlags::empty(), flags, memfd.as_fd(), 0) };
+    let found = found.map_err(|error| match error {
+        Errno::EXIST => {
+            format!("something else is at {base:#x} in this process; start the worker again")
+        }
+        error => format!("its arena cannot be mapped: {error}"),
+    })?;
+    if found != wanted {
+        // Kernels before 4.17 take the address for a wish.
+        // SAFETY: it was mapped above.
+        unsafe { libc::munmap(found, size) };
+        return Err(format!("something else is at {base:#x} in this process"));
+    }
+    for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
+        // It is about other processes and dumps; this one can do without.
+        // SAFETY: it was mapped above, and its content stays as it is.
+        let _ = unsafe { rustix::mm::madvise(wanted, size, advice) };
+    }
+    Ok(Mapping { base, size, file, cookie, users: 0 })
+}
+
+/// Opens an arena by the descriptor of its process.
+fn open(handle: &Handle) -> Result<OwnedFd, String> {
+    let Identity { base, size, fd, file, cookie } = handle.arena;
+    let gone = |error: Errno| {
+        let pid = handle.pid;
+        format!("descriptor {fd} of process {pid}, which exported it, cannot be opened: {error}")
+    };
+    let own = rustix::process::geteuid().as_raw();
+    let path = format!("/proc/{}/fd/{fd}", handle.pid);
+    // As a path first: opening a descriptor of anything else may do something.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let there = rustix::fs::open(path, flags, Mode::empty()).map_err(gone)?;
+    let stat = rustix::fs::fstat(&there).map_err(gone)?;
+    if stat.st_uid != own {
+        return Err(format!("it belongs to user {}, and this process to user {own}", stat.st_uid));
+    }
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
+        || File::of(&stat) != file
+        || u64::try_from(stat.st_size) != Ok(size as u64)
+    {
+        return Err("its process has ended or closed it: the descriptor is another file".to_owned());
+    }
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&there));
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let memfd = rustix::fs::open(path, flags, Mode::empty()).map_err(gone)?;
+    let seals = rustix::fs::fcntl_get_seals(&memfd).map_err(|_| "it is no memfd".to_owned())?;
+    if !seals.contains(SEALS) {
+        return Err("its memory is not sealed".to_owned());
+    }
+    if !has_header(&memfd, &Header::new(base, size, cookie)) {
+        return Err("the cookie is not that of the arena".to_owned());
+    }
+    Ok(memfd)
+}
+
+/// Makes the pages of a range accessible, which stay so as long as their arena is mapped.
+fn open_range(handle: &Handle) -> Result<(), Errno> {
+    let page = rustix::param::page_size();
+    let start = handle.address - handle.address % page;
+    let end = (handle.address + handle.length).next_multiple_of(page);
+    let access = MprotectFlags::READ | MprotectFlags::WRITE;
+    let pages = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the range is in the arena, which is mapped and used by the caller's import.
+    unsafe { rustix::mm::mprotect(pages, end - start, access) }
+}

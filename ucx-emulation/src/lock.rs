@@ -1,0 +1,53 @@
+//! A mutex for `malloc`: it allocates nothing, uses no thread-local variables, and can be held
+//! across `fork`. `std::sync::Mutex` has no way to unlock in the child.
+
+use std::cell::UnsafeCell;
+
+pub(crate) struct Lock<T> {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is only used by the thread that holds the mutex.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Lock<T> {
+        Lock {
+            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Calls `f` with the value. `f` must not use the lock.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.lock();
+        // SAFETY: this thread has just locked it, and no reference outlives the closure.
+        let result = f(unsafe { &mut *self.value.get() });
+        // SAFETY: this thread locked it above.
+        unsafe { self.unlock() };
+        result
+    }
+
+    /// Locks until [`unlock`](Lock::unlock).
+    pub(crate) fn lock(&self) {
+        // SAFETY: the mutex is initialised and stays where it is: the arena's lock is a static.
+        unsafe { libc::pthread_mutex_lock(self.mutex.get()) };
+    }
+
+    /// # Safety
+    /// This thread, or the one that it was forked from, holds the lock.
+    pub(crate) unsafe fn unlock(&self) {
+        // SAFETY: the caller's.
+        unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
+    }
+
+    /// # Safety
+    /// This thread, or the one that it was forked from, holds the lock, and has no other reference
+    /// to the value.
+    #[expect(clippy::mut_from_ref, reason = "the lock is what makes it unique")]
+    pub(crate) unsafe fn held(&self) -> &mut T {
+        // SAFETY: the caller's.
+        unsafe { &mut *self.value.get() }
+    }
+}

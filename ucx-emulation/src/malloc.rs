@@ -1,0 +1,241 @@
+//! `malloc` and its relatives: large blocks from the arena, all others from the C library.
+//!
+//! These run before `main`, in any thread and at any moment. They allocate nothing themselves, use
+//! no thread-local variables, and do not panic.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::arena::ARENA;
+use crate::real;
+
+/// Blocks of at least so many bytes come from the arena; none until there is one.
+static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_free(block: *mut c_void);
+    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+}
+
+/// From now on blocks of this size come from the arena.
+pub(crate) fn use_arena_from(threshold: usize) {
+    THRESHOLD.store(threshold, Ordering::Relaxed);
+}
+
+/// A block of the arena, or null: the size is too small, or there is no room.
+fn allocate(size: usize, align: usize, zero: bool) -> *mut c_void {
+    if size < THRESHOLD.load(Ordering::Relaxed) || !align.is_power_of_two() {
+        return ptr::null_mut();
+    }
+    ARENA.allocate(size, align, zero).map_or(ptr::null_mut(), |block| block.as_ptr().cast())
+}
+
+fn set_errno(code: c_int) {
+    // SAFETY: it is always there.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: it is this thread's own.
+    unsafe { place.write(code) };
+}
+
+fn errno() -> c_int {
+    // SAFETY: it is always there.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: it is this thread's own.
+    unsafe { place.read() }
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn malloc(size: usize) -> *mut c_void {
+    let block = allocate(size, 1, false);
+    if !block.is_null() {
+        return block;
+    }
+    // SAFETY: any size is allowed.
+    unsafe { __libc_malloc(size) }
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    if let Some(bytes) = count.checked_mul(size) {
+        let block = allocate(bytes, 1, true);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    // SAFETY: any sizes are allowed.
+    unsafe { __libc_calloc(count, size) }
+}
+
+/// C's.
+///
+/// # Safety
+/// As C has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
+    if ARENA.has(block.addr()) {
+        let kept = errno();
+        ARENA.free(block.addr());
+        set_errno(kept);
+    } else {
+        // SAFETY: the caller's, and it is not the arena's.
+        unsafe { __libc_free(block) };
+    }
+}
+
+/// C's.
+///
+/// # Safety
+/// As C has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    if block.is_null() {
+        return malloc(size);
+    }
+    let is_large = size >= THRESHOLD.load(Ordering::Relaxed);
+    let old = if ARENA.has(block.addr()) {
+        if size == 0 {
+            // As the C library does it.
+            // SAFETY: the caller's.
+            unsafe { free(block) };
+            return ptr::null_mut();
+        }
+        if is_large && ARENA.resize(block.addr(), size) {
+            return block;
+        }
+        ARENA.usable_size(block.addr())
+    } else if !is_large {
+        // SAFETY: the caller's, and it is not the arena's.
+        return unsafe { __libc_realloc(block, size) };
+    } else {
+        let moved = allocate(size, 1, false);
+        if moved.is_null() {
+            // SAFETY: as above.
+            return unsafe { __libc_realloc(block, size) };
+        }
+        // SAFETY: the caller's.
+        let old = unsafe { malloc_usable_size(block) };
+        // SAFETY: both are so long, and the new one is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
+        // SAFETY: the caller's; it was copied.
+        unsafe { __libc_free(block) };
+        return moved;
+    };
+    let moved = malloc(size);
+    if !moved.is_null() {
+        // SAFETY: both are so long, and the new one is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
+        // SAFETY: the caller's; it was copied.
+        unsafe { free(block) };
+    }
+    moved
+}
+
+/// C's.
+///
+/// # Safety
+/// As C has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn reallocarray(
+    block: *mut c_void,
+    count: usize,
+    size: usize,
+) -> *mut c_void {
+    match count.checked_mul(size) {
+        // SAFETY: the caller's.
+        Some(bytes) => unsafe { realloc(block, bytes) },
+        None => {
+            set_errno(libc::ENOMEM);
+            ptr::null_mut()
+        }
+    }
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
+    let block = allocate(size, align, false);
+    if !block.is_null() {
+        return block;
+    }
+    // SAFETY: any values are allowed.
+    unsafe { __libc_memalign(align, size) }
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
+    memalign(align, size)
+}
+
+/// C's.
+///
+/// # Safety
+/// As C has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn posix_memalign(
+    place: *mut *mut c_void,
+    align: usize,
+    size: usize,
+) -> c_int {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<*mut c_void>()) {
+        return libc::EINVAL;
+    }
+    let kept = errno();
+    let block = memalign(align, size);
+    set_errno(kept);
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller's.
+    unsafe { place.write(block) };
+    0
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn valloc(size: usize) -> *mut c_void {
+    memalign(page_size(), size)
+}
+
+/// C's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn pvalloc(size: usize) -> *mut c_void {
+    let page = page_size();
+    match size.max(1).checked_next_multiple_of(page) {
+        Some(pages) => memalign(page, pages),
+        None => {
+            set_errno(libc::ENOMEM);
+            ptr::null_mut()
+        }
+    }
+}
+
+/// C's.
+///
+/// # Safety
+/// As C has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
+    if block.is_null() {
+        return 0;
+    }
+    if ARENA.has(block.addr()) {
+        return ARENA.usable_size(block.addr());
+    }
+    match real::malloc_usable_size() {
+        // SAFETY: the caller's, and it is not the arena's.
+        Some(function) => unsafe { function(block) },
+        None => 0,
+    }
+}
+
+fn page_size() -> usize {
+    // SAFETY: it asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
+}

@@ -1,0 +1,80 @@
+//! The memory that is shared: a sparse, sealed memfd with a header that nobody can guess.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use bytemuck::{Pod, Zeroable};
+use rustix::fs::{MemfdFlags, SealFlags, Stat};
+use rustix::io::Errno;
+
+/// Nobody changes the size of such a file, which would kill others by SIGBUS, or its seals.
+pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
+const MARK: [u8; 16] = *b"UROM emulation\0\x01";
+
+/// Descriptors from here on are used last, and rarely closed or replaced by programs.
+pub(crate) const HIGH: i32 = 900;
+
+/// The first bytes of the file.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Header {
+    mark: [u8; 16],
+    /// Random: who knows it has seen a handle of this arena.
+    cookie: [u8; 16],
+    base: u64,
+    size: u64,
+}
+
+/// How long the header is.
+pub(crate) const HEADER_LEN: usize = size_of::<Header>();
+
+impl Header {
+    pub(crate) fn new(base: usize, size: usize, cookie: [u8; 16]) -> Header {
+        Header { mark: MARK, cookie, base: base as u64, size: size as u64 }
+    }
+}
+
+/// Which file it is, whatever number its descriptor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) dev: u64,
+    pub(crate) ino: u64,
+}
+
+impl File {
+    pub(crate) fn of(stat: &Stat) -> File {
+        File { dev: stat.st_dev, ino: stat.st_ino }
+    }
+}
+
+/// A memfd that is `size` bytes long for ever, closed when a program is executed.
+pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, File, [u8; 16]), Errno> {
+    let name = c"urom-ucx-emulation";
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Older kernels do not know the flag, and some newer ones are told to insist on it.
+    let memfd = match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags)?,
+        result => result?,
+    };
+    rustix::fs::ftruncate(&memfd, size as u64)?;
+    let mut cookie = [0; 16];
+    if rustix::rand::getrandom(&mut cookie, rustix::rand::GetRandomFlags::empty())? != cookie.len()
+    {
+        return Err(Errno::AGAIN);
+    }
+    let header = Header::new(base, size, cookie);
+    if rustix::io::pwrite(&memfd, bytemuck::bytes_of(&header), 0)? != HEADER_LEN {
+        return Err(Errno::IO);
+    }
+    rustix::fs::fcntl_add_seals(&memfd, SEALS)?;
+    let memfd = rustix::io::fcntl_dupfd_cloexec(&memfd, HIGH).unwrap_or(memfd);
+    let stat = rustix::fs::fstat(&memfd)?;
+    Ok((memfd, File::of(&stat), cookie))
+}
+
+/// Whether a descriptor is that of an arena with this header.
+pub(crate) fn has_header(memfd: impl AsFd, expected: &Header) -> bool {
+    let mut found = Header::zeroed();
+    let read = rustix::io::pread(memfd, bytemuck::bytes_of_mut(&mut found), 0);
+    read == Ok(HEADER_LEN) && found == *expected
+}

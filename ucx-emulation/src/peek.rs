@@ -1,0 +1,70 @@
+//! Reading memory that may end anywhere: UCX's functions get pointers without lengths.
+//!
+//! The kernel copies the bytes into a pipe, and answers where reading would be a fault. It needs no
+//! rights, unlike `process_vm_readv`, which containers may forbid.
+
+use std::ffi::c_void;
+use std::os::fd::AsRawFd;
+
+use rustix::pipe::PipeFlags;
+
+/// A fault can only begin at a multiple of this, on all kernels.
+const PAGE: usize = 4096;
+
+/// Copies up to `bytes.len()` bytes from an address, at most 4096. Returns how many could be read.
+pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> usize {
+    let Ok((reader, writer)) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)
+    else {
+        return 0;
+    };
+    let to_boundary = (PAGE - address % PAGE).min(bytes.len());
+    let mut read = 0;
+    for (from, to) in [(0, to_boundary), (to_boundary, bytes.len())] {
+        let (Some(start), Some(part)) = (address.checked_add(from), bytes.get_mut(from..to)) else {
+            break;
+        };
+        let source = std::ptr::with_exposed_provenance::<c_void>(start);
+        // Not rustix's, which takes a slice: there may be no such memory.
+        // SAFETY: the kernel checks the address.
+        let written = unsafe { libc::write(writer.as_raw_fd(), source, part.len()) };
+        let whole = usize::try_from(written) == Ok(part.len());
+        if !whole || rustix::io::read(&reader, part) != Ok(to - from) {
+            break;
+        }
+        read = to;
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_up_to_where_it_ends() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(2 * PAGE).collect();
+        let mut found = [0; 300];
+        assert_eq!(peek(bytes.as_ptr().addr() + 3, &mut found), 300);
+        assert_eq!(found, bytes[3..303]);
+
+        // A page, and behind it one that nobody may read.
+        let flags = rustix::mm::MapFlags::PRIVATE;
+        let access = rustix::mm::ProtFlags::READ;
+        // SAFETY: it replaces nothing.
+        let page =
+            unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), 2 * PAGE, access, flags) };
+        let page = page.expect("two pages");
+        let behind = page.wrapping_byte_add(PAGE);
+        // SAFETY: it is the second of the two.
+        unsafe { rustix::mm::mprotect(behind, PAGE, rustix::mm::MprotectFlags::empty()) }
+            .expect("it is there");
+        assert_eq!(peek(behind.addr() - 100, &mut found), 100);
+        assert_eq!(found[..100], [0; 100]);
+        for address in [behind.addr(), 0, 8, usize::MAX - 10, usize::MAX] {
+            assert_eq!(peek(address, &mut found), 0, "{address:x}");
+        }
+        assert_eq!(peek(bytes.as_ptr().addr(), &mut []), 0);
+        // SAFETY: it was mapped above.
+        unsafe { rustix::mm::munmap(page, 2 * PAGE) }.expect("it is there");
+    }
+}

@@ -1,0 +1,65 @@
+//! The functions that this library stands in front of.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::hint::black_box;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::ucp::{Attributes, MapParams, PackParams};
+
+/// UCX's status: one byte, as its header packs the enumeration.
+pub(crate) type Status = i8;
+
+/// Makes functions that find another one, if the process has it.
+macro_rules! real {
+    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            pub(crate) fn $name() -> Option<unsafe extern "C" fn($($argument),*) $(-> $result)?> {
+                static FOUND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+                let name = concat!(stringify!($name), "\0").as_bytes();
+                let found = find(&FOUND, CStr::from_bytes_with_nul(name).ok()?)?;
+                // SAFETY: that is what the C header declares under this name.
+                Some(unsafe {
+                    std::mem::transmute::<
+                        *mut c_void,
+                        unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                    >(found.as_ptr())
+                })
+            }
+        )*
+    };
+}
+
+real! {
+    malloc_usable_size(*mut c_void) -> usize;
+    ucp_init_version(c_uint, c_uint, *const c_void, *const c_void, *mut *mut c_void) -> Status;
+    ucp_mem_map(*mut c_void, *const MapParams, *mut *mut c_void) -> Status;
+    ucp_mem_query(*mut c_void, *mut Attributes) -> Status;
+    ucp_mem_unmap(*mut c_void, *mut c_void) -> Status;
+    ucp_memh_buffer_release(*mut c_void, *const c_void);
+    ucp_memh_pack(*mut c_void, *const PackParams, *mut *mut c_void, *mut usize) -> Status;
+    ucp_request_release(*mut c_void);
+}
+
+/// What comes behind this library under a name. What is not there may be loaded later.
+fn find(found: &AtomicPtr<c_void>, name: &CStr) -> Option<NonNull<c_void>> {
+    if let Some(function) = NonNull::new(found.load(Ordering::Acquire)) {
+        return Some(function);
+    }
+    let function = next(libc::RTLD_NEXT, name).or_else(|| {
+        // UCX came with a library that shares its names with nobody.
+        let file: *const c_char = c"libucp.so.0".as_ptr();
+        let how: c_int = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+        // SAFETY: nothing is loaded, so no code of its runs.
+        let ucp = NonNull::new(unsafe { libc::dlopen(file, how) })?;
+        next(ucp.as_ptr(), name)
+    })?;
+    found.store(function.as_ptr(), Ordering::Release);
+    Some(function)
+}
+
+fn next(whose: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> {
+    // The loader looks at who calls it: as the last thing here, the call would be the caller's.
+    // SAFETY: the name is a C string.
+    black_box(NonNull::new(unsafe { libc::dlsym(whose, name.as_ptr()) }))
+}

@@ -1,0 +1,126 @@
+//! What happens as the library is loaded: it finds out whether there is anything to emulate, and
+//! says so.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::arena::ARENA;
+use crate::note::note;
+use crate::{fork, malloc, real};
+
+/// The variable that says from which size on blocks can be exported.
+pub(crate) const THRESHOLD: &str = "UROM_EMULATION_THRESHOLD";
+
+/// Where RDMA devices would be, for tests.
+const DEVICES: &str = "UROM_EMULATION_DEVICES";
+
+const DEFAULT_THRESHOLD: usize = 4096;
+
+static EMULATING: AtomicBool = AtomicBool::new(false);
+
+static SIZE: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
+
+/// The loader calls it before `main`, and after the C library is there.
+#[cfg(not(test))]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        // There is nobody to tell of a panic, and nothing is emulated then.
+        let _ = std::panic::catch_unwind(open);
+    }
+    start
+};
+
+/// Whether UCX's calls are emulated; otherwise all go on to UCX as they are.
+pub(crate) fn is_emulating() -> bool {
+    EMULATING.load(Ordering::Relaxed)
+}
+
+/// Blocks of at least so many bytes can be exported.
+pub(crate) fn threshold() -> usize {
+    SIZE.load(Ordering::Relaxed)
+}
+
+fn open() {
+    if device(&devices()).is_none() {
+        EMULATING.store(true, Ordering::Relaxed);
+        match wanted(std::env::var_os(THRESHOLD)) {
+            Ok(size) => SIZE.store(size, Ordering::Relaxed),
+            Err(line) => note!("{line}"),
+        }
+        // The C library's function has to be known before blocks are not its own.
+        let _ = real::malloc_usable_size();
+        match ARENA.open().and_then(|()| fork::watch()) {
+            Ok(()) => malloc::use_arena_from(threshold()),
+            Err(error) => {
+                note!("no memory can be exported: there is no room for an arena: {error}")
+            }
+        }
+    }
+    // Most programs that a shell starts have nothing to do with UCX.
+    if real::ucp_init_version().is_some() {
+        say_once();
+    }
+}
+
+/// Says what is emulated in this process.
+pub(crate) fn say_once() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| match device(&devices()) {
+        Some(device) => note!("nothing is emulated: there is an RDMA device, {}", device.display()),
+        None => note!(
+            "there is no RDMA device: UCX's exported memory handles are emulated between the \
+             processes of user {} on this machine, for blocks of malloc() of at least {} bytes",
+            rustix::process::geteuid().as_raw(),
+            threshold()
+        ),
+    });
+}
+
+fn devices() -> PathBuf {
+    std::env::var_os(DEVICES).map_or_else(|| "/sys/class/infiniband".into(), PathBuf::from)
+}
+
+fn device(directory: &Path) -> Option<PathBuf> {
+    Some(std::fs::read_dir(directory).ok()?.next()?.ok()?.path())
+}
+
+/// The threshold that a variable's value asks for.
+fn wanted(value: Option<OsString>) -> Result<usize, String> {
+    let Some(value) = value else { return Ok(DEFAULT_THRESHOLD) };
+    let size = value.to_str().and_then(|text| text.trim().parse().ok()).filter(|size| *size != 0);
+    size.ok_or_else(|| {
+        format!(
+            "{THRESHOLD}={} is not a number of bytes, 1 or more: it is {DEFAULT_THRESHOLD}",
+            value.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_is_a_number_of_bytes() {
+        assert_eq!(wanted(None), Ok(4096));
+        for (text, size) in [("1", 1), ("65536", 65536), (" 100 ", 100)] {
+            assert_eq!(wanted(Some(text.into())), Ok(size));
+        }
+        for text in ["", "0", "-1", "4k", "99999999999999999999999"] {
+            let line = wanted(Some(text.into())).expect_err("it is no size");
+            assert!(line.contains(&format!("{THRESHOLD}={text} ")), "{line}");
+        }
+    }
+
+    #[test]
+    fn any_entry_is_a_device_and_no_directory_has_none() {
+        assert_eq!(device(Path::new("/nowhere/at/all")), None);
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        assert!(device(&directory).is_some());
+        assert_eq!(device(&directory.join("lib.rs")), None);
+    }
+}

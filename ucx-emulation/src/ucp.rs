@@ -1,0 +1,302 @@
+//! UCX's functions that have to do with exported memory, for contexts without an RDMA device.
+
+use std::collections::BTreeSet;
+use std::ffi::{c_uint, c_void};
+use std::mem::offset_of;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::arena::ARENA;
+use crate::handle::{HANDLE_LEN, Handle};
+use crate::import::Import;
+use crate::note::note;
+use crate::peek::peek;
+use crate::real::{self, Status};
+use crate::start;
+
+pub(crate) const NO_MEMORY: Status = -4;
+pub(crate) const UNREACHABLE: Status = -6;
+pub(crate) const UNSUPPORTED: Status = -22;
+const OK: Status = 0;
+
+/// `ucp_params_t` begins with its mask and the features. What follows depends on the release.
+const PARAMS_ROOM: usize = 32;
+const PARAM_FEATURES: u64 = 1;
+pub(crate) const FEATURE_EXPORTED_MEMH: u64 = 1 << 7;
+
+/// `ucp_mem_map_params_t`.
+#[repr(C)]
+pub(crate) struct MapParams {
+    pub(crate) field_mask: u64,
+    pub(crate) address: *mut c_void,
+    pub(crate) length: usize,
+    pub(crate) flags: c_uint,
+    pub(crate) prot: c_uint,
+    pub(crate) memory_type: c_uint,
+    pub(crate) exported_memh_buffer: *const c_void,
+}
+
+pub(crate) const MAP_ADDRESS: u64 = 1;
+pub(crate) const MAP_LENGTH: u64 = 1 << 1;
+pub(crate) const MAP_EXPORTED: u64 = 1 << 5;
+
+/// `ucp_memh_pack_params_t`.
+#[repr(C)]
+pub(crate) struct PackParams {
+    pub(crate) field_mask: u64,
+    pub(crate) flags: u64,
+}
+
+pub(crate) const PACK_FLAGS: u64 = 1;
+pub(crate) const PACK_EXPORT: u64 = 1;
+
+/// `ucp_mem_attr_t`.
+#[repr(C)]
+pub(crate) struct Attributes {
+    pub(crate) field_mask: u64,
+    pub(crate) address: *mut c_void,
+    pub(crate) length: usize,
+    pub(crate) mem_type: c_uint,
+}
+
+pub(crate) const ATTRIBUTE_ADDRESS: u64 = 1;
+pub(crate) const ATTRIBUTE_LENGTH: u64 = 1 << 1;
+
+/// Buffers of exported handles that were not released yet.
+static PACKED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+/// Runs what a C function does; a panic ends in `otherwise`.
+fn guarded<R>(otherwise: R, f: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or(otherwise)
+}
+
+/// What a function returns when UCX is not loaded.
+fn no_ucx(function: &str) -> Status {
+    note!("{function}: this process has no UCX; link it with libucp");
+    UNSUPPORTED
+}
+
+/// UCX's, without the feature EXPORTED_MEMH.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_init_version(
+    major: c_uint,
+    minor: c_uint,
+    params: *const c_void,
+    config: *const c_void,
+    context: *mut *mut c_void,
+) -> Status {
+    guarded(UNSUPPORTED, || {
+        start::say_once();
+        let Some(function) = real::ucp_init_version() else { return no_ucx("ucp_init_version") };
+        let mut words = [0u64; PARAMS_ROOM];
+        // Releases differ in how long it is, and callers in where it lies.
+        let read = peek(params.addr(), bytemuck::bytes_of_mut(&mut words));
+        let asks = words[0] & PARAM_FEATURES != 0 && words[1] & FEATURE_EXPORTED_MEMH != 0;
+        let stripped = read >= 16 && asks && start::is_emulating();
+        words[1] &= !FEATURE_EXPORTED_MEMH;
+        let params = if stripped { words.as_ptr().cast() } else { params };
+        // SAFETY: the caller's; the copy has all that there was.
+        unsafe { function(major, minor, params, config, context) }
+    })
+}
+
+/// UCX's. Packs memory of the arena for export.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_memh_pack(
+    memh: *mut c_void,
+    params: *const PackParams,
+    buffer: *mut *mut c_void,
+    size: *mut usize,
+) -> Status {
+    guarded(UNSUPPORTED, || {
+        // SAFETY: the caller's: it is null or leads to parameters.
+        let exports = unsafe { params.as_ref() }.is_some_and(|params| {
+            params.field_mask & PACK_FLAGS != 0 && params.flags & PACK_EXPORT != 0
+        });
+        if !exports || !start::is_emulating() {
+            let Some(function) = real::ucp_memh_pack() else { return no_ucx("ucp_memh_pack") };
+            // SAFETY: the caller's.
+            return unsafe { function(memh, params, buffer, size) };
+        }
+        // SAFETY: the caller's.
+        let packed = match unsafe { export(memh) } {
+            Ok(packed) => packed,
+            Err(status) => return status,
+        };
+        // A plain block: there are programs that end it by free().
+        let place = crate::malloc::malloc(HANDLE_LEN);
+        if place.is_null() {
+            return NO_MEMORY;
+        }
+        // SAFETY: the block is that long, and nobody else's.
+        unsafe { ptr::copy_nonoverlapping(packed.as_ptr(), place.cast(), HANDLE_LEN) };
+        PACKED.lock().unwrap_or_else(PoisonError::into_inner).insert(place.addr());
+        // SAFETY: the caller's.
+        unsafe { buffer.write(place) };
+        // SAFETY: the caller's.
+        unsafe { size.write(HANDLE_LEN) };
+        OK
+    })
+}
+
+/// # Safety
+/// The handle is UCX's.
+unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
+    let Some(query) = real::ucp_mem_query() else { return Err(no_ucx("ucp_memh_pack")) };
+    let mut found = Attributes {
+        field_mask: ATTRIBUTE_ADDRESS | ATTRIBUTE_LENGTH,
+        address: ptr::null_mut(),
+        length: 0,
+        mem_type: 0,
+    };
+    // SAFETY: the caller's.
+    match unsafe { query(memh, &raw mut found) } {
+        OK => {}
+        status => return Err(status),
+    }
+    let (address, length) = (found.address.addr(), found.length);
+    let Some(arena) = ARENA.identity() else {
+        note!(
+            "ucp_memh_pack: nothing can be exported: this process has no arena, or has closed its \
+             descriptor"
+        );
+        return Err(UNSUPPORTED);
+    };
+    let offset = address.wrapping_sub(arena.base);
+    if length == 0 || offset >= arena.size || length > arena.size - offset {
+        note!(
+            "ucp_memh_pack: the {length} bytes at {address:#x} cannot be exported: only memory of \
+             malloc() can, in blocks of at least {} bytes (variable {}), not stacks, globals or \
+             what UCX allocated",
+            start::threshold(),
+            start::THRESHOLD,
+        );
+        return Err(UNSUPPORTED);
+    }
+    Ok(Handle { address, length, arena, pid: std::process::id() }.pack())
+}
+
+/// UCX's.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
+    buffer: *mut c_void,
+    params: *const c_void,
+) {
+    guarded((), || {
+        if PACKED.lock().unwrap_or_else(PoisonError::into_inner).remove(&buffer.addr()) {
+            // SAFETY: `ucp_memh_pack` made it, and nobody has released it.
+            unsafe { crate::malloc::free(buffer) };
+        } else if let Some(function) = real::ucp_memh_buffer_release() {
+            // SAFETY: the caller's.
+            unsafe { function(buffer, params) };
+        }
+    });
+}
+
+/// UCX's. Imports handles of this emulation, and no other bytes.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_mem_map(
+    context: *mut c_void,
+    params: *const MapParams,
+    memh: *mut *mut c_void,
+) -> Status {
+    guarded(UNREACHABLE, || {
+        let Some(function) = real::ucp_mem_map() else { return no_ucx("ucp_mem_map") };
+        // Only what the mask says is there: callers of older releases have less.
+        // SAFETY: the caller's: parameters begin with the mask.
+        let mask = if params.is_null() { 0 } else { unsafe { params.cast::<u64>().read() } };
+        if mask & MAP_EXPORTED == 0 || !start::is_emulating() {
+            // SAFETY: the caller's.
+            return unsafe { function(context, params, memh) };
+        }
+        let place = params.wrapping_byte_add(offset_of!(MapParams, exported_memh_buffer));
+        // SAFETY: the caller's; the mask says that it is there.
+        let exported = unsafe { place.cast::<*const c_void>().read() };
+        let (handle, import) = match import(exported) {
+            Ok(imported) => imported,
+            Err(why) => {
+                note!("ucp_mem_map: no memory is imported: {why}");
+                return UNREACHABLE;
+            }
+        };
+        let ordinary = MapParams {
+            field_mask: MAP_ADDRESS | MAP_LENGTH,
+            address: ptr::with_exposed_provenance_mut(handle.address),
+            length: handle.length,
+            flags: 0,
+            prot: 0,
+            memory_type: 0,
+            exported_memh_buffer: ptr::null(),
+        };
+        // SAFETY: the context and the place are the caller's; the range is accessible.
+        let status = unsafe { function(context, &raw const ordinary, memh) };
+        if status == OK {
+            // SAFETY: UCX has just written it.
+            import.keep(unsafe { memh.read() });
+        }
+        status
+    })
+}
+
+fn import(exported: *const c_void) -> Result<(Handle, Import), String> {
+    let mut bytes = [0; HANDLE_LEN];
+    let read = peek(exported.addr(), &mut bytes);
+    let handle = Handle::unpack(&bytes[..read])?;
+    let import = Import::new(&handle)?;
+    Ok((handle, import))
+}
+
+/// UCX's. Unmaps what was mapped for a handle, too.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c_void) -> Status {
+    guarded(UNSUPPORTED, || {
+        let Some(function) = real::ucp_mem_unmap() else { return no_ucx("ucp_mem_unmap") };
+        // Before UCX may give another registration the same address.
+        let import = Import::of(memh);
+        // SAFETY: the caller's.
+        let status = unsafe { function(context, memh) };
+        match import {
+            Some(import) if status != OK => import.keep(memh),
+            _ => {}
+        }
+        status
+    })
+}
+
+/// UCX's, which does not mind a request that is none: NVIDIA's RDMO plugin releases what a close
+/// that ended at once returned.
+///
+/// # Safety
+/// As UCX has it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
+    guarded((), || {
+        let skips = request.is_null() && start::is_emulating();
+        if let Some(function) = real::ucp_request_release()
+            && !skips
+        {
+            // SAFETY: the caller's.
+            unsafe { function(request) };
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "ucp_tests.rs"]
+mod tests;
