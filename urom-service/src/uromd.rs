@@ -15,6 +15,7 @@ use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
 use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
+use crate::daemon::emulation;
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
 use crate::worker::{self, Place, WorkerConfig};
@@ -90,7 +91,7 @@ impl DaemonArgs {
     ///
     /// # Errors
     /// The address is taken or is not this machine's, or takes a key and there is none; the key
-    /// file is none.
+    /// file is none; the library of `--emulate-exported-memory` is not there.
     pub fn serve(
         &self,
         plugin_path: Option<Vec<PathBuf>>,
@@ -113,6 +114,7 @@ impl DaemonArgs {
             cpus: self.cpus.unwrap_or(own),
             plugin_path,
             worker_words: words,
+            preload: self.emulate_exported_memory.then(emulation::library).transpose()?,
         };
         let served = crate::daemon::run(config, ready);
         Log::flush();

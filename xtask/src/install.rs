@@ -15,8 +15,11 @@ use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
-pub(crate) const PACKAGES: [&str; 4] =
-    ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom"];
+pub(crate) const PACKAGES: [&str; 5] =
+    ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom", "urom-ucx-emulation"];
+
+/// What programs preload, and uromd's workers when it is asked for.
+const EMULATION: &str = "liburom_ucx_emulation.so";
 
 /// Builds with optimisations and installs into `prefix`, which may hold an older installation.
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
@@ -85,6 +88,7 @@ fn lay_out(
         placer.symlink(&file, place(&soname))?;
         placer.symlink(&soname, place(&plain))?;
     }
+    placer.file(&profile_dir.join(EMULATION), Path::new("lib").join(EMULATION))?;
     // Where configure scripts look on other distributions. One that is there already is somebody's
     // own.
     if !placer.has_directory("lib64") {
@@ -192,7 +196,8 @@ mod tests {
         assert!(usable(Path::new("target")).expect("it is there").is_absolute());
     }
 
-    const BUILT: [&str; 4] = ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
+    const BUILT: [&str; 5] =
+        ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so", EMULATION];
 
     /// Lays out files with this content.
     fn install(directory: &Path, content: &str) -> Result<Placer> {
@@ -217,6 +222,7 @@ mod tests {
                 "lib/libdoca_common.so.2",
                 "lib64/libdoca_argp.so",
                 "lib/libdoca_urom.so.2.7.0",
+                "lib/liburom_ucx_emulation.so",
             ] {
                 let text = fs::read_to_string(prefix.join(file)).expect(file);
                 let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect(file);

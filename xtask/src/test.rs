@@ -134,7 +134,7 @@ mod tests {
     use crate::workspace::tests::sample;
 
     /// What tests load and start.
-    const PRODUCTS: [&str; 16] = [
+    const PRODUCTS: [&str; 18] = [
         "-p",
         "graph-plugin",
         "-p",
@@ -149,6 +149,8 @@ mod tests {
         "libdoca-argp",
         "-p",
         "libdoca-urom",
+        "-p",
+        "urom-ucx-emulation",
         "-p",
         TOOL,
     ];

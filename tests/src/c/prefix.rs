@@ -13,6 +13,9 @@ use crate::command::run;
 /// What to do when the prefix is not there or not right.
 const REMEDY: &str = "run the tests with `cargo xtask test -p urom-tests`, which lays it out";
 
+/// What hosts preload to export memory without an RDMA device.
+const EMULATION: &str = "liburom_ucx_emulation.so";
+
 /// A directory laid out as `cargo xtask install` does.
 #[derive(Debug, Clone)]
 pub struct Prefix {
@@ -26,7 +29,8 @@ pub fn prefix() -> Result<Prefix> {
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
     // The name in the build tree belongs to the last build of this very file. For uromd that says
     // nothing: tests of urom-service build it again.
-    let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
+    let libraries =
+        ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so", EMULATION];
     let mut pairs = libraries
         .map(|name| Ok((prefix.lib().join(name), built(name)?)))
         .into_iter()
@@ -74,6 +78,11 @@ impl Prefix {
 
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
+    }
+
+    /// What hosts preload to export memory without an RDMA device.
+    pub fn emulation(&self) -> PathBuf {
+        self.lib().join(EMULATION)
     }
 
     pub fn uromd(&self) -> PathBuf {

@@ -61,6 +61,11 @@ pub struct DaemonArgs {
     /// within one network namespace.
     #[arg(long, value_name = "DIR", value_parser = socket_dir)]
     pub(crate) socket_dir: Option<PathBuf>,
+    /// Emulate UCX's exported memory handles in workers, where there is no RDMA device: for plugins
+    /// that need a BlueField's cross-GVMI. Hosts preload liburom_ucx_emulation.so, and run on this
+    /// machine as the same user.
+    #[arg(long)]
+    pub(crate) emulate_exported_memory: bool,
     /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug,
     /// 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "50")]
@@ -195,12 +200,22 @@ pub(crate) struct DaemonConfig {
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
     /// The first arguments of a worker process, before `worker`: none when the program is `uromd`.
     pub(crate) worker_words: Vec<OsString>,
+    /// A library that workers load before all others.
+    pub(crate) preload: Option<PathBuf>,
 }
 
 impl DaemonConfig {
     pub(crate) fn new(args: DaemonArgs, cpus: CpuSet) -> DaemonConfig {
         let (patience, worker_words) = (Patience::default(), Vec::new());
-        DaemonConfig { args, key: None, patience, cpus, plugin_path: None, worker_words }
+        DaemonConfig {
+            args,
+            key: None,
+            patience,
+            cpus,
+            plugin_path: None,
+            worker_words,
+            preload: None,
+        }
     }
 
     /// The socket of a worker, if there is a folder for them. Several daemons may have one folder.

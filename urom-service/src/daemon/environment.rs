@@ -29,10 +29,12 @@ const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 const FOR_PLUGINS: &str = "UROM_";
 
 /// The kit's own names among these: by some of them it finds keys, services and libraries.
-const OWN: [&str; 8] = [
+const OWN: [&str; 10] = [
     "UROM_CPUS",
     "UROM_DEVICE",
     "UROM_DOCA_LIBRARY",
+    "UROM_EMULATION_DEVICES",
+    "UROM_EMULATION_THRESHOLD",
     "UROM_KEY_FILE",
     "UROM_PATIENCE",
     "UROM_PLUGIN_PATH",

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
 
 use super::config::DaemonConfig;
+use super::emulation;
 use super::environment::inherited;
 use super::process::{Process, Reaper};
 use crate::examine::this_program;
@@ -72,6 +73,9 @@ impl Launcher {
                     command.env("UCX_LOG_LEVEL", level.ucx_name());
                 }
                 command.envs(env);
+                if let Some(library) = &daemon.preload {
+                    emulation::preload(&mut command, library);
+                }
                 // The stream is the worker's standard input: the one descriptor a child can be
                 // given without any trick.
                 command.stdin(Stdio::from(OwnedFd::from(theirs)));

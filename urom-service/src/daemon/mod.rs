@@ -5,6 +5,7 @@ pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
 mod dispatch;
+pub(crate) mod emulation;
 mod environment;
 mod event;
 mod examiner;

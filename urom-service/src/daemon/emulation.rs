@@ -1,0 +1,111 @@
+//! `--emulate-exported-memory`: the library that workers are started with.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+const LIBRARY: &str = "liburom_ucx_emulation.so";
+
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// The library that belongs to this program.
+///
+/// # Errors
+/// It is not there, or at a place that the loader cannot be told of.
+pub(crate) fn library() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("asking for this program's own file")?;
+    let directory = program.parent().unwrap_or(Path::new("/"));
+    library_of(directory)
+}
+
+/// That of a program in this directory: `../lib` of an installation, or beside it in a build tree.
+fn library_of(directory: &Path) -> Result<PathBuf> {
+    let places = [directory.join("../lib").join(LIBRARY), directory.join(LIBRARY)];
+    let Some(file) = places.iter().find(|place| place.is_file()) else {
+        let [installed, built] = places.map(|place| place.display().to_string());
+        bail!(
+            "--emulate-exported-memory needs {LIBRARY}, which is neither {installed} nor {built}: \
+             install it together with uromd by `cargo xtask install --prefix DIR`, or build it by \
+             `cargo build -p urom-ucx-emulation`"
+        )
+    };
+    let file = file.canonicalize().with_context(|| file.display().to_string())?;
+    // The loader takes these for ends of names, and has no way to write them.
+    if file.as_os_str().as_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
+        bail!(
+            "--emulate-exported-memory: {} cannot be preloaded, because there is a space or a \
+             colon in its path: install into a directory without",
+            file.display()
+        );
+    }
+    Ok(file)
+}
+
+/// Has a worker load the library first, before what it would load anyway.
+pub(crate) fn preload(command: &mut Command, library: &Path) {
+    let others = command.get_envs().filter(|(name, _)| *name == PRELOAD).find_map(|(_, it)| it);
+    let mut all = OsString::from(library);
+    if let Some(others) = others.filter(|others| !others.is_empty()).map(OsStr::to_owned) {
+        all.push(":");
+        all.push(others);
+    }
+    command.env(PRELOAD, all);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory with the library at a place in it.
+    fn with(place: &str) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join(place).join(LIBRARY);
+        std::fs::create_dir_all(directory.path().join("bin")).unwrap();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "").unwrap();
+        directory
+    }
+
+    #[test]
+    fn the_library_is_found_in_an_installation_and_in_a_build_tree() {
+        for (place, found) in [("lib", "lib"), ("bin", "bin")] {
+            let directory = with(place);
+            let library = library_of(&directory.path().join("bin")).unwrap();
+            let expected = directory.path().canonicalize().unwrap().join(found).join(LIBRARY);
+            assert_eq!(library, expected);
+        }
+    }
+
+    #[test]
+    fn without_the_library_the_error_says_where_it_was_looked_for_and_what_to_do() {
+        let directory = with("elsewhere");
+        let error = library_of(&directory.path().join("bin")).unwrap_err().to_string();
+        for part in [LIBRARY, "/bin/../lib/", "cargo xtask install", "--emulate-exported-memory"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_the_loader_cannot_be_told_of_is_refused() {
+        for place in ["with space", "with:colon"] {
+            let directory = with(place);
+            let error = library_of(&directory.path().join(place)).unwrap_err().to_string();
+            assert!(error.contains(place) && error.contains("cannot be preloaded"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_library_comes_before_what_was_to_be_preloaded_anyway() {
+        for (given, expected) in [(None, "/l.so"), (Some(""), "/l.so"), (Some("a:b"), "/l.so:a:b")]
+        {
+            let mut command = Command::new("worker");
+            command.env_clear().envs(given.map(|given| (PRELOAD, given)));
+            preload(&mut command, Path::new("/l.so"));
+            let found: Vec<_> = command.get_envs().collect();
+            assert_eq!(found, [(OsStr::new(PRELOAD), Some(OsStr::new(expected)))]);
+        }
+    }
+}
