@@ -1,6 +1,6 @@
 /*
- * Exported memory handles under emulation: this program imports what others of its kind export. Each
- * argument is a test.
+ * Exported memory handles under emulation: this program imports what others of its kind export.
+ * Each argument is a test.
  */
 #include <errno.h>
 #include <signal.h>
@@ -503,10 +503,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} tests[] = {
-		{"import", test_import},	 {"own", test_own},
+		{"import", test_import},         {"own", test_own},
 		{"no-handles", test_no_handles}, {"forged", test_forged},
 		{"other-user", test_other_user}, {"own-child", test_own_child},
-		{"outside", test_outside},	 {"release", test_release},
+		{"outside", test_outside},       {"release", test_release},
 		{"device", test_device},
 	};
 

@@ -82,7 +82,8 @@ static void test_wrong_sizes(void)
 	INSIST(malloc(half) == NULL && calloc(half, 2) == NULL && calloc(huge, huge) == NULL);
 	INSIST(reallocarray(NULL, half, 2) == NULL && realloc(NULL, huge) == NULL);
 	INSIST(pvalloc(huge) == NULL && memalign(4096, huge - 4096) == NULL);
-	INSIST(posix_memalign(&block, 3, 8192) == EINVAL && posix_memalign(&block, 0, 8192) == EINVAL);
+	INSIST(posix_memalign(&block, 3, 8192) == EINVAL &&
+	       posix_memalign(&block, 0, 8192) == EINVAL);
 	INSIST(posix_memalign(&block, 4, 8192) == EINVAL);
 	INSIST(posix_memalign(&block, 64, huge - 64) == ENOMEM && block == (void *)1);
 	/* One that cannot grow stays as it was. */
@@ -98,8 +99,8 @@ static void test_wrong_sizes(void)
 
 static void test_realloc(void)
 {
-	static const size_t sizes[] = {100,  4095,   4096,	  5000,	 4097, 12288, 12289, 65536,
-				       3000, 131072, 16 * MIB, 4096, 1,	   8192,  MIB,	 2 * MIB};
+	static const size_t sizes[] = {100,  4095,   4096,     5000, 4097, 12288, 12289, 65536,
+				       3000, 131072, 16 * MIB, 4096, 1,    8192,  MIB,   2 * MIB};
 	unsigned char *block = malloc(50), *in_the_way = NULL;
 	size_t length = 50;
 
@@ -493,12 +494,18 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} tests[] = {
-		{"sizes", test_sizes},		   {"wrong-sizes", test_wrong_sizes},
-		{"realloc", test_realloc},	   {"zero", test_zero},
-		{"threads", test_threads},	   {"given-back", test_given_back},
-		{"exhausted", test_exhausted},	   {"descriptor", test_descriptor},
-		{"closed", test_closed},	   {"fork", test_fork},
-		{"fork-threads", test_fork_threads}, {"bare-fork", test_bare_fork},
+		{"sizes", test_sizes},
+		{"wrong-sizes", test_wrong_sizes},
+		{"realloc", test_realloc},
+		{"zero", test_zero},
+		{"threads", test_threads},
+		{"given-back", test_given_back},
+		{"exhausted", test_exhausted},
+		{"descriptor", test_descriptor},
+		{"closed", test_closed},
+		{"fork", test_fork},
+		{"fork-threads", test_fork_threads},
+		{"bare-fork", test_bare_fork},
 		{"exec", test_exec},
 	};
 

@@ -1,9 +1,10 @@
 /*
- * The RDMO application in C: a server, which is a host with a worker, registers a queue; its client,
- * which uses no service, appends and scatters data to it through the server's worker.
+ * The RDMO application in C: a server, which is a host with a worker, registers a queue; its
+ * client, which uses no service, appends and scatters data to it through the server's worker.
  *
- * Both ask UCX for exported memory, as NVIDIA's application does. The server starts the client. With
- * the argument "unsupported", exported memory is not to be had, and the registration is without.
+ * Both ask UCX for exported memory, as NVIDIA's application does. The server starts the client.
+ * With the argument "unsupported", exported memory is not to be had, and the registration is
+ * without.
  */
 #include <signal.h>
 #include <spawn.h>
@@ -151,9 +152,8 @@ static void scatter(struct client *client, const uint64_t *key_and_queue)
 	unsigned char payload[COUNT * (sizeof(struct rdmo_iov) + 8)];
 
 	for (unsigned int at = 0; at < COUNT; at++) {
-		const struct rdmo_iov iov = {.addr = key_and_queue[1] + at * 8,
-					     .rkey = key_and_queue[0],
-					     .len = 8};
+		const struct rdmo_iov iov = {
+			.addr = key_and_queue[1] + at * 8, .rkey = key_and_queue[0], .len = 8};
 		unsigned char *place = payload + at * (sizeof(iov) + 8);
 
 		memcpy(place, &iov, sizeof(iov));

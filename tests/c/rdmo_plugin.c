@@ -13,6 +13,7 @@
 DOCA_LOG_REGISTER(TESTS::RDMO);
 
 #define MOST_QUEUES 8
+#define MOST_EAGER 65536
 
 struct region {
 	ucs_list_link_t entry;
@@ -114,9 +115,9 @@ static ucs_status_t receive_into(struct rdmo *rdmo, const struct operation *oper
 
 	if (region->memh == NULL)
 		return UCS_ERR_UNSUPPORTED;
-	return wait_for(rdmo, ucp_am_recv_data_nbx(rdmo->worker, operation->data,
-						   (void *)(uintptr_t)to, operation->length,
-						   &params));
+	return wait_for(rdmo,
+			ucp_am_recv_data_nbx(rdmo->worker, operation->data, (void *)(uintptr_t)to,
+					     operation->length, &params));
 }
 
 static ucs_status_t append(struct rdmo *rdmo, struct operation *operation)
@@ -144,6 +145,9 @@ static ucs_status_t append(struct rdmo *rdmo, struct operation *operation)
 	pointers->pointer += operation->length;
 	if (operation->rendezvous)
 		return receive_into(rdmo, operation, data, to);
+	/* What is long has to show that a handle was imported. */
+	if (operation->length > MOST_EAGER)
+		return UCS_ERR_UNSUPPORTED;
 	return put(rdmo, operation->data, operation->length, to, data->rkey);
 }
 

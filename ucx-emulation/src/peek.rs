@@ -6,17 +6,18 @@
 use std::ffi::c_void;
 use std::os::fd::AsRawFd;
 
+use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
 /// A fault can only begin at a multiple of this, on all kernels.
 const PAGE: usize = 4096;
 
 /// Copies up to `bytes.len()` bytes from an address, at most 4096. Returns how many could be read.
-pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> usize {
-    let Ok((reader, writer)) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)
-    else {
-        return 0;
-    };
+///
+/// # Errors
+/// There is no pipe to be had, because this process has too many descriptors.
+pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> Result<usize, Errno> {
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let to_boundary = (PAGE - address % PAGE).min(bytes.len());
     let mut read = 0;
     for (from, to) in [(0, to_boundary), (to_boundary, bytes.len())] {
@@ -33,7 +34,7 @@ pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> usize {
         }
         read = to;
     }
-    read
+    Ok(read)
 }
 
 #[cfg(test)]
@@ -44,7 +45,7 @@ mod tests {
     fn memory_is_read_up_to_where_it_ends() {
         let bytes: Vec<u8> = (0..=255).cycle().take(2 * PAGE).collect();
         let mut found = [0; 300];
-        assert_eq!(peek(bytes.as_ptr().addr() + 3, &mut found), 300);
+        assert_eq!(peek(bytes.as_ptr().addr() + 3, &mut found), Ok(300));
         assert_eq!(found, bytes[3..303]);
 
         // A page, and behind it one that nobody may read.
@@ -58,12 +59,12 @@ mod tests {
         // SAFETY: it is the second of the two.
         unsafe { rustix::mm::mprotect(behind, PAGE, rustix::mm::MprotectFlags::empty()) }
             .expect("it is there");
-        assert_eq!(peek(behind.addr() - 100, &mut found), 100);
+        assert_eq!(peek(behind.addr() - 100, &mut found), Ok(100));
         assert_eq!(found[..100], [0; 100]);
         for address in [behind.addr(), 0, 8, usize::MAX - 10, usize::MAX] {
-            assert_eq!(peek(address, &mut found), 0, "{address:x}");
+            assert_eq!(peek(address, &mut found), Ok(0), "{address:x}");
         }
-        assert_eq!(peek(bytes.as_ptr().addr(), &mut []), 0);
+        assert_eq!(peek(bytes.as_ptr().addr(), &mut []), Ok(0));
         // SAFETY: it was mapped above.
         unsafe { rustix::mm::munmap(page, 2 * PAGE) }.expect("it is there");
     }

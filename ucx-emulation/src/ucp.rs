@@ -93,15 +93,31 @@ pub(crate) unsafe extern "C" fn ucp_init_version(
         start::say_once();
         let Some(function) = real::ucp_init_version() else { return no_ucx("ucp_init_version") };
         let mut words = [0u64; PARAMS_ROOM];
-        // Releases differ in how long it is, and callers in where it lies.
-        let read = peek(params.addr(), bytemuck::bytes_of_mut(&mut words));
-        let asks = words[0] & PARAM_FEATURES != 0 && words[1] & FEATURE_EXPORTED_MEMH != 0;
-        let stripped = read >= 16 && asks && start::is_emulating();
-        words[1] &= !FEATURE_EXPORTED_MEMH;
-        let params = if stripped { words.as_ptr().cast() } else { params };
+        let params = if start::is_emulating() && strip(params, &mut words) {
+            words.as_ptr().cast()
+        } else {
+            params
+        };
         // SAFETY: the caller's; the copy has all that there was.
         unsafe { function(major, minor, params, config, context) }
     })
+}
+
+/// Makes a copy of the parameters that does not ask for exported memory. False if they do not ask
+/// for it anyway.
+fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
+    // Releases differ in how long they are, so what follows them may be copied, too.
+    match peek(params.addr(), bytemuck::bytes_of_mut(copy)) {
+        Ok(read) => {
+            let asks = copy[0] & PARAM_FEATURES != 0 && copy[1] & FEATURE_EXPORTED_MEMH != 0;
+            copy[1] &= !FEATURE_EXPORTED_MEMH;
+            asks && read >= 16
+        }
+        Err(error) => {
+            note!("ucp_init: EXPORTED_MEMH cannot be taken off the features: {error}");
+            false
+        }
+    }
 }
 
 /// UCX's. Packs memory of the arena for export.
@@ -254,6 +270,7 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
 fn import(exported: *const c_void) -> Result<(Handle, Import), String> {
     let mut bytes = [0; HANDLE_LEN];
     let read = peek(exported.addr(), &mut bytes);
+    let read = read.map_err(|error| format!("the handle's bytes cannot be read: {error}"))?;
     let handle = Handle::unpack(&bytes[..read])?;
     let import = Import::new(&handle)?;
     Ok((handle, import))

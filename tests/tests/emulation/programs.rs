@@ -1,14 +1,19 @@
 //! Whole programs: plugins in C, and their hosts, with a daemon and embedded.
 
+use std::fs::{self, File};
+use std::process::Command;
+
 use anyhow::Result;
 use urom_tests::PluginDirectory;
-use urom_tests::c::{Service, Source};
+use urom_tests::c::{Service, Source, prefix};
 
-use crate::{count, preloaded};
+use crate::{EMULATED, count, preloaded};
 
 fn plugins() -> Result<PluginDirectory> {
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(&Source::new("rdmo_plugin.c").ucx().plugin("worker_rdmo")?)?;
+    let source = Source::new("allreduce_plugin.c").ucx().flag("-pthread");
+    plugins.add(&source.plugin("libucc_doca_urom_plugin")?)?;
     Ok(plugins)
 }
 
@@ -41,7 +46,17 @@ fn said(stdout: &str) -> String {
 
 #[test]
 fn rdmo_appends_and_scatters_with_a_daemon() -> Result<()> {
-    rdmo(&daemon()?)
+    let directory = tempfile::tempdir()?;
+    let log = directory.path().join("log");
+    let file = File::create(&log)?;
+    let service = Service::daemon_with(plugins()?, |command| {
+        command.arg("--emulate-exported-memory").stderr(file)
+    })?;
+    rdmo(&service)?;
+    let log = fs::read_to_string(log)?;
+    assert_eq!(count(&log, EMULATED), 1, "its worker says so: {log}");
+    assert_eq!(count(&log, "no memory is imported"), 0, "{log}");
+    Ok(())
 }
 
 #[test]
@@ -57,5 +72,56 @@ fn rdmo_does_without_a_handle() -> Result<()> {
     let output = app.run(&daemon()?)?.success()?;
     assert_eq!(said(&output.stdout), RDMO.replace("appended by rendezvous\n", ""));
     assert_eq!(count(&output.stderr, "ucp_memh_pack: the 131072 bytes at 0x"), 1);
+    Ok(())
+}
+
+/// Vectors of 1 to 1,048,576 integers.
+fn allreduce(service: &Service, ranks: u32) -> Result<()> {
+    let host = preloaded(&Source::new("allreduce_host.c").ucx(), &[&ranks.to_string()])?;
+    let output = host.run(service)?.success()?;
+    let counts = [1, 2, 3, 1000, 4096, 65536, 1 << 20].map(|count| format!("{count} ints\n"));
+    let expected = format!("domain of {ranks} ranks\n{}done\n", counts.concat());
+    assert_eq!(said(&output.stdout), expected, "{}", output.stderr);
+    Ok(())
+}
+
+#[test]
+fn two_ranks_sum_with_a_daemon() -> Result<()> {
+    allreduce(&daemon()?, 2)
+}
+
+#[test]
+fn four_ranks_sum_with_a_daemon() -> Result<()> {
+    allreduce(&daemon()?, 4)
+}
+
+#[test]
+fn two_ranks_sum_embedded() -> Result<()> {
+    allreduce(&Service::embedded(plugins()?)?, 2)
+}
+
+#[test]
+fn a_worker_emulates_only_when_its_daemon_was_told_to() -> Result<()> {
+    let app = preloaded(&Source::new("rdmo_app.c").ucx(), &[])?;
+    let output = app.run(&Service::daemon(plugins()?)?)?;
+    assert!(!output.status.success());
+    // UCX finds no way to a host for a context with exported memory.
+    assert_eq!(count(&output.stderr, "call.result gave DOCA_ERROR_DRIVER"), 1, "{}", output.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_daemon_without_the_library_says_where_to_get_it() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let uromd = directory.path().join("uromd");
+    fs::copy(prefix()?.uromd(), &uromd)?;
+    let output = Command::new(uromd)
+        .args(["--listen", "127.0.0.1:0", "--emulate-exported-memory"])
+        .output()?;
+    let log = String::from_utf8(output.stderr)?;
+    assert!(!output.status.success() && output.stdout.is_empty());
+    for part in ["needs liburom_ucx_emulation.so", "cargo xtask install --prefix DIR"] {
+        assert_eq!(count(&log, part), 1, "{log}");
+    }
     Ok(())
 }
