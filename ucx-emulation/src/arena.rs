@@ -33,6 +33,7 @@ pub(crate) static ARENA: Arena = Arena {
     size: AtomicUsize::new(0),
     // Where a process is that was not forked, or was told so.
     alive: AtomicPtr::new(ptr::null_mut()),
+    gives_back: AtomicBool::new(true),
     state: Lock::new(None),
 };
 
@@ -42,6 +43,8 @@ pub(crate) struct Arena {
     size: AtomicUsize,
     /// What the kernel makes false in a forked child. See [`Arena::is_usable`].
     alive: AtomicPtr<AtomicBool>,
+    /// Whether the system takes memory back, as emulators of processors only say.
+    gives_back: AtomicBool,
     pub(crate) state: Lock<Option<State>>,
 }
 
@@ -104,6 +107,7 @@ impl Arena {
             self.state.with(|state| *state = Some(State { runs, shared, _slot: slot }));
             self.alive.store(alive, Ordering::Relaxed);
             self.size.store(size, Ordering::Relaxed);
+            self.gives_back.store(takes_back(base)?, Ordering::Relaxed);
             // From here on malloc uses it.
             self.base.store(base, Ordering::Release);
             return Ok(());
@@ -250,7 +254,7 @@ impl Arena {
         let start = self.base() + run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
         let (first, last) = (start.next_multiple_of(page), end - end % page);
-        if first >= last {
+        if first >= last || !self.gives_back.load(Ordering::Relaxed) {
             return false;
         }
         let whole = (first, last) == (start, end);
@@ -338,6 +342,24 @@ fn affordable() -> usize {
     let most = limit(Resource::As, 4).min(limit(Resource::Fsize, 1)).min(SLOT_SIZE as u64);
     let size = usize::try_from(most).unwrap_or(SLOT_SIZE);
     size - size % LEAST
+}
+
+/// Whether pages of an arena that nobody uses yet are zero after they were given back.
+fn takes_back(base: usize) -> Result<bool, Errno> {
+    let len = FIRST as usize * GRANULE;
+    let pages: *mut libc::c_void = ptr::with_exposed_provenance_mut(base + len);
+    let word = pages.cast::<u64>();
+    // SAFETY: the arena is longer, and has been mapped there.
+    unsafe { rustix::mm::mprotect(pages, len, MprotectFlags::READ | MprotectFlags::WRITE) }?;
+    // SAFETY: it is accessible, and nobody else's.
+    unsafe { word.write_volatile(1) };
+    // SAFETY: as above.
+    let answer = unsafe { libc::madvise(pages, len, libc::MADV_REMOVE) };
+    // SAFETY: as above.
+    let left = unsafe { word.read_volatile() };
+    // SAFETY: as above.
+    unsafe { word.write_volatile(0) };
+    Ok(answer == 0 && left == 0)
 }
 
 /// Memory without a file, somewhere or exactly there.

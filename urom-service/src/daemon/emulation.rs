@@ -28,8 +28,8 @@ fn library_of(directory: &Path) -> Result<PathBuf> {
         let [installed, built] = places.map(|place| place.display().to_string());
         bail!(
             "--emulate-exported-memory needs {LIBRARY}, which is neither {installed} nor {built}: \
-             install it together with uromd by `cargo xtask install --prefix DIR`, or build it by \
-             `cargo build -p urom-ucx-emulation`"
+             start the uromd of an installation by `cargo xtask install --prefix DIR`, or build the \
+             library by `cargo build -p urom-ucx-emulation`"
         )
     };
     let file = file.canonicalize().with_context(|| file.display().to_string())?;
