@@ -476,15 +476,17 @@ static void test_exec(void)
 	INSIST(system("exit 7") >> 8 == 7);
 }
 
-/* Limits that must not end the program. */
+/* Limits that must not end the program. With the last one there is no arena. */
 static void test_limit(const char *which)
 {
 	const int resource = strcmp(which, "addresses") == 0 ? RLIMIT_AS : RLIMIT_FSIZE;
-	struct rlimit limit = {.rlim_cur = 512 * MIB, .rlim_max = 512 * MIB};
-	char *const arguments[] = {(char *)(uintptr_t)self, "child", NULL};
+	const uint64_t most = strcmp(which, "no-files") == 0 ? MIB : 512 * MIB;
+	struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+	char *const child[] = {(char *)(uintptr_t)self, "child", NULL};
+	char *const where[] = {(char *)(uintptr_t)self, "where", "100000", NULL};
 
 	INSIST(setrlimit(resource, &limit) == 0);
-	execv(self, arguments);
+	execv(self, most == MIB ? where : child);
 	exit(1);
 }
 

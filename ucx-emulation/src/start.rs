@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 use crate::arena::ARENA;
 use crate::note::note;
@@ -19,6 +19,9 @@ const DEVICES: &str = "UROM_EMULATION_DEVICES";
 const DEFAULT_THRESHOLD: usize = 4096;
 
 static EMULATING: AtomicBool = AtomicBool::new(false);
+
+/// Why this process has no arena, as the kernel says it; 0 if it has one.
+static FAILURE: AtomicI32 = AtomicI32::new(0);
 
 static SIZE: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
 
@@ -55,9 +58,7 @@ fn open() {
         let _ = real::malloc_usable_size();
         match ARENA.open().and_then(|()| fork::watch()) {
             Ok(()) => malloc::use_arena_from(threshold()),
-            Err(error) => {
-                note!("no memory can be exported: there is no room for an arena: {error}")
-            }
+            Err(error) => FAILURE.store(error.raw_os_error(), Ordering::Relaxed),
         }
     }
     // Most programs that a shell starts have nothing to do with UCX.
@@ -69,14 +70,22 @@ fn open() {
 /// Says what is emulated in this process.
 pub(crate) fn say_once() {
     static SAID: Once = Once::new();
-    SAID.call_once(|| match device(&devices()) {
-        Some(device) => note!("nothing is emulated: there is an RDMA device, {}", device.display()),
-        None => note!(
+    SAID.call_once(|| {
+        if let Some(device) = device(&devices()) {
+            note!("nothing is emulated: there is an RDMA device, {}", device.display());
+            return;
+        }
+        note!(
             "there is no RDMA device: UCX's exported memory handles are emulated between the \
              processes of user {} on this machine, for blocks of malloc() of at least {} bytes",
             rustix::process::geteuid().as_raw(),
             threshold()
-        ),
+        );
+        let failure = FAILURE.load(Ordering::Relaxed);
+        if failure != 0 {
+            let error = rustix::io::Errno::from_raw_os_error(failure);
+            note!("this process can import memory but export none: it has no arena: {error}");
+        }
     });
 }
 

@@ -58,6 +58,8 @@ fn limits_make_the_arena_smaller_and_end_nothing() -> Result<()> {
         let output = run(&preloaded(&source(), &["limit", limit])?)?;
         assert_eq!(output.status.code(), Some(42), "{limit}: {}", output.stderr);
     }
+    let output = run(&preloaded(&source(), &["limit", "no-files"])?)?;
+    assert_eq!(output.status.code(), Some(0), "there is no arena: {}", output.stderr);
     Ok(())
 }
 
