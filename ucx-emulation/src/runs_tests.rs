@@ -174,7 +174,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn runs_never_overlap_and_neighbours_are_joined(steps in prop::collection::vec(step(), 1..120)) {
+    fn runs_never_overlap_and_neighbours_are_joined(
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
         let mut checked = Checked::new();
         for step in &steps {
             checked.run(step);
