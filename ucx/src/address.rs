@@ -9,12 +9,16 @@ use crate::queues::Queues;
 use crate::sealed::{self, Mark};
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version, wire_compatible};
+use crate::zeroed::Zeroed;
 
 /// What an address begins with.
 const MARK: Mark = *b"UWA\x03";
 
 /// Three numbers of UCX's version and the sum of the queues, each little-endian.
 const FIELDS: usize = 3 * 4 + 8;
+
+/// The shortest address of UCX's own: a head and the worker's number.
+const SHORTEST: usize = 10;
 
 /// The address of a worker: `ucp_address_t`.
 ///
@@ -75,6 +79,49 @@ impl WorkerAddress {
         &self.bytes
     }
 
+    /// Reads an address as UCX makes it, without a seal: what programs in C send to each other.
+    ///
+    /// # Safety
+    ///
+    /// `ucp_worker_get_address` made the bytes, at a peer that is trusted, and all of them are
+    /// here. UCX reads them without a length, and damage on the way is not found. Otherwise as
+    /// [`from_bytes`](WorkerAddress::from_bytes); the peer's UCX is one that this one understands,
+    /// and its program set no sizes for receive queues in shared memory.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ADDR` for fewer bytes than any address has.
+    pub unsafe fn from_raw(bytes: &[u8]) -> Result<WorkerAddress> {
+        if bytes.len() < SHORTEST {
+            let what = format!("reading the address of a worker of UCX, of {} bytes", bytes.len());
+            return Err(Status::INVALID_ADDR.during(what));
+        }
+        Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
+    }
+
+    /// The address as UCX made it, without a seal: for programs in C, and for
+    /// [`from_raw`](WorkerAddress::from_raw).
+    #[must_use]
+    pub fn raw_bytes(&self) -> &[u8] {
+        &self.bytes[sealed::head(FIELDS)..]
+    }
+
+    /// The worker's number, which no other worker has: `ucp_worker_address_query`. Addresses of one
+    /// worker may differ in their bytes, but not in this.
+    ///
+    /// # Errors
+    ///
+    /// What UCX says.
+    pub fn worker_uid(&self) -> Result<u64> {
+        let mut attributes = sys::ucp_worker_address_attr_t::zeroed();
+        attributes.field_mask = sys::UCP_WORKER_ADDRESS_ATTR_FIELD_UID.into();
+        // SAFETY: UCX only reads the address, and the mask names what it may write.
+        let status =
+            unsafe { sys::ucp_worker_address_query(self.raw().cast_mut(), &mut attributes) };
+        check(status, "asking for the number of an address's worker")?;
+        Ok(attributes.worker_uid)
+    }
+
     /// The sizes of the worker's queues.
     pub(crate) fn queues(&self) -> Queues {
         self.queues
@@ -96,7 +143,7 @@ impl WorkerAddress {
     }
 
     pub(crate) fn raw(&self) -> *const sys::ucp_address_t {
-        self.bytes[sealed::head(FIELDS)..].as_ptr().cast()
+        self.raw_bytes().as_ptr().cast()
     }
 
     fn sealed(raw: &[u8], version: Version, queues: Queues) -> WorkerAddress {

@@ -3,7 +3,7 @@
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointId};
 use crate::features::Features;
 use crate::held::Held;
 use crate::rendezvous::Rendezvous;
@@ -242,6 +242,13 @@ pub struct Reply<'a> {
 }
 
 impl Reply<'_> {
+    /// Which endpoint the answer takes: that of [`Endpoint::id`], if the worker made one for this
+    /// peer; the first, if it made several.
+    #[must_use]
+    pub fn endpoint(&self) -> EndpointId {
+        EndpointId(self.endpoint.addr())
+    }
+
     /// As [`Endpoint::am_send`].
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {

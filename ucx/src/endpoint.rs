@@ -96,6 +96,11 @@ pub enum ErrorMode {
     None,
 }
 
+/// Which endpoint of a worker: that of an [`Endpoint`], or the one that a message can be answered
+/// by. When an endpoint is gone, another may get its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EndpointId(pub(crate) usize);
+
 /// A connection to a peer: `ucp_ep_h`.
 ///
 /// Dropping it closes it. With [`ErrorMode::Peer`] that happens by force, and what is not on the
@@ -125,6 +130,13 @@ impl Endpoint {
     #[must_use]
     pub fn worker(&self) -> &Worker {
         &self.worker
+    }
+
+    /// Its number, which [`Reply::endpoint`](crate::Reply::endpoint) has too for messages of a peer
+    /// whose worker this endpoint was made for before the peer connected.
+    #[must_use]
+    pub fn id(&self) -> EndpointId {
+        EndpointId(self.raw.addr())
     }
 
     /// Whether UCX found the peer gone or the connection broken. It does not notice a stopped peer.

@@ -7,6 +7,7 @@ use ucx_sys as sys;
 
 use crate::buffer::BufferMut;
 use crate::held::Held;
+use crate::imported::Imported;
 use crate::inner::complete;
 use crate::request::{self, Request};
 use crate::slot::Completion;
@@ -62,26 +63,52 @@ impl Rendezvous {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
         }
+        let mut buffer = Held::new(buffer);
+        let params = request::params_for(&self.worker, buffer.get());
+        let start = buffer.get_mut().start_mut();
+        // SAFETY: the request owns the buffer, which is long enough, until UCX is done with it.
+        unsafe { self.fetch(start.cast(), params, buffer) }
+    }
+
+    /// Fetches the data to `offset` of another process's memory, past this one's: a device writes
+    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
+    /// was imported in another context; the message is dropped then.
+    pub fn recv_imported(self, memory: &Imported, offset: u64) -> Request<(), usize> {
+        let (start, handle) = match memory.at(self.worker.context(), offset, self.length) {
+            Ok(place) => place,
+            Err(status) => return Request::failed(status, ()),
+        };
+        let mut params = self.worker.inner().params();
+        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
+        params.memh = handle;
+        // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
+        // the handle until UCX is done with it.
+        unsafe { self.fetch(start, params, Held::new(())) }.keeping(memory.keep())
+    }
+
+    /// Starts to receive to `start`.
+    ///
+    /// # Safety
+    ///
+    /// So many bytes may be written there until the request ends, which owns or keeps what they
+    /// need.
+    unsafe fn fetch<B>(
+        self,
+        start: *mut c_void,
+        mut params: sys::ucp_request_param_t,
+        buffer: Held<B>,
+    ) -> Request<B, usize> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is never used or dropped again, so there is one owner as before.
         let worker = unsafe { ManuallyDrop::take(&mut this.worker) };
-        let mut buffer = Held::new(buffer);
         let mut length = 0_usize;
-        let mut params = request::params_for(&worker, buffer.get());
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
         params.cb.recv_am = Some(on_data);
         params.recv_info.length = &raw mut length;
         // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes
-        // the length before it returns, and the request below owns the buffer until UCX is done
-        // with it.
+        // the length before it returns, and the caller keeps the memory until UCX is done with it.
         let returned = unsafe {
-            sys::ucp_am_recv_data_nbx(
-                worker.raw(),
-                this.descriptor,
-                buffer.get_mut().start_mut().cast(),
-                this.length,
-                &params,
-            )
+            sys::ucp_am_recv_data_nbx(worker.raw(), this.descriptor, start, this.length, &params)
         };
         let immediate = Completion { length, ..Completion::new(Status::OK) };
         Request::started(&worker, returned, immediate, buffer)

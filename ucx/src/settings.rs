@@ -57,7 +57,7 @@ pub(crate) fn for_release<'a>(
         .filter(|(name, _)| transport(name) != Some("sysv"))
         .map(|(name, value)| match name.strip_prefix("POSIX_") {
             Some(rest) => (Cow::from(format!("MM_{rest}")), Cow::from(value)),
-            None => (Cow::from(name), Cow::from(value)),
+            None => (Cow::from(name.strip_prefix("TCP_").unwrap_or(name)), Cow::from(value)),
         })
         .collect();
     if without {

@@ -29,6 +29,7 @@ zeroed!(
     ucp_params_t,
     ucp_worker_params_t,
     ucp_worker_attr_t,
+    ucp_worker_address_attr_t,
     ucp_ep_params_t,
     ucp_ep_attr_t,
     ucp_am_handler_param_t,

@@ -22,7 +22,7 @@ const RUST: (u64, u64) = (88, 0);
 const FUNCTIONS: [&str; 14] = [
     "config_(read|release|modify)",
     "get_version(_string)?|init_version|cleanup|context_query",
-    "worker_(create|destroy|query|get_address|release_address)",
+    "worker_(create|destroy|query|get_address|address_query|release_address)",
     "worker_(progress|get_efd|arm|fence|flush_nbx|set_am_recv_handler)",
     "ep_(create|close_nbx|flush_nbx|query|rkey_unpack)",
     "request_(free|cancel|check_status)",

@@ -1223,6 +1223,12 @@ unsafe extern "C" {
     pub fn ucp_worker_release_address(worker: ucp_worker_h, address: *mut ucp_address_t);
 }
 unsafe extern "C" {
+    pub fn ucp_worker_address_query(
+        address: *mut ucp_address_t,
+        attr: *mut ucp_worker_address_attr_t,
+    ) -> ucs_status_t;
+}
+unsafe extern "C" {
     pub fn ucp_worker_progress(worker: ucp_worker_h) -> ::core::ffi::c_uint;
 }
 unsafe extern "C" {
