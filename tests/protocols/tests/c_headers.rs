@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use c_interface::Language;
-use test_protocols::{rdmo, ucc};
+use test_protocols::ucc;
 use urom_abi::describe::c_header;
 use urom_abi::protocol::Protocol as _;
 
 #[test]
 #[cfg_attr(miri, ignore = "compilers are other processes")]
 fn every_size_and_offset_is_that_of_the_description() {
-    for protocol in [rdmo::Protocol::DESCRIPTION, ucc::Protocol::DESCRIPTION] {
+    for protocol in [rdmo_protocol::Protocol::DESCRIPTION, ucc::Protocol::DESCRIPTION] {
         let header = c_header(protocol);
         let fields = |variants: &[urom_abi::describe::Variant]| {
             variants.iter().map(|variant| variant.fields.len()).sum::<usize>()

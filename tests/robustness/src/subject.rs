@@ -94,7 +94,7 @@ macro_rules! every_message {
             }
         }
         $with! {
-            RDMO = test_protocols::rdmo {
+            RDMO = rdmo_protocol {
                 ClientInit<'_>, RqCreate<'_>, RqDestroy, MrReg<'_>, MrDereg;
                 ClientInitialized, RqCreated, RqDestroyed, MrRegistered, MrDeregistered
             }

@@ -5,8 +5,9 @@ mod notifications;
 mod values;
 
 use graph_protocol as graph;
+use rdmo_protocol as rdmo;
 use sandbox_protocol as sandbox;
-use test_protocols::{rdmo, ucc};
+use test_protocols::ucc;
 use urom_abi::describe;
 use urom_abi::protocol::{Protocol, Reply, Request};
 

@@ -1,5 +1,4 @@
-//! Every byte of every message of the two protocols, as C lays them down, in both directions.
+//! Every byte of every message of UCC's protocol, as C lays it down, in both directions.
 
-mod rdmo;
 mod support;
 mod ucc;

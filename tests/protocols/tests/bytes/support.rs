@@ -1,4 +1,5 @@
 //! A message as a byte table says it, and the comparison with what the macros make.
+#![allow(dead_code, reason = "every test program uses a part of it")]
 
 use urom_abi::protocol::{Reply, Request};
 

@@ -1,10 +1,10 @@
 //! Handlers of three protocols that behave as the program says, and answer what was sent.
 
-use sandbox_protocol::{MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
-use test_protocols::rdmo::{
+use rdmo_protocol::{
     self, ClientInit, ClientInitialized, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,
     RqCreated, RqDestroy, RqDestroyed,
 };
+use sandbox_protocol::{MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use test_protocols::ucc::{
     self, ChannelCreated, Coll, CollDone, ContextCreate, ContextCreated, ContextDestroy,
     ContextDestroyed, CreatePassiveDataChannel, LibCreate, LibCreated, LibDestroy, LibDestroyed,

@@ -82,7 +82,7 @@ pub fn run(input: &[u8]) {
     let Some((choice, mut steps)) = input.split_first() else { return };
     let (subject, iface) = match choice % 3 {
         0 => (&SANDBOX, iface::<Sandbox, sandbox_protocol::Protocol>()),
-        1 => (&RDMO, iface::<Rdmo, test_protocols::rdmo::Protocol>()),
+        1 => (&RDMO, iface::<Rdmo, rdmo_protocol::Protocol>()),
         _ => (&UCC, iface::<Ucc, test_protocols::ucc::Protocol>()),
     };
     let mut run = Run {

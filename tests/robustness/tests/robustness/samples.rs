@@ -4,10 +4,10 @@
 use std::num::NonZeroU64;
 
 use bytemuck::Zeroable;
+use rdmo_protocol as rdmo;
 use robustness::subject::{Answered, GRAPH, SANDBOX, SUBJECTS, Sent, Subject, written};
 use sandbox_protocol as sandbox;
 use serde_json::Value;
-use test_protocols::rdmo;
 use test_protocols::ucc::{self, CollArgs, LibParams};
 use urom_abi::{Data, Elements, Payload, Received, Registered};
 

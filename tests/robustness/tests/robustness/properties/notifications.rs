@@ -1,8 +1,8 @@
 //! Arbitrary notifications.
 
 use proptest::prelude::*;
+use rdmo_protocol::ClientInitialized;
 use sandbox_protocol::TagReceived;
-use test_protocols::rdmo::ClientInitialized;
 use urom_abi::Received;
 use urom_pdk::test_util::seeds;
 

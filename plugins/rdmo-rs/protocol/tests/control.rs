@@ -1,6 +1,9 @@
 //! The byte tables of the RDMO control path: 56-byte commands, 24-byte notifications.
 
-use test_protocols::rdmo::{
+#[path = "../../../../tests/protocols/tests/bytes/support.rs"]
+mod support;
+
+use rdmo_protocol::{
     ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered, Protocol,
     RqCreate, RqCreated, RqDestroy, RqDestroyed,
 };
@@ -8,7 +11,7 @@ use urom_abi::Payload;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::DecodeProblem;
 
-use crate::support::{Table, answers_as, encodes_as};
+use support::{Table, answers_as, encodes_as};
 
 const COMMAND: usize = 56;
 const NOTIFICATION: usize = 24;

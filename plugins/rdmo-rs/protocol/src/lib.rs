@@ -1,5 +1,14 @@
-//! The control path of DOCA's RDMO application (`urom_rdmo.h`, version 1): a 64-bit tag, addresses
-//! and keys inline.
+//! The RDMO plugin's commands and notifications, byte for byte those of DOCA's RDMO application
+//! (`urom_rdmo.h`, version 1), and in [`data`] the messages of its data path.
+//!
+//! RDMO is remote direct memory operations: a host registers memory with the plugin, and other
+//! processes, the *initiators*, have the plugin append to it, scatter to it and flush it. They send
+//! active messages to the plugin's UCX worker and need nothing of UROM.
+//!
+//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
+//! [`Client`], and initiators make the messages of [`data`].
+
+pub mod data;
 
 use urom_abi::{Payload, urom_command, urom_notification};
 
@@ -7,23 +16,24 @@ use urom_abi::{Payload, urom_command, urom_notification};
 #[urom_command(plugin = "worker_rdmo", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Introduces a client, with the address of its own UCX worker.
+    /// Introduces the host as a client, one for each connection: the plugin reaches the host's
+    /// memory through its UCX worker, which the host must progress.
     #[urom(reply = ClientInitialized)]
     ClientInit {
-        /// The client's number, which its active messages carry.
+        /// The client's number, which initiators' messages carry; another for each client.
         id: u64,
-        /// The host's UCX worker address.
+        /// The address of the host's UCX worker, as UCX itself makes it.
         #[urom(inline)]
         addr: &'a [u8],
     },
-    /// Makes a receive queue for an initiator.
+    /// Makes a receive queue for an initiator, before its first message.
     #[urom(reply = RqCreated)]
     RqCreate {
-        /// The initiator's UCX worker address.
+        /// The address of the initiator's UCX worker, as UCX itself makes it.
         #[urom(inline)]
         addr: &'a [u8],
     },
-    /// Ends a receive queue.
+    /// Ends a receive queue. Messages that came before are still carried out.
     #[urom(reply = RqDestroyed)]
     RqDestroy {
         /// The queue.
@@ -36,14 +46,14 @@ pub enum Command<'a> {
         va: u64,
         /// How long it is, in bytes.
         len: u64,
-        /// The packed remote key.
+        /// The packed remote key, `ucp_rkey_pack`'s.
         #[urom(inline)]
         packed_rkey: &'a [u8],
-        /// The packed memory handle; empty without one.
+        /// The exported memory handle, `ucp_memh_pack`'s; empty without one.
         #[urom(inline)]
         packed_memh: &'a [u8],
     },
-    /// Forgets a memory region.
+    /// Forgets a memory region, once everything written to it has arrived, pointers too.
     #[urom(reply = MrDeregistered)]
     MrDereg {
         /// The key that registering it gave.
@@ -57,7 +67,7 @@ pub enum Command<'a> {
 pub enum Notification {
     /// The client is known.
     ClientInitialized {
-        /// The plugin's UCX worker address.
+        /// The address of the plugin's UCX worker, for initiators.
         #[urom(inline)]
         addr: Payload,
     },

@@ -1,0 +1,146 @@
+//! The RDMO plugin: appends to and scatters into a host's memory, for other processes.
+//!
+//! It is the worker's part of DOCA's RDMO application, byte for byte, on UCX of its own. A host is
+//! a *client*: it registers memory, and for each *initiator* a receive queue. Initiators send
+//! active messages ([`rdmo_protocol::data`]), which the plugin carries out by one-sided UCX on the
+//! client's memory.
+//!
+//! # Order
+//!
+//! Each initiator's messages are carried out in the order in which they came, those of several
+//! initiators of a client in any. Nothing else of a client starts while a pointer is fetched from
+//! its memory. A pointer advances here alone until a flush, which first waits until all data has
+//! arrived, then writes the pointers, reads one back, and answers. A fence waits for all data, too.
+//!
+//! # Errors
+//!
+//! Only a flush is answered, and only when it succeeded. Messages that are malformed, name unknown
+//! keys or bytes outside a region are dropped as a whole, with a line in the log, and so are those
+//! of whoever has no receive queue with that client. An append that fails does not advance its
+//! pointer, so nobody sees a hole.
+//!
+//! # Endpoints
+//!
+//! As in DOCA's plugin they are made without UCX's error handling: both ends of a connection must
+//! agree on that, and initiators in C expect it. UCX then uses shared memory where it can, and over
+//! that does not notice that a peer died. What waits for such a peer waits until the host leaves.
+//! The addresses and keys in commands are taken at their word: hosts are trusted with the worker's
+//! memory.
+
+mod client;
+mod clients;
+mod region;
+
+use std::fs;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rdmo_protocol::{
+    ClientInit, ClientInitialized, Handler, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,
+    RqCreated, RqDestroy, RqDestroyed, data::AM_ID,
+};
+use ucx::{Features, Worker};
+use urom_pdk::{prelude::*, time};
+
+use clients::Clients;
+
+/// How long a host that deregisters memory may leave its UCX worker without progress.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+struct Rdmo {
+    clients: Rc<Clients>,
+    worker: Worker,
+}
+
+#[urom_plugin]
+impl Handler for Rdmo {
+    fn open(_: &OpenContext) -> Result<Self> {
+        let worker = open_ucx().or_code(DocaError::DRIVER, "opening UCX")?;
+        let clients = Rc::new(Clients::default());
+        let receiver = Rc::downgrade(&clients);
+        let receive = move |message: ucx::Message<'_>| {
+            if let Some(clients) = receiver.upgrade() {
+                clients.receive(message);
+            }
+        };
+        worker.set_am_handler(AM_ID, receive).or_code(DocaError::DRIVER, "listening")?;
+        Ok(Rdmo { clients, worker })
+    }
+
+    fn address(&self) -> Result<Vec<u8>> {
+        let address = self.worker.address().or_code(DocaError::DRIVER, "asking for an address")?;
+        Ok(address.raw_bytes().to_vec())
+    }
+
+    fn progress(&self) -> bool {
+        let moved = self.worker.progress();
+        self.clients.run();
+        moved
+    }
+
+    fn host_left(&self, connection: u64) {
+        self.clients.end(connection);
+    }
+
+    async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
+        let address = self.address()?;
+        self.clients.add(&self.worker, cx.dest_id(), cmd.id, cmd.addr)?;
+        Ok(ClientInitialized { addr: address.as_slice().into() })
+    }
+
+    async fn rq_create(&self, cx: &Context, cmd: RqCreate<'_>) -> Result<RqCreated> {
+        let client = self.clients.of(cx.dest_id())?;
+        let initiator = self.clients.connect(&self.worker, cmd.addr)?;
+        Ok(RqCreated { rq_id: client.add_queue(initiator) })
+    }
+
+    async fn rq_destroy(&self, cx: &Context, cmd: RqDestroy) -> Result<RqDestroyed> {
+        self.clients.of(cx.dest_id())?.remove_queue(cmd.rq_id)?;
+        Ok(RqDestroyed { rq_id: cmd.rq_id })
+    }
+
+    async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
+        Ok(MrRegistered { rkey: self.clients.of(cx.dest_id())?.register(&cmd)? })
+    }
+
+    async fn mr_dereg(&self, cx: &Context, cmd: MrDereg) -> Result<MrDeregistered> {
+        let client = self.clients.of(cx.dest_id())?;
+        let regions = [client.deregister(cmd.rkey)?];
+        let arrives = time::timeout(PATIENCE, client.publish(&regions));
+        match cx.unless_cancelled(arrives).await? {
+            Ok(arrived) => arrived?,
+            Err(elapsed) if regions[0].is_ahead() => return Err(elapsed.into()),
+            // A host that has seen all it waits for need not progress its worker any more.
+            Err(_) => log::warn!("a host's UCX worker makes no progress while memory of it goes"),
+        }
+        Ok(MrDeregistered { rkey: cmd.rkey })
+    }
+}
+
+impl Drop for Rdmo {
+    /// The answer to a flush may not have left yet. A worker gives its plugins 1.5 s.
+    fn drop(&mut self) {
+        self.clients.end_all();
+        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+    }
+}
+
+/// A UCX worker, with exported memory handles where there is a device for them: without one, UCX
+/// makes no endpoint for a context that has both those and remote memory.
+fn open_ucx() -> ucx::Result<Worker> {
+    let make = |features| {
+        // Over TCP, `put` of UCX's own does not wait for the peer.
+        ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n").build()?.worker()
+    };
+    let features = Features::AM | Features::RMA | Features::AMO64 | Features::WAKEUP;
+    if fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some()) {
+        let worker = make(features | Features::EXPORTED_MEMH)?;
+        if worker.connect(&worker.address()?).is_ok() {
+            return Ok(worker);
+        }
+    }
+    make(features)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! The plugin under the test kit: hosts and initiators with UCX workers of their own, on this
+//! thread. Everything goes by UCX, as between processes.
+
+mod commands;
+mod defects;
+mod messages;
+mod model;
+
+use std::cell::RefCell;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
+use rdmo_protocol::{ClientInit, MrReg, Protocol, RqCreate};
+use ucx::{AmFlags, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
+use urom_pdk::DocaError;
+use urom_pdk::test_util::{Sent, Worker};
+
+use super::Rdmo;
+
+/// How long anything may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The size of a host's region.
+const REGION: usize = 8192;
+
+fn ucx_worker() -> ucx::Worker {
+    let features = Features::AM | Features::RMA | Features::AMO64;
+    // As the plugin, and what is longer than 64 KiB is announced.
+    let builder = ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n");
+    builder.config("RNDV_THRESH", "64k").build().unwrap().worker().unwrap()
+}
+
+/// Whether UCX uses TCP alone, so that a host's own worker carries out what is done to its memory.
+fn over_tcp() -> bool {
+    std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp")
+}
+
+#[test]
+fn everything_goes_over_tcp_as_well() {
+    if over_tcp() {
+        return;
+    }
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    let tests = tests.env("UCX_TLS", "tcp").output().unwrap();
+    assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
+}
+
+/// A plugin, and every UCX worker that takes part.
+struct Rig {
+    plugin: Worker<Protocol>,
+    workers: RefCell<Vec<ucx::Worker>>,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        Rig { plugin: Worker::<Protocol>::open::<Rdmo>(), workers: RefCell::default() }
+    }
+
+    fn worker(&self) -> ucx::Worker {
+        let worker = ucx_worker();
+        self.workers.borrow_mut().push(worker.clone());
+        worker
+    }
+
+    /// Leaves a worker without progress from now on.
+    fn stop(&self, worker: &ucx::Worker) {
+        let address = worker.address().unwrap();
+        self.workers.borrow_mut().retain(|other| other.address().unwrap() != address);
+    }
+
+    fn turn(&self) {
+        self.plugin.progress();
+        for worker in self.workers.borrow().iter() {
+            worker.progress();
+        }
+    }
+
+    fn until<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(done) = done() {
+                return done;
+            }
+            assert!(began.elapsed() < DEADLINE, "{what} took too long");
+            self.turn();
+        }
+    }
+
+    fn wait<R: urom_abi::protocol::Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
+        self.until("an answer", || self.plugin.answer(&sent))
+    }
+
+    /// A client with a region, whose number is also its connection's.
+    fn host(&self, id: u64) -> Host {
+        self.host_on(id, id)
+    }
+
+    fn host_on(&self, connection: u64, id: u64) -> Host {
+        let worker = self.worker();
+        let address = worker.address().unwrap();
+        let init = ClientInit { id, addr: address.raw_bytes() };
+        let plugin = self.wait(self.plugin.send_from(connection, init)).unwrap().addr.to_vec();
+        let mut host = Host {
+            connection,
+            id,
+            memory: Memory::allocate(worker.context(), REGION).unwrap(),
+            worker,
+            rkey: 0,
+            plugin,
+        };
+        host.rkey = self.register(&host, &host.memory);
+        host
+    }
+
+    fn register(&self, host: &Host, memory: &Memory) -> u64 {
+        let (va, len) = (memory.address(), memory.len() as u64);
+        let packed_rkey = &memory.remote_key().unwrap();
+        let register = MrReg { va, len, packed_rkey, packed_memh: &[] };
+        self.wait(self.plugin.send_from(host.connection, register)).unwrap().rkey
+    }
+
+    /// An initiator that has a queue with a client.
+    fn initiator(&self, host: &Host) -> Initiator {
+        self.initiator_with(host, self.worker())
+    }
+
+    fn initiator_with(&self, host: &Host, worker: ucx::Worker) -> Initiator {
+        let address = worker.address().unwrap();
+        let create = RqCreate { addr: address.raw_bytes() };
+        let rq_id = self.wait(self.plugin.send_from(host.connection, create)).unwrap().rq_id;
+        Initiator { rq_id, ..self.stranger(host, worker) }
+    }
+
+    /// An initiator that has none.
+    fn stranger(&self, host: &Host, worker: ucx::Worker) -> Initiator {
+        let answers = Rc::new(RefCell::new(Vec::new()));
+        let got = Rc::clone(&answers);
+        let answered = move |message: ucx::Message<'_>| {
+            got.borrow_mut().push(Flushed::read(message.header).unwrap().flush_id);
+        };
+        worker.set_am_handler(AM_ID, answered).unwrap();
+        // SAFETY: the plugin's own address.
+        let plugin = unsafe { WorkerAddress::from_raw(&host.plugin) }.unwrap();
+        let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&plugin).unwrap();
+        Initiator { client: host.id, rq_id: u64::MAX, endpoint, answers }
+    }
+
+    /// Flushes with a fence, and waits for the answer.
+    fn flush(&self, initiator: &Initiator) {
+        let flush_id = 0xbeef + initiator.answers.borrow().len() as u64;
+        initiator.request(true, Operation::Flush { flush_id }, Vec::new());
+        self.answered(initiator, flush_id);
+    }
+
+    fn answered(&self, initiator: &Initiator, flush_id: u64) {
+        self.until("a flush", || {
+            initiator.answers.borrow().last().filter(|id| **id == flush_id).copied()
+        });
+    }
+}
+
+/// A host: its first word is a pointer, which points behind itself at first.
+struct Host {
+    connection: u64,
+    id: u64,
+    worker: ucx::Worker,
+    memory: Memory,
+    rkey: u64,
+    plugin: Vec<u8>,
+}
+
+impl Host {
+    fn at(&self, offset: usize) -> u64 {
+        self.memory.address() + offset as u64
+    }
+
+    fn point_to(&self, offset: usize) {
+        self.memory.write(0, &self.at(offset).to_le_bytes());
+    }
+
+    /// Where the pointer points.
+    fn pointed(&self) -> usize {
+        let word = u64::from_le_bytes(self.bytes(0));
+        usize::try_from(word.wrapping_sub(self.memory.address())).unwrap()
+    }
+
+    fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.memory.read(at, &mut bytes);
+        bytes
+    }
+
+    /// An append by the pointer.
+    fn append(&self) -> Operation {
+        Operation::Append { pointer: self.at(0), pointer_rkey: self.rkey, data_rkey: self.rkey }
+    }
+}
+
+struct Initiator {
+    client: u64,
+    rq_id: u64,
+    endpoint: Endpoint,
+    answers: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Initiator {
+    fn request(&self, fence: bool, operation: Operation, data: Vec<u8>) {
+        let request = Request { client: self.client, fence, operation };
+        self.send(request.header(&mut Request::ROOM.clone()), data);
+    }
+
+    fn send(&self, header: &[u8], data: Vec<u8>) {
+        self.endpoint.am_send_with(AM_ID, header, data, AmFlags::REPLY).detach();
+    }
+
+    fn append(&self, host: &Host, data: &[u8]) {
+        self.request(false, host.append(), data.to_vec());
+    }
+
+    fn scatter(&self, parts: &[Part<'_>]) {
+        let mut data = Vec::new();
+        parts.iter().for_each(|part| part.write(&mut data).unwrap());
+        self.request(false, Operation::Scatter { count: parts.len() as u64 }, data);
+    }
+}
