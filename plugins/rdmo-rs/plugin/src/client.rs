@@ -198,8 +198,10 @@ impl Client {
                 let regions: Vec<_> =
                     self.regions.borrow().values().filter(ahead).cloned().collect();
                 self.publish_in(&mut memory, &regions).await?;
-                initiator.am_send(AM_ID, &Flushed { flush_id }.header(), ()).detach();
-                Ok(())
+                drop(memory);
+                let (answered, ()) =
+                    initiator.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
+                answered.or_code(DocaError::DRIVER, "answering a flush")
             }
             Operation::Append { pointer, pointer_rkey, data_rkey } => {
                 let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);

@@ -225,8 +225,6 @@ fn the_worker_ends_with_everything_under_way() {
     let pending = rig.plugin.send_from(0, MrDereg { rkey: host.rkey });
     assert_eq!(rig.plugin.close(), 1);
     drop(pending);
-    rig.workers.borrow_mut().push(host.worker.clone());
-    drop(initiator);
-    let report = rig.plugin.finish();
-    assert!(report.is_clean(), "{report}");
+    // With the rig, the kit looks for what the plugin left behind.
+    rig.connections.take();
 }

@@ -51,11 +51,34 @@ fn everything_goes_over_tcp_as_well() {
 struct Rig {
     plugin: Worker<Protocol>,
     workers: RefCell<Vec<ucx::Worker>>,
+    connections: RefCell<Vec<u64>>,
+    /// What the plugin may still reach when a test's hosts are gone.
+    memories: RefCell<Vec<Memory>>,
+}
+
+impl Drop for Rig {
+    /// Closing an endpoint takes the progress of both ends, while the plugin is there.
+    fn drop(&mut self) {
+        let connections = self.connections.take();
+        if connections.is_empty() || std::thread::panicking() {
+            return;
+        }
+        connections.into_iter().for_each(|connection| self.plugin.leave(connection));
+        for _ in 0..1000 {
+            self.turn();
+        }
+    }
 }
 
 impl Rig {
     fn new() -> Rig {
-        Rig { plugin: Worker::<Protocol>::open::<Rdmo>(), workers: RefCell::default() }
+        let plugin = Worker::<Protocol>::open::<Rdmo>();
+        Rig {
+            plugin,
+            workers: RefCell::default(),
+            connections: RefCell::default(),
+            memories: RefCell::default(),
+        }
     }
 
     fn worker(&self) -> ucx::Worker {
@@ -99,6 +122,7 @@ impl Rig {
 
     fn host_on(&self, connection: u64, id: u64) -> Host {
         let worker = self.worker();
+        self.connections.borrow_mut().push(connection);
         let address = worker.address().unwrap();
         let init = ClientInit { id, addr: address.raw_bytes() };
         let plugin = self.wait(self.plugin.send_from(connection, init)).unwrap().addr.to_vec();
@@ -115,6 +139,7 @@ impl Rig {
     }
 
     fn register(&self, host: &Host, memory: &Memory) -> u64 {
+        self.memories.borrow_mut().push(memory.clone());
         let (va, len) = (memory.address(), memory.len() as u64);
         let packed_rkey = &memory.remote_key().unwrap();
         let register = MrReg { va, len, packed_rkey, packed_memh: &[] };
