@@ -86,7 +86,8 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
 
 /// Whether a target's body is the service's, and not that of the crate `robustness`.
 fn is_of_service(target: &str) -> bool {
-    !["command_decode", "description_read", "notification_decode", "worker_cmd"].contains(&target)
+    !["command_decode", "description_read", "notification_decode", "rdmo_message", "worker_cmd"]
+        .contains(&target)
 }
 
 /// The targets, by their sources.
@@ -118,7 +119,7 @@ mod tests {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let found = targets(&workspace.root.join("fuzz")).expect("the targets");
         let all = "command_decode control_messages daemon description_read domain_table greeting hello host_control \
-                   host_frames notification_decode worker_cmd worker_control worker_frames";
+                   host_frames notification_decode rdmo_message worker_cmd worker_control worker_frames";
         assert_eq!(found, all.split_whitespace().collect::<Vec<_>>());
     }
 

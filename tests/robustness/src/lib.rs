@@ -9,6 +9,7 @@
 pub mod check;
 pub mod description;
 pub mod incoming;
+pub mod initiator;
 pub mod plugin;
 pub mod subject;
 pub mod targets;

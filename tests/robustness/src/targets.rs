@@ -4,6 +4,7 @@ use counting_allocator::within;
 
 use crate::check;
 use crate::description;
+use crate::initiator;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
@@ -14,10 +15,11 @@ const GROWTH: usize = 64;
 
 pub type Body = fn(&[u8]);
 
-pub const ALL: [(&str, Body); 4] = [
+pub const ALL: [(&str, Body); 5] = [
     ("command_decode", command_decode),
     ("description_read", description_read),
     ("notification_decode", notification_decode),
+    ("rdmo_message", rdmo_message),
     ("worker_cmd", worker_cmd),
 ];
 
@@ -38,6 +40,11 @@ pub fn notification_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
         within(MEMORY + GROWTH * bytes.len(), || check::notification(subject, bytes));
     }
+}
+
+/// An active message of an initiator to the RDMO plugin: see [`initiator::message`].
+pub fn rdmo_message(input: &[u8]) {
+    within(MEMORY + GROWTH * input.len(), || initiator::message(input));
 }
 
 /// The first byte chooses a plugin, the others are what a worker does with it: see [`plugin::run`].

@@ -104,7 +104,7 @@ impl sandbox_protocol::Handler for Sandbox {
 }
 
 #[urom_plugin(export = false)]
-impl rdmo::Handler for Rdmo {
+impl rdmo_protocol::Handler for Rdmo {
     fn open(_: &OpenContext) -> Result<Self> {
         Ok(Rdmo(Counted::new()))
     }

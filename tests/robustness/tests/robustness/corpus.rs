@@ -28,6 +28,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "worker_cmd" => {
             programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect()
         }
+        "rdmo_message" => messages(),
         "description_read" => {
             let named = |subject: &&'static Subject| {
                 (subject.description.name.to_owned(), description::of(subject))
@@ -43,6 +44,28 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
                 .collect()
         }
     }
+}
+
+/// An append, a flush and a scatter of an initiator.
+fn messages() -> Vec<(String, Vec<u8>)> {
+    use rdmo_protocol::data::{Operation, Part, Request};
+    let mut parts = Vec::new();
+    for data in [&b"odd"[..], b"", b"behind"] {
+        Part { address: 1, rkey: 2, data }.write(&mut parts).expect("it is short");
+    }
+    let append = Operation::Append { pointer: 1, pointer_rkey: 2, data_rkey: 3 };
+    let messages = [
+        ("append", append, b"data".to_vec()),
+        ("flush", Operation::Flush { flush_id: 0xbeef }, Vec::new()),
+        ("scatter", Operation::Scatter { count: 3 }, parts),
+    ];
+    let message = |(name, operation, data): (&str, Operation, Vec<u8>)| {
+        let mut room = Request::ROOM;
+        let request = Request { client: 0, fence: true, operation };
+        let header = request.header(&mut room);
+        (name.to_owned(), [&[header.len() as u8][..], header, &data].concat())
+    };
+    messages.into_iter().map(message).collect()
 }
 
 #[test]

@@ -1,0 +1,267 @@
+/*
+ * The messages of the plugin worker_rdmo, version 1, for C and C++.
+ *
+ * Made from the protocol's Rust definition: change that, not this file.
+ *
+ * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
+ * its type in the order given below, without padding between them. It is exactly that long, or it
+ * is refused.
+ *  - Set all bytes of the struct to zero first: what nobody sets is zero.
+ *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
+ *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
+ *    memory: payloads are found behind the struct.
+ *  - Lengths count bytes where the elements are bytes, and else elements.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Where a condition or a length is given as an expression, it is Rust's.
+ */
+#ifndef UROM_PLUGIN_WORKER_RDMO_H
+#define UROM_PLUGIN_WORKER_RDMO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define WORKER_RDMO_ASSERT(condition) static_assert(condition, #condition)
+#else
+#define WORKER_RDMO_ASSERT(condition) _Static_assert(condition, #condition)
+#endif
+
+/** What the plugin is called: its file's name without .so. */
+#define WORKER_RDMO_PLUGIN_NAME "worker_rdmo"
+/** What its urom_plugin_get_version returns. */
+#define WORKER_RDMO_PLUGIN_VERSION UINT64_C(1)
+
+/** What a command can be: its `type`. */
+enum worker_rdmo_command_type {
+	/**
+	 * Introduces the host as a client, one for each connection: the plugin reaches the host's
+	 * memory through its UCX worker, which the host must progress.
+	 *
+	 * Payloads, in this order:
+	 *  1. `addr`: `addr_len` bytes;
+	 *     their address word is `addr_addr`.
+	 *     The address of the host's UCX worker, as UCX itself makes it.
+	 *
+	 * Answered by WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED.
+	 */
+	WORKER_RDMO_COMMAND_CLIENT_INIT = 0,
+	/**
+	 * Makes a receive queue for an initiator, before its first message.
+	 *
+	 * Payloads, in this order:
+	 *  1. `addr`: `addr_len` bytes;
+	 *     their address word is `addr_addr`.
+	 *     The address of the initiator's UCX worker, as UCX itself makes it.
+	 *
+	 * Answered by WORKER_RDMO_NOTIFICATION_RQ_CREATED.
+	 */
+	WORKER_RDMO_COMMAND_RQ_CREATE = 1,
+	/**
+	 * Ends a receive queue. Messages that came before are still carried out.
+	 *
+	 * Answered by WORKER_RDMO_NOTIFICATION_RQ_DESTROYED.
+	 */
+	WORKER_RDMO_COMMAND_RQ_DESTROY = 2,
+	/**
+	 * Registers a memory region of the host.
+	 *
+	 * Payloads, in this order:
+	 *  1. `packed_rkey`: `packed_rkey_len` bytes;
+	 *     their address word is `packed_rkey_addr`.
+	 *     The packed remote key, `ucp_rkey_pack`'s.
+	 *  2. `packed_memh`: `packed_memh_len` bytes;
+	 *     their address word is `packed_memh_addr`.
+	 *     The exported memory handle, `ucp_memh_pack`'s; empty without one.
+	 *
+	 * Answered by WORKER_RDMO_NOTIFICATION_MR_REGISTERED.
+	 */
+	WORKER_RDMO_COMMAND_MR_REG = 3,
+	/**
+	 * Forgets a memory region, once everything written to it has arrived, pointers too.
+	 *
+	 * Answered by WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED.
+	 */
+	WORKER_RDMO_COMMAND_MR_DEREG = 4,
+};
+
+/** What a notification can be: its `type`. */
+enum worker_rdmo_notification_type {
+	/**
+	 * The client is known.
+	 *
+	 * Payloads, in this order:
+	 *  1. `addr`: `addr_len` bytes;
+	 *     their address word is `addr_addr`.
+	 *     The address of the plugin's UCX worker, for initiators.
+	 */
+	WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED = 0,
+	/** The queue is there. */
+	WORKER_RDMO_NOTIFICATION_RQ_CREATED = 1,
+	/** The queue is gone. */
+	WORKER_RDMO_NOTIFICATION_RQ_DESTROYED = 2,
+	/** The region is registered. */
+	WORKER_RDMO_NOTIFICATION_MR_REGISTERED = 3,
+	/** The region is forgotten. */
+	WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED = 4,
+};
+
+/** What belongs to WORKER_RDMO_COMMAND_CLIENT_INIT. */
+struct worker_rdmo_command_client_init {
+	/** The client's number, which initiators' messages carry; another for each client. */
+	uint64_t id;
+	/** The address word of payload `addr`. */
+	uint64_t addr_addr;
+	/** The length of payload `addr`. */
+	uint64_t addr_len;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_client_init) == 24);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, id) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, addr_addr) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, addr_len) == 16);
+
+/** What belongs to WORKER_RDMO_COMMAND_RQ_CREATE. */
+struct worker_rdmo_command_rq_create {
+	/** The address word of payload `addr`. */
+	uint64_t addr_addr;
+	/** The length of payload `addr`. */
+	uint64_t addr_len;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_rq_create) == 16);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_create, addr_addr) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_create, addr_len) == 8);
+
+/** What belongs to WORKER_RDMO_COMMAND_RQ_DESTROY. */
+struct worker_rdmo_command_rq_destroy {
+	/** The queue. */
+	uint64_t rq_id;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_rq_destroy) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_destroy, rq_id) == 0);
+
+/** What belongs to WORKER_RDMO_COMMAND_MR_REG. */
+struct worker_rdmo_command_mr_reg {
+	/** Where the region begins. */
+	uint64_t va;
+	/** How long it is, in bytes. */
+	uint64_t len;
+	/** The address word of payload `packed_rkey`. */
+	uint64_t packed_rkey_addr;
+	/** The length of payload `packed_rkey`. */
+	uint64_t packed_rkey_len;
+	/** The address word of payload `packed_memh`. */
+	uint64_t packed_memh_addr;
+	/** The length of payload `packed_memh`. */
+	uint64_t packed_memh_len;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_mr_reg) == 48);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, va) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, len) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_rkey_addr) == 16);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_rkey_len) == 24);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_memh_addr) == 32);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_memh_len) == 40);
+
+/** What belongs to WORKER_RDMO_COMMAND_MR_DEREG. */
+struct worker_rdmo_command_mr_dereg {
+	/** The key that registering it gave. */
+	uint64_t rkey;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_mr_dereg) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_dereg, rkey) == 0);
+
+/**
+ * What a host can ask of the RDMO plugin.
+ *
+ * Every command begins with all of this, 56 bytes.
+ */
+struct worker_rdmo_command {
+	/** Which command this is. */
+	uint64_t type;
+	/** What belongs to that command. */
+	union {
+		struct worker_rdmo_command_client_init client_init;
+		struct worker_rdmo_command_rq_create rq_create;
+		struct worker_rdmo_command_rq_destroy rq_destroy;
+		struct worker_rdmo_command_mr_reg mr_reg;
+		struct worker_rdmo_command_mr_dereg mr_dereg;
+	};
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command) == 56);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, type) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, client_init) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, rq_create) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, rq_destroy) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, mr_reg) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, mr_dereg) == 8);
+
+/** What belongs to WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED. */
+struct worker_rdmo_notification_client_initialized {
+	/** The address word of payload `addr`. */
+	uint64_t addr_addr;
+	/** The length of payload `addr`. */
+	uint64_t addr_len;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_client_initialized) == 16);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_client_initialized, addr_addr) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_client_initialized, addr_len) == 8);
+
+/** What belongs to WORKER_RDMO_NOTIFICATION_RQ_CREATED. */
+struct worker_rdmo_notification_rq_created {
+	/** Its number: 0, 1, 2, and so on for each client. */
+	uint64_t rq_id;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_rq_created) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_rq_created, rq_id) == 0);
+
+/** What belongs to WORKER_RDMO_NOTIFICATION_RQ_DESTROYED. */
+struct worker_rdmo_notification_rq_destroyed {
+	/** Its number. */
+	uint64_t rq_id;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_rq_destroyed) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_rq_destroyed, rq_id) == 0);
+
+/** What belongs to WORKER_RDMO_NOTIFICATION_MR_REGISTERED. */
+struct worker_rdmo_notification_mr_registered {
+	/** The key by which active messages name it. */
+	uint64_t rkey;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_mr_registered) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_mr_registered, rkey) == 0);
+
+/** What belongs to WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED. */
+struct worker_rdmo_notification_mr_deregistered {
+	/** Its key. */
+	uint64_t rkey;
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_mr_deregistered) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_mr_deregistered, rkey) == 0);
+
+/**
+ * What the RDMO plugin answers.
+ *
+ * Every notification begins with all of this, 24 bytes.
+ */
+struct worker_rdmo_notification {
+	/** Which notification this is. */
+	uint64_t type;
+	/** What belongs to that notification. */
+	union {
+		struct worker_rdmo_notification_client_initialized client_initialized;
+		struct worker_rdmo_notification_rq_created rq_created;
+		struct worker_rdmo_notification_rq_destroyed rq_destroyed;
+		struct worker_rdmo_notification_mr_registered mr_registered;
+		struct worker_rdmo_notification_mr_deregistered mr_deregistered;
+	};
+};
+WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification) == 24);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, type) == 0);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, client_initialized) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, rq_created) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, rq_destroyed) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, mr_registered) == 8);
+WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification, mr_deregistered) == 8);
+
+#undef WORKER_RDMO_ASSERT
+
+#endif
