@@ -144,6 +144,9 @@ struct urom_worker_services {
 	/* Closes open memory, once for each time that it was opened. Operations on it that have not
 	 * ended go on and end. */
 	void (*close_memory)(struct urom_worker_ctx *ctx, void *handle);
+	/* Says, inside `progress`, that the plugin moved something that is no answer, such as a
+	 * message of a peer of its own: the worker goes on polling it without a pause. */
+	void (*moved)(struct urom_worker_ctx *ctx);
 };
 
 /* What a plugin offers. */

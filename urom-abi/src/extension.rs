@@ -193,6 +193,10 @@ pub struct WorkerServices {
     pub keep_memory: Option<KeepMemoryFn>,
     /// See [`CloseMemoryFn`].
     pub close_memory: Option<CloseMemoryFn>,
+    /// Says, inside `progress`, that the plugin moved something that is no answer, such as a
+    /// message of a peer of its own: the worker goes on polling it without a pause, as it does
+    /// while there are commands.
+    pub moved: Option<unsafe extern "C" fn(ctx: *mut WorkerCtx)>,
 }
 
 /// Opens `len` bytes of memory that the host of a connection shares, `offset` bytes behind its
@@ -251,6 +255,7 @@ unsafe impl Words for WorkerServices {
         run_memory: None,
         keep_memory: None,
         close_memory: None,
+        moved: None,
     };
 }
 
@@ -261,10 +266,10 @@ assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
     answer @ 48, answer_room @ 56, answer_len @ 64, status @ 72, reserved @ 76,
 });
-assert_layout!(WorkerServices, 96, align 8, {
+assert_layout!(WorkerServices, 104, align 8, {
     size @ 0, worker_id @ 8, group_id @ 16, message_limit @ 24, log @ 32,
     connection_limit @ 40, deadline @ 48, explain @ 56, open_memory @ 64, run_memory @ 72,
-    keep_memory @ 80, close_memory @ 88,
+    keep_memory @ 80, close_memory @ 88, moved @ 96,
 });
 
 #[cfg(test)]

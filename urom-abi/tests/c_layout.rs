@@ -91,7 +91,7 @@ fn structures() -> String {
         }),
         structure!(WorkerServices = "struct urom_worker_services" {
             size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,
-            open_memory, run_memory, keep_memory, close_memory,
+            open_memory, run_memory, keep_memory, close_memory, moved,
         }),
         structure!(HostMemory = "struct urom_host_memory" {
             size, handle, mapping, address, len, access, path,

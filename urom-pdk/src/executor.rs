@@ -184,14 +184,20 @@ where
 
     /// Advances the handler and the futures that were woken.
     fn progress_all(&mut self) {
+        let mut ever = false;
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
+            ever |= moved;
             if !self.pool.is_empty() {
                 self.poll_woken();
             }
             if !moved || self.answers_only() {
                 break;
             }
+        }
+        if ever {
+            // SAFETY: it lives until `drop`, and only shared references to it are made before.
+            unsafe { self.home.as_ref() }.worker.moved();
         }
     }
 

@@ -109,6 +109,15 @@ impl WorkerSide {
         &self.memory
     }
 
+    /// Has the worker poll the plugin again without a pause.
+    #[inline]
+    pub(crate) fn moved(&self) {
+        if let Some(moved) = self.services.moved {
+            // SAFETY: the worker's function, with the context that it was attached with.
+            unsafe { moved(self.ctx.as_ptr()) };
+        }
+    }
+
     /// Sets the place for the answer of the command that runs next.
     #[inline]
     pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {

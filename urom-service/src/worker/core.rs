@@ -303,6 +303,10 @@ impl Core {
             }
         }
         plugin.rest();
+        if self.hosts.desk.take_moved() {
+            self.rounds.moved(place);
+            worked = true;
+        }
         worked
     }
 

@@ -45,6 +45,12 @@ impl Rounds {
         self.commands += 1;
     }
 
+    /// The plugin at this place moved something of its own, and may have more to do.
+    #[inline]
+    pub(crate) fn moved(&mut self, place: usize) {
+        self.awake |= bit(place);
+    }
+
     /// The plugins that got commands since the last call, unless those are so many that one turn
     /// for all of them costs less.
     #[inline]
@@ -115,6 +121,16 @@ mod tests {
         let mut polls = vec![0; rounds.all.count_ones() as usize];
         (0..turns).for_each(|_| rounds.due(1).for_each(|place| polls[place] += 1));
         polls
+    }
+
+    #[test]
+    fn one_that_moves_something_of_its_own_is_polled_every_turn_for_a_round() {
+        let mut rounds = Rounds::new(3);
+        polls(&mut rounds, 2 * ROUND as usize);
+        rounds.moved(1);
+        let polled = polls(&mut rounds, ROUND as usize);
+        assert!(polled[0] == 1 && polled[2] == 1 && polled[1] > 1, "{polled:?}");
+        assert_eq!(polls(&mut rounds, ROUND as usize), [1, 1, 1]);
     }
 
     #[test]

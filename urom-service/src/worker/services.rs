@@ -3,7 +3,7 @@
 //! What they answer from is kept apart from [`Core`](super::core::Core), which is borrowed while a
 //! plugin runs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_char;
 use std::rc::Rc;
@@ -37,6 +37,8 @@ pub(crate) struct Desk {
     failures: RefCell<HashMap<Place, (u64, String)>>,
     /// What hosts share.
     pub(crate) memories: Memories,
+    /// Whether the plugin that runs moved something that is no answer.
+    moved: Cell<bool>,
 }
 
 impl Desk {
@@ -48,11 +50,18 @@ impl Desk {
             deadlines: RefCell::default(),
             failures: RefCell::default(),
             memories: Memories::new(memory),
+            moved: Cell::new(false),
         })
     }
 
     pub(crate) fn open(&self, dest_id: u64, limit: usize) {
         self.limits.borrow_mut().insert(dest_id, limit);
+    }
+
+    /// Whether the plugin that ran last moved something that is no answer.
+    #[inline]
+    pub(crate) fn take_moved(&self) -> bool {
+        self.moved.get() && self.moved.replace(false)
     }
 
     /// Forgets a connection.
@@ -114,6 +123,7 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
         run_memory: Some(run_memory),
         keep_memory: Some(keep_memory),
         close_memory: Some(close_memory),
+        moved: Some(moved),
         ..WorkerServices::NONE
     }
 }
@@ -149,6 +159,11 @@ unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u
     let deadline = |desk: &Desk| desk.deadline(dest_id, urom_context).unwrap_or(0);
     // SAFETY: the plugin's promise.
     guard_or(0, || unsafe { at_desk(ctx, deadline) })
+}
+
+unsafe extern "C" fn moved(ctx: *mut WorkerCtx) {
+    // SAFETY: the plugin's promise.
+    guard_or((), || unsafe { at_desk(ctx, |desk| desk.moved.set(true)) });
 }
 
 unsafe extern "C" fn explain(
