@@ -174,6 +174,12 @@ impl ContextBuilder {
             .fold(watched, |watched, (name, value)| watched.config(name, value))
     }
 
+    /// Adds to its features.
+    pub(crate) fn features(mut self, more: Features) -> Self {
+        self.features |= more;
+        self
+    }
+
     /// Names the context in UCX's own log and statistics.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

@@ -4,6 +4,7 @@ mod close;
 mod connect;
 
 use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -100,6 +101,12 @@ pub enum ErrorMode {
 /// by. When an endpoint is gone, another may get its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EndpointId(pub(crate) usize);
+
+impl fmt::Display for EndpointId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
 
 /// A connection to a peer: `ucp_ep_h`.
 ///

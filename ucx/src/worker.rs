@@ -1,5 +1,6 @@
 //! The worker, which makes everything progress; its address and event descriptor.
 
+use std::fs;
 use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
@@ -8,7 +9,7 @@ use std::rc::{Rc, Weak};
 use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
-use crate::context::Context;
+use crate::context::{Context, ContextBuilder};
 use crate::features::Features;
 use crate::inner::Inner;
 use crate::status::{Result, Status, check};
@@ -204,6 +205,31 @@ impl Context {
         let worker = Worker { inner: Inner::new(raw, self.clone(), limit) };
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
+    }
+}
+
+/// Where the kernel lists RDMA devices.
+const DEVICES: &str = "/sys/class/infiniband";
+
+impl ContextBuilder {
+    /// Makes a context with [`Features::RMA`] and, where a device can do that, with
+    /// [`Features::EXPORTED_MEMH`] too, and a worker. Without a device UCX connects no worker of a
+    /// context that has both, so one that cannot connect to itself is made again without the
+    /// second.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](ContextBuilder::build) and [`Context::worker`].
+    pub fn worker_with_exports(self) -> Result<Worker> {
+        let plain = self.features(Features::RMA);
+        // UCX logs an error where it connects nobody.
+        if fs::read_dir(DEVICES).is_ok_and(|mut devices| devices.next().is_some()) {
+            let worker = plain.clone().features(Features::EXPORTED_MEMH).build()?.worker()?;
+            if worker.connect(&worker.address()?).is_ok() {
+                return Ok(worker);
+            }
+        }
+        plain.build()?.worker()
     }
 }
 

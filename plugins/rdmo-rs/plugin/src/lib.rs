@@ -31,7 +31,6 @@ mod client;
 mod clients;
 mod region;
 
-use std::fs;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -55,7 +54,10 @@ struct Rdmo {
 #[urom_plugin]
 impl Handler for Rdmo {
     fn open(_: &OpenContext) -> Result<Self> {
-        let worker = open_ucx().or_code(DocaError::DRIVER, "opening UCX")?;
+        let features = Features::AM | Features::RMA | Features::AMO64 | Features::WAKEUP;
+        // What DOCA's plugin sets.
+        let context = ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n");
+        let worker = context.worker_with_exports().or_code(DocaError::DRIVER, "opening UCX")?;
         let clients = Rc::new(Clients::default());
         let receiver = Rc::downgrade(&clients);
         let receive = move |message: ucx::Message<'_>| {
@@ -123,23 +125,6 @@ impl Drop for Rdmo {
         // has left, for which the worker's end waits a second.
         self.clients.end_all();
     }
-}
-
-/// A UCX worker, with exported memory handles where there is a device for them: without one, UCX
-/// makes no endpoint for a context that has both those and remote memory.
-fn open_ucx() -> ucx::Result<Worker> {
-    let make = |features| {
-        // Over TCP, `put` of UCX's own does not wait for the peer.
-        ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n").build()?.worker()
-    };
-    let features = Features::AM | Features::RMA | Features::AMO64 | Features::WAKEUP;
-    if fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some()) {
-        let worker = make(features | Features::EXPORTED_MEMH)?;
-        if worker.connect(&worker.address()?).is_ok() {
-            return Ok(worker);
-        }
-    }
-    make(features)
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! What is measured: appends of many sizes, flushed whenever the queue is full.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use rdmo_protocol::data::{Operation, Part};
+
+use crate::client::Initiator;
+use crate::side::SideChannel;
+
+/// The size of the queue, a pointer included.
+pub(crate) const QUEUE: usize = 4 << 20;
+
+/// The sizes of appends.
+const SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// The most appends between two flushes.
+const BATCH: usize = 1024;
+
+const HEAD: [&str; 4] = ["bytes", "appends", "appends/s", "MB/s"];
+
+/// Measures each size for so many milliseconds, and makes a table.
+pub(crate) fn measure(initiator: &Initiator, side: &SideChannel<'_>, time: u64) -> Result<String> {
+    let time = Duration::from_millis(time);
+    let mut rows = Vec::with_capacity(SIZES.len());
+    for size in SIZES {
+        let batch = BATCH.min((QUEUE - 8) / size);
+        // Connections, caches and pointers are not measured.
+        fill(initiator, side, size, batch)?;
+        let (begin, mut appends) = (Instant::now(), 0);
+        while appends == 0 || begin.elapsed() < time {
+            fill(initiator, side, size, batch)?;
+            appends += batch;
+        }
+        let rate = appends as f64 / begin.elapsed().as_secs_f64();
+        let bandwidth = format!("{:.1}", rate * size as f64 / 1e6);
+        rows.push([size.to_string(), appends.to_string(), format!("{rate:.0}"), bandwidth]);
+    }
+    Ok(example_common::render(HEAD, &rows))
+}
+
+/// Sets the pointer back, appends so often, and waits until all of it is in the server's memory.
+fn fill(initiator: &Initiator, side: &SideChannel<'_>, size: usize, batch: usize) -> Result<()> {
+    let Initiator { rkey, queue, .. } = *initiator;
+    let mut back = Vec::new();
+    Part { address: queue, rkey, data: &(queue + 8).to_le_bytes() }.write(&mut back)?;
+    initiator.request(false, Operation::Scatter { count: 1 }, back);
+    for number in 0..batch {
+        initiator.append(number == 0, vec![0x33; size]);
+    }
+    initiator.request(true, Operation::Flush { flush_id: 0 }, Vec::new());
+    initiator.flushed(side)?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The server: a host program, whose memory the client changes.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+
+use anyhow::{Context, Result, ensure};
+use rdmo_protocol::Protocol as Rdmo;
+use tracing::warn;
+use ucx::{Memory, Worker};
+use urom_host::{ProgressEngine, block_on_for};
+
+use crate::options::Options;
+use crate::side::SideChannel;
+use crate::{BYTES, LIMIT, PARTS, perf, ucx_worker};
+
+/// The size of the queue, a pointer included.
+pub(crate) const QUEUE: usize = 128 << 10;
+
+/// The size of a pointer.
+const POINTER: usize = 8;
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let service = options.common.service().max_workers(2).connect()?;
+    let rdmo = service.plugin::<Rdmo>()?;
+    let engine = ProgressEngine::with_library(service.library())?;
+    let mut worker = service.worker().engine(&engine).max_inflight(16).plugin(&rdmo);
+    if let Some(level) = options.common.worker_log_level() {
+        worker = worker.env("UCX_LOG_LEVEL", level);
+    }
+    let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;
+
+    let ucx = ucx_worker()?;
+    println!("Created server UCP Worker");
+    let address = ucx.address()?;
+    let address = address.raw_bytes();
+    let client = drive(&ucx, rdmo.task_client_init(&worker, 0, address).submit()?)?;
+    // A reply's payload keeps the worker's task.
+    let dev = client.addr.to_vec();
+    drop(client);
+    let (host_len, dev_len) = (address.len(), dev.len());
+    println!("Initialized RDMO client (host addr len: {host_len}, dev addr len: {dev_len})");
+
+    let mut side = SideChannel::accept(options.port, &ucx)?;
+    let initiator = side.exchange(&dev)?;
+    println!("Server received remote data, length: {}", initiator.len());
+    println!("Received host addr (len: {})", initiator.len());
+    let rq_id = drive(&ucx, rdmo.task_rq_create(&worker, &initiator).submit()?)?.rq_id;
+    println!("Created RQ: {rq_id}");
+
+    let len = if options.perf { perf::QUEUE } else { QUEUE };
+    let queue = Memory::allocate(ucx.context(), len)?;
+    let at = queue.address();
+    queue.write(0, &(at + POINTER as u64).to_le_bytes());
+    let exported = queue.export();
+    match &exported {
+        Ok(memh) => println!("ucp_memh_pack() packed length: {}", memh.len()),
+        Err(_) => warn!("ucp_memh_pack() export is not supported"),
+    }
+    let (packed_rkey, memh) = (queue.remote_key()?, exported.unwrap_or_default());
+    let register = rdmo.task_mr_reg(&worker, at, len as u64, &packed_rkey, &memh);
+    let rkey = drive(&ucx, register.submit()?)?.rkey;
+    println!("Allocated rkey: {rkey}");
+    side.exchange(&[rkey, at].map(u64::to_ne_bytes).concat())?;
+    println!("Sent rkey {rkey} and queue pointer {at:#x}");
+
+    let pointer = (at + (POINTER + BYTES.len()) as u64).to_le_bytes();
+    side.until("nothing was appended", || (read(&queue, 0) == pointer).then_some(()))?;
+    ensure!(read(&queue, POINTER) == BYTES, "other bytes were appended");
+    println!("Append operation was finished successfully");
+
+    queue.write(0, &vec![0; POINTER + PARTS * BYTES.len()]);
+    side.exchange(&[])?;
+    let last = (PARTS - 1) * BYTES.len();
+    side.until("nothing was scattered", || (read(&queue, last) == BYTES).then_some(()))?;
+    for part in 0..PARTS {
+        ensure!(read(&queue, part * BYTES.len()) == BYTES, "other bytes were scattered");
+    }
+    println!("Scatter operation was finished successfully");
+
+    // Its last flush may be under way, and what it measures.
+    side.ended()?;
+    drive(&ucx, rdmo.task_mr_dereg(&worker, rkey).submit()?)?;
+    println!("Deallocated rkey: {rkey}");
+    drive(&ucx, rdmo.task_rq_destroy(&worker, rq_id).submit()?)?;
+    println!("Destroyed RQ for ID: {rq_id}");
+    block_on_for(LIMIT, worker.stop())??;
+    Ok(())
+}
+
+fn read(queue: &Memory, offset: usize) -> [u8; POINTER] {
+    let mut word = [0; POINTER];
+    queue.read(offset, &mut word);
+    word
+}
+
+/// Waits for an answer of the plugin, which may use this process's memory for it.
+fn drive<T>(ucx: &Worker, answer: impl Future<Output = urom_host::Result<T>>) -> Result<T> {
+    let mut answer = pin!(answer);
+    let poll = poll_fn(|cx| {
+        ucx.progress();
+        cx.waker().wake_by_ref();
+        answer.as_mut().poll(cx)
+    });
+    Ok(block_on_for(LIMIT, poll)??)
+}

@@ -1,0 +1,121 @@
+//! The side channel: one TCP connection, by which the two processes tell each other addresses and
+//! wait for each other.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use ucx::Worker;
+
+use crate::LIMIT;
+
+/// The most bytes that an exchange carries.
+const LONGEST: usize = 1024;
+
+pub(crate) struct SideChannel<'a> {
+    stream: TcpStream,
+    /// Makes progress while this waits.
+    ucx: &'a Worker,
+}
+
+impl<'a> SideChannel<'a> {
+    /// Waits for the client.
+    pub(crate) fn accept(port: u16, ucx: &'a Worker) -> Result<Self> {
+        let listener =
+            TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
+        let listener = listener.with_context(|| format!("cannot listen on port {port}"))?;
+        if port == 0 {
+            println!("Listening on port {}", listener.local_addr()?.port());
+        }
+        Self::new(listener.accept()?.0, ucx)
+    }
+
+    pub(crate) fn connect(server: &str, port: u16, ucx: &'a Worker) -> Result<Self> {
+        let stream = TcpStream::connect((server, port));
+        Self::new(stream.with_context(|| format!("no server at {server}, port {port}"))?, ucx)
+    }
+
+    fn new(stream: TcpStream, ucx: &'a Worker) -> Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(SideChannel { stream, ucx })
+    }
+
+    /// Sends bytes, each end its own, and gives those of the other: a length in 64 bits, then so
+    /// many bytes.
+    pub(crate) fn exchange(&mut self, own: &[u8]) -> Result<Vec<u8>> {
+        let message = [&(own.len() as u64).to_ne_bytes()[..], own].concat();
+        // It fits into the system's buffer.
+        self.stream.write_all(&message).context("the other process is lost")?;
+        let mut len = [0; 8];
+        self.read(&mut len)?;
+        let len = usize::try_from(u64::from_ne_bytes(len)).unwrap_or(usize::MAX);
+        ensure!(
+            len <= LONGEST,
+            "the other process sends {len} bytes, at most {LONGEST} are allowed"
+        );
+        let mut theirs = vec![0; len];
+        self.read(&mut theirs)?;
+        Ok(theirs)
+    }
+
+    /// Waits until the other end closes the connection.
+    pub(crate) fn ended(&self) -> Result<()> {
+        let mut byte = [0];
+        self.wait("the other process does not end", |side| match (&side.stream).read(&mut byte) {
+            Ok(0) => Ok(Some(())),
+            Ok(_) => bail!("the other process sends more than it should"),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(_) => Ok(Some(())),
+        })
+    }
+
+    /// Waits for something that UCX brings about, for as long as the other end is there.
+    pub(crate) fn until<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> Result<T> {
+        let mut turns = 0_u32;
+        self.wait(what, |side| {
+            turns = turns.wrapping_add(1);
+            if !turns.is_multiple_of(1024) {
+                return Ok(done());
+            }
+            // Before the look that is the last if so.
+            let lost = matches!(side.stream.peek(&mut [0]), Ok(0));
+            match done() {
+                None if lost => bail!("{what}: the other process is lost"),
+                found => Ok(found),
+            }
+        })
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let mut at = 0;
+        self.wait("nothing comes from the other process", |side| {
+            while at < bytes.len() {
+                match (&side.stream).read(&mut bytes[at..]) {
+                    Ok(0) => bail!("the other process is lost"),
+                    Ok(count) => at += count,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                    Err(error) => return Err(error).context("the other process is lost"),
+                }
+            }
+            Ok(Some(()))
+        })
+    }
+
+    fn wait<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Result<Option<T>>) -> Result<T> {
+        let mut last = Instant::now();
+        loop {
+            if let Some(done) = look(self)? {
+                return Ok(done);
+            }
+            if self.ucx.progress() {
+                last = Instant::now();
+            } else {
+                thread::yield_now();
+            }
+            ensure!(last.elapsed() < LIMIT, "{what} for {} s", LIMIT.as_secs());
+        }
+    }
+}
