@@ -11,6 +11,7 @@ mod given_up;
 mod health;
 mod memory;
 mod provider;
+mod rdmo;
 mod restarts;
 mod sandbox;
 mod workers;
@@ -108,6 +109,12 @@ on_every_provider! {
     hostile::{
         bad_commands_among_good_ones_harm_nobody,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
+    }
+    rdmo::{
+        an_initiator_appends_scatters_and_flushes,
+        memory_that_goes_has_its_pointers_first,
+        wrong_commands_and_messages_harm_nobody,
+        a_host_that_leaves_takes_nothing_from_another,
     }
 }
 
