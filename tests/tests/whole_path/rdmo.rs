@@ -24,7 +24,7 @@ fn ucx_worker() -> Result<ucx::Worker> {
 }
 
 /// A host, one that is not a client yet, and its memory.
-struct Owner {
+pub(crate) struct Owner {
     worker: Worker,
     rdmo: Client<Host>,
     ucx: ucx::Worker,
@@ -55,11 +55,11 @@ impl Owner {
     }
 
     fn wait<T>(&self, task: impl Future<Output = urom_host::Result<T>>) -> Result<T> {
-        Ok(wait_with(task, || drop(self.ucx.progress().then_some(())))??)
+        Ok(wait_with(task, || _ = self.ucx.progress())??)
     }
 
     fn code<T>(&self, task: impl Future<Output = urom_host::Result<T>>) -> Result<DocaError> {
-        let ended = wait_with(task, || drop(self.ucx.progress().then_some(())))?;
+        let ended = wait_with(task, || _ = self.ucx.progress())?;
         Ok(ended.err().context("it must fail")?.code())
     }
 
