@@ -11,8 +11,9 @@ use urom_abi::describe::section::{self, Description, Panic, SECTION};
 use urom_abi::describe::{Protocol, c_header};
 use urom_abi::protocol::Protocol as _;
 
-const PLUGINS: [(&str, &Protocol); 2] = [
+const PLUGINS: [(&str, &Protocol); 3] = [
     ("worker_graph", graph_protocol::Protocol::DESCRIPTION),
+    ("worker_rdmo", rdmo_protocol::Protocol::DESCRIPTION),
     ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
 ];
 
@@ -23,7 +24,7 @@ fn released(rustc: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["build", "--frozen", "--quiet", "--color=never", "--release"])
-        .args(["-p", "graph-plugin", "-p", "sandbox-plugin", "--target-dir"])
+        .args(["-p", "graph-plugin", "-p", "rdmo-plugin", "-p", "sandbox-plugin", "--target-dir"])
         .arg(&target)
         .env("CARGO_ENCODED_RUSTFLAGS", rustc.join("\u{1f}"))
         .current_dir(manifest);

@@ -1,5 +1,5 @@
 //! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and
-//! without it.
+//! without it, then RDMO.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -11,10 +11,18 @@ use anyhow::{Context, Result};
 use crate::process::Guarded;
 use crate::shell;
 
-/// What cargo is told to build the programs: four workers in two groups, and two processes that
-/// send messages to each other, which mpirun may start.
-pub(crate) const PACKAGES: [&str; 6] =
-    ["-p", "multi-worker-bootstrap", "-p", "ping-pong", "--features", "ping-pong/mpi"];
+/// What cargo is told to build the programs: four workers in two groups, two processes that send
+/// messages to each other, which mpirun may start, and two of which one changes the other's memory.
+pub(crate) const PACKAGES: [&str; 8] = [
+    "-p",
+    "multi-worker-bootstrap",
+    "-p",
+    "ping-pong",
+    "--features",
+    "ping-pong/mpi",
+    "-p",
+    "rdmo",
+];
 
 /// What ping pong sends under mpirun.
 const MESSAGES: [&str; 3] = [
@@ -48,6 +56,17 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
         command
     };
     steps.push(vec![player("0"), player("1")]);
+
+    let place = free_place()?;
+    let port = place.rsplit(':').next().context("a place has a port")?;
+    let end = |arguments: &str| {
+        let mut command = Command::new(directory.join("rdmo"));
+        command.args(shell::words(arguments)).args(["--perf", "--time", "200", "--port", port]);
+        command
+    };
+    let mut server = end("--mode server");
+    server.args(["--service", address]);
+    steps.push(vec![server, end("--mode client --server-name 127.0.0.1")]);
     Ok(steps)
 }
 
@@ -99,9 +118,10 @@ mod tests {
     fn every_program_is_told_where_the_service_listens() {
         let steps =
             lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
-        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2]);
+        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2]);
         for line in steps.concat() {
-            assert!(line.ends_with("--service 127.0.0.1:4711"), "{line}");
+            let is_client = line.contains("--mode client");
+            assert_eq!(line.ends_with("--service 127.0.0.1:4711"), !is_client, "{line}");
         }
     }
 

@@ -4,12 +4,16 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ucx::Worker;
 
 use crate::LIMIT;
+
+/// How long the server may take to listen, and how long the client waits between two looks.
+const START: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The most bytes that an exchange carries.
 const LONGEST: usize = 1024;
@@ -32,9 +36,22 @@ impl<'a> SideChannel<'a> {
         Self::new(listener.accept()?.0, ucx)
     }
 
+    /// Connects to the server, which may be about to start.
     pub(crate) fn connect(server: &str, port: u16, ucx: &'a Worker) -> Result<Self> {
-        let stream = TcpStream::connect((server, port));
-        Self::new(stream.with_context(|| format!("no server at {server}, port {port}"))?, ucx)
+        let begin = Instant::now();
+        loop {
+            match TcpStream::connect((server, port)) {
+                Ok(stream) => return Self::new(stream, ucx),
+                Err(error)
+                    if error.kind() == ErrorKind::ConnectionRefused && begin.elapsed() < START =>
+                {
+                    thread::sleep(PAUSE);
+                }
+                Err(error) => {
+                    return Err(error).with_context(|| format!("no server at {server}:{port}"));
+                }
+            }
+        }
     }
 
     fn new(stream: TcpStream, ucx: &'a Worker) -> Result<Self> {
