@@ -259,6 +259,9 @@ mod tests {
             assert_eq!(taken(&[QUEUE, SYSV], "1.16.0", list), expected, "{list:?}");
         }
         assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
+        let tcp = ("TCP_PUT_ENABLE", "n");
+        assert_eq!(taken(&[tcp], "1.16.0", None), "PUT_ENABLE=n", "its name had no transport");
+        assert_eq!(taken(&[tcp], "1.17.0", None), "TCP_PUT_ENABLE=n");
         assert_eq!(
             taken(&[("MM_SEG_SIZE", "9000")], "1.16.0", None),
             "MM_SEG_SIZE=9000",

@@ -2,11 +2,12 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use common::{Log, Pair, TRANSPORTS, announcements, eager, log, pattern};
-use ucx::{AmFlags, Data, Message, Status};
+use common::{Log, Pair, TRANSPORTS, announcements, builder, eager, log, pattern, until};
+use ucx::{AmFlags, Data, ErrorMode, Message, Status};
 
 #[test]
 fn eager_messages_arrive_with_header_and_data() {
@@ -173,4 +174,40 @@ fn handlers_can_be_replaced() {
         pair.until("the message", || seen.borrow().last() == Some(&name));
     }
     assert_eq!(Rc::strong_count(&dropped), 2, "the first handler was dropped when it was replaced");
+}
+
+#[test]
+fn a_message_tells_which_endpoint_leads_to_its_sender() {
+    for mode in [ErrorMode::Peer, ErrorMode::None] {
+        let worker = || builder("tcp,self").build().unwrap().worker().unwrap();
+        let [receiver, sender, other] = [worker(), worker(), worker()];
+        // As programs in C exchange addresses.
+        let connect = |from: &ucx::Worker, to: &ucx::Worker| {
+            let address = to.address().unwrap();
+            // SAFETY: a worker of this test.
+            let raw = unsafe { ucx::WorkerAddress::from_raw(address.raw_bytes()) }.unwrap();
+            assert_eq!(raw.worker_uid().unwrap(), address.worker_uid().unwrap());
+            from.endpoint().error_mode(mode).connect(&raw).unwrap()
+        };
+        let [back, elsewhere] = [connect(&receiver, &sender), connect(&receiver, &other)];
+        let there = connect(&sender, &receiver);
+        let came = Rc::new(Cell::new(None));
+        let seen = Rc::clone(&came);
+        let handler = move |message: Message<'_>| seen.set(message.reply().map(|r| r.endpoint()));
+        receiver.set_am_handler(0, handler).unwrap();
+        there.am_send_with(0, b"header", vec![1; 10], AmFlags::REPLY).detach();
+        until(&[&receiver, &sender, &other], "the message", || came.get().is_some());
+        assert_eq!(came.get(), Some(back.id()));
+        assert_ne!(came.get(), Some(elsewhere.id()));
+        assert!(back.id().to_string().starts_with("0x"));
+    }
+}
+
+#[test]
+fn bytes_that_are_too_few_are_no_raw_address() {
+    for bytes in [&b""[..], b"short"] {
+        // SAFETY: no endpoint is made of it.
+        let error = unsafe { ucx::WorkerAddress::from_raw(bytes) }.unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_ADDR);
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use common::{Pair, TRANSPORTS, context, pattern};
+use common::{Pair, TRANSPORTS, builder, context, pattern};
 use ucx::{Buffer, Context, ErrorMode, Features, Memory, RemoteMemory, Status};
 
 fn remote(pair: &Pair, memory: &Memory) -> RemoteMemory {
@@ -274,4 +274,20 @@ fn exporting_without_a_device_or_the_feature_is_an_error() {
     let with = Context::builder(features).config("TLS", "tcp,shm,self").build().unwrap();
     let memory = Memory::allocate(&with, 4096).unwrap();
     assert_eq!(memory.export().unwrap_err().status(), Status::UNSUPPORTED);
+}
+
+#[test]
+fn memory_is_imported_only_where_a_device_can() {
+    let context = context("self");
+    let import = |exported: &[u8], address, length| {
+        // SAFETY: nothing is imported, which is what the test is about.
+        unsafe { ucx::Imported::open(&context, exported, address, length) }.unwrap_err().status()
+    };
+    assert_eq!(import(b"exported", 0x1000, 64), Status::UNSUPPORTED);
+    // There is none on machines that run these tests, so this worker is one without.
+    let worker = builder("tcp,self").worker_with_exports().unwrap();
+    assert!(worker.connect(&worker.address().unwrap()).is_ok());
+    let exports = worker.context().features().contains(Features::EXPORTED_MEMH);
+    let memory = Memory::allocate(worker.context(), 4096).unwrap();
+    assert_eq!(memory.export().is_ok(), exports);
 }
