@@ -10,12 +10,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use rdmo_protocol::MrReg;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Mutex, MutexGuard};
 use ucx::{Endpoint, EndpointId, Rendezvous};
 use urom_pdk::prelude::*;
 
-use crate::clients::Failures;
+use crate::clients::dropped;
 use crate::region::Region;
 
 /// How many bytes of messages may wait for their turn.
@@ -25,18 +25,18 @@ const MOST_WAITING: usize = 256 << 20;
 const MOST_WRITES: usize = 64;
 
 pub(crate) struct Client {
-    connection: u64,
+    pub(crate) connection: u64,
     /// To the host's UCX worker.
-    host: Rc<Endpoint>,
+    pub(crate) host: Rc<Endpoint>,
     regions: RefCell<SlotMap<DefaultKey, Rc<Region>>>,
     queues: RefCell<BTreeMap<u64, Queue>>,
     next_queue: Cell<u64>,
     /// Held while memory is used: whoever waits for it is paused.
     memory: Mutex<Memory>,
+    /// How many bytes of messages wait for their turn.
     waiting: Cell<usize>,
     /// One for each initiator.
     tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
-    failures: Rc<Failures>,
 }
 
 /// What is not known to have arrived in the host's memory.
@@ -66,21 +66,21 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
+    /// How much of this process's memory it has.
+    fn held(&self) -> usize {
+        if let Bytes::Here(bytes) = self { bytes.len() } else { 0 }
+    }
+
     fn len(&self) -> usize {
         match self {
             Bytes::Here(bytes) => bytes.len(),
             Bytes::Announced(announced) => announced.len(),
         }
     }
-
-    /// How much of this process's memory it has.
-    fn held(&self) -> usize {
-        if let Bytes::Here(bytes) = self { bytes.len() } else { 0 }
-    }
 }
 
 impl Client {
-    pub(crate) fn new(connection: u64, host: Rc<Endpoint>, failures: Rc<Failures>) -> Client {
+    pub(crate) fn new(connection: u64, host: Rc<Endpoint>) -> Client {
         Client {
             connection,
             host,
@@ -90,17 +90,7 @@ impl Client {
             memory: Mutex::default(),
             waiting: Cell::new(0),
             tasks: RefCell::default(),
-            failures,
         }
-    }
-
-    pub(crate) fn connection(&self) -> u64 {
-        self.connection
-    }
-
-    /// Whether UCX noticed that the host is gone.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.host.is_failed()
     }
 
     /// Makes a queue for an initiator, and gives its number.
@@ -108,11 +98,10 @@ impl Client {
         let (number, id) = (self.next_queue.get(), initiator.id());
         self.next_queue.set(number + 1);
         let mut queues = self.queues.borrow_mut();
-        let known = queues.values().find(|queue| queue.initiator == id && !queue.jobs.is_closed());
+        let known = queues.values().find(|queue| queue.initiator == id);
         let jobs = known.map(|queue| queue.jobs.clone()).unwrap_or_else(|| {
             let (jobs, waiting) = unbounded_channel();
-            let task = Rc::clone(self).serve(initiator, waiting);
-            self.tasks.borrow().push(Box::pin(task));
+            self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, waiting)));
             jobs
         });
         queues.insert(number, Queue { initiator: id, jobs });
@@ -121,25 +110,21 @@ impl Client {
 
     /// Removes a queue. What waits in it is carried out, then its endpoint closes.
     pub(crate) fn remove_queue(&self, number: u64) -> Result<()> {
-        let queue = self.queues.borrow_mut().remove(&number);
-        queue.map(drop).ok_or_else(|| {
-            Error::new(DocaError::NOT_FOUND, format!("there is no receive queue {number}"))
-        })
+        let missing = || Error::new(DocaError::NOT_FOUND, format!("no receive queue {number}"));
+        self.queues.borrow_mut().remove(&number).map(drop).ok_or_else(missing)
     }
 
     /// Puts a message into the queue of its initiator.
     pub(crate) fn enqueue(&self, from: EndpointId, job: Job) -> Result<()> {
         let waiting = self.waiting.get() + job.data.held();
         if waiting > MOST_WAITING {
-            let text = format!("{MOST_WAITING} bytes of messages wait for the host's memory");
+            let text = format!("more than {MOST_WAITING} bytes wait for the host's memory");
             return Err(Error::new(DocaError::FULL, text));
         }
         let queues = self.queues.borrow();
         let queue = queues.values().find(|queue| queue.initiator == from);
-        let sent = queue.is_some_and(|queue| queue.jobs.send(job).is_ok());
-        if !sent {
-            let text = "the initiator has no receive queue with this client";
-            return Err(Error::new(DocaError::NOT_FOUND, text));
+        if queue.is_none_or(|queue| queue.jobs.send(job).is_err()) {
+            return Err(Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there"));
         }
         self.waiting.set(waiting);
         Ok(())
@@ -158,10 +143,16 @@ impl Client {
         Ok(region)
     }
 
-    /// Ends when everything written to the client's memory has arrived, then the pointers of these
-    /// regions.
+    /// Waits until everything that was written has arrived, then until the pointers of these
+    /// regions have.
     pub(crate) async fn publish(&self, regions: &[Rc<Region>]) -> Result<()> {
-        self.publish_in(&mut *self.memory.lock().await, regions).await
+        let mut memory = self.memory_after(true).await?;
+        for region in regions {
+            memory.written |= region.write_pointers().await?;
+        }
+        self.settle(&mut memory).await?;
+        regions.iter().for_each(|region| region.pointers.borrow_mut().clear());
+        Ok(())
     }
 
     /// Ends everything, and drops what is under way.
@@ -184,7 +175,7 @@ impl Client {
         while let Some(job) = jobs.recv().await {
             self.waiting.set(self.waiting.get() - job.data.held());
             if let Err(error) = self.carry_out(&initiator, job).await {
-                self.failures.note(&error);
+                dropped(&error);
             }
         }
     }
@@ -193,58 +184,65 @@ impl Client {
         let Job { request: Request { fence, operation, .. }, data } = job;
         match operation {
             Operation::Flush { flush_id } => {
-                let mut memory = self.memory.lock().await;
-                let ahead = |region: &&Rc<Region>| region.is_ahead();
-                let regions: Vec<_> =
-                    self.regions.borrow().values().filter(ahead).cloned().collect();
-                self.publish_in(&mut memory, &regions).await?;
-                drop(memory);
+                let regions: Vec<_> = self.regions.borrow().values().cloned().collect();
+                self.publish(&regions).await?;
                 let (answered, ()) =
                     initiator.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
                 answered.or_code(DocaError::DRIVER, "answering a flush")
             }
             Operation::Append { pointer, pointer_rkey, data_rkey } => {
-                let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
+                let target = self.region(data_rkey)?;
                 let data = match data {
-                    Bytes::Announced(announced) if !target.takes_announced() => {
-                        Bytes::Here(fetch(announced, &target).await?)
+                    Bytes::Announced(announced) if target.imported().is_none() => {
+                        Bytes::Here(fetch(announced, target.len).await?)
                     }
                     data => data,
                 };
-                let mut memory = self.memory.lock().await;
-                if fence {
-                    self.settle(&mut memory).await?;
-                }
+                let mut memory = self.memory_after(fence).await?;
+                // Now, because they may have been deregistered meanwhile.
+                let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
                 let (at, len) = (pointers.pointer(pointer).await?, data.len());
                 let offset = target.offset(at, len)?;
-                match data {
-                    Bytes::Here(bytes) => self.write(&mut memory, &target, offset, bytes).await?,
-                    Bytes::Announced(announced) => target.receive(offset, announced).await?,
+                match (data, target.imported()) {
+                    (Bytes::Here(bytes), _) => {
+                        self.write(&mut memory, &target, offset, bytes).await?;
+                    }
+                    (Bytes::Announced(announced), Some(imported)) => {
+                        let (came, ()) = announced.recv_imported(imported, offset).await;
+                        came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
+                    }
+                    (Bytes::Announced(_), None) => unreachable!("it was fetched"),
                 }
-                pointers.advance(pointer, at + len as u64);
+                pointers.pointers.borrow_mut().insert(pointer, at + len as u64);
                 Ok(())
             }
             Operation::Scatter { count } => {
                 let Bytes::Here(data) = data else { return Ok(()) };
                 let parts = Part::read_all(count, &data);
                 let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
-                let placed = parts.iter().map(|part| {
+                let mut memory = self.memory_after(fence).await?;
+                let place = |part: &Part<'_>| {
                     let region = self.region(part.rkey)?;
                     let offset = region.offset(part.address, part.data.len())?;
-                    Ok((region, offset, part.data))
-                });
+                    Ok((region, offset, part.data.to_vec()))
+                };
                 // All of them, before the first is written.
-                let placed = placed.collect::<Result<Vec<_>>>()?;
-                let mut memory = self.memory.lock().await;
-                if fence {
-                    self.settle(&mut memory).await?;
-                }
+                let placed = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
                 for (region, offset, bytes) in placed {
-                    self.write(&mut memory, &region, offset, bytes.to_vec()).await?;
+                    self.write(&mut memory, &region, offset, bytes).await?;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// The client's memory, for one message; after a fence, once everything has arrived.
+    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, Memory>> {
+        let mut memory = self.memory.lock().await;
+        if fence {
+            self.settle(&mut memory).await?;
+        }
+        Ok(memory)
     }
 
     /// The region with this key.
@@ -291,29 +289,15 @@ impl Client {
         }
         Ok(())
     }
-
-    async fn publish_in(&self, memory: &mut Memory, regions: &[Rc<Region>]) -> Result<()> {
-        self.settle(memory).await?;
-        for region in regions.iter().filter(|region| region.is_ahead()) {
-            memory.written = true;
-            region.write_pointers().await?;
-        }
-        self.settle(memory).await?;
-        regions.iter().for_each(|region| region.forget_pointers());
-        Ok(())
-    }
 }
 
-/// Receives announced data that fits the region into memory of this process.
-async fn fetch(announced: Rendezvous, target: &Region) -> Result<Vec<u8>> {
+/// Receives announced data, `most` bytes at most, into memory of this process.
+async fn fetch(announced: Rendezvous, most: u64) -> Result<Vec<u8>> {
     let (mut room, len) = (Vec::new(), announced.len());
-    let fits = target.len() >= len as u64 && room.try_reserve_exact(len).is_ok();
-    if !fits {
-        let text = format!("an append of {len} bytes is too long for its region, or this worker");
-        return Err(Error::new(DocaError::TOO_BIG, text));
+    if len as u64 > most || room.try_reserve_exact(len).is_err() {
+        return Err(Error::new(DocaError::TOO_BIG, format!("no room for {len} bytes")));
     }
     room.resize(len, 0);
     let (came, bytes) = announced.recv(room).await;
-    came.or_code(DocaError::DRIVER, "receiving from an initiator")?;
-    Ok(bytes)
+    came.or_code(DocaError::DRIVER, "receiving from an initiator").map(|_| bytes)
 }

@@ -1,25 +1,21 @@
 //! The clients of a worker, and which of them a message is for.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::{Operation, Request};
-use ucx::{Data, Endpoint, ErrorMode, Message, Worker, WorkerAddress};
+use ucx::{Data, Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
 use urom_pdk::prelude::*;
 
 use crate::client::{Bytes, Client, Job};
-
-/// So many messages that were dropped get a line each, then every one whose number is a power of
-/// two.
-const LINES: u64 = 8;
 
 #[derive(Default)]
 pub(crate) struct Clients {
     by_id: RefCell<HashMap<u64, Rc<Client>>>,
     /// One for each worker, by its number: UCX answers through the first that there is.
     endpoints: RefCell<HashMap<u64, Weak<Endpoint>>>,
-    pub(crate) failures: Rc<Failures>,
 }
 
 impl Clients {
@@ -28,16 +24,17 @@ impl Clients {
         if self.of(connection).is_ok() {
             return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
         }
-        // A host that is lost may have left nothing but its number.
-        let taken = self.by_id.borrow().get(&id).cloned();
-        if let Some(other) = taken {
-            if !other.is_lost() {
+        let other = self.by_id.borrow().get(&id).cloned();
+        match other {
+            // It left nothing but its number.
+            Some(lost) if lost.host.is_failed() => self.end(lost.connection),
+            Some(_) => {
                 let text = format!("client {id} is another host's");
                 return Err(Error::new(DocaError::IN_USE, text));
             }
-            self.end(other.connection());
+            None => {}
         }
-        let client = Client::new(connection, self.connect(ucx, host)?, self.failures.clone());
+        let client = Client::new(connection, self.connect(ucx, host)?);
         self.by_id.borrow_mut().insert(id, Rc::new(client));
         Ok(())
     }
@@ -45,24 +42,18 @@ impl Clients {
     /// The client of a connection.
     pub(crate) fn of(&self, connection: u64) -> Result<Rc<Client>> {
         let clients = self.by_id.borrow();
-        let client = clients.values().find(|client| client.connection() == connection);
-        client.cloned().ok_or_else(|| {
-            Error::new(DocaError::NOT_FOUND, "the connection has no client: initialize one first")
-        })
+        let client = clients.values().find(|client| client.connection == connection);
+        let missing = || Error::new(DocaError::NOT_FOUND, "no client of this connection");
+        client.cloned().ok_or_else(missing)
     }
 
     /// Ends the client of a connection, if it has one.
     pub(crate) fn end(&self, connection: u64) {
-        let Ok(client) = self.of(connection) else { return };
-        self.by_id.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
-        client.end();
+        if let Ok(client) = self.of(connection) {
+            self.by_id.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
+            client.end();
+        }
         self.endpoints.borrow_mut().retain(|_, endpoint| endpoint.strong_count() > 0);
-    }
-
-    /// Ends all.
-    pub(crate) fn end_all(&self) {
-        let clients = self.by_id.take();
-        clients.values().for_each(|client| client.end());
     }
 
     /// The endpoint to the worker with this address of UCX's.
@@ -88,47 +79,39 @@ impl Clients {
         self.by_id.borrow().values().for_each(|client| client.run());
     }
 
-    /// Takes a message in, or drops it.
-    pub(crate) fn receive(&self, message: Message<'_>) {
-        if let Err(error) = self.accept(message) {
-            self.failures.note(&error);
-        }
-    }
-
-    fn accept(&self, message: Message<'_>) -> Result<()> {
+    /// Puts a message into its queue.
+    pub(crate) fn receive(&self, message: Message<'_>) -> Result<()> {
         let request = Request::read(message.header);
         let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
-        let from = message.reply().map(|reply| reply.endpoint());
-        let from = from.ok_or_else(|| {
-            let text = "an initiator must send with UCP_AM_SEND_FLAG_REPLY";
-            Error::new(DocaError::INVALID_VALUE, text)
-        })?;
-        let clients = self.by_id.borrow();
-        let client = clients.get(&request.client).ok_or_else(|| {
-            Error::new(DocaError::NOT_FOUND, format!("there is no client {}", request.client))
-        })?;
+        let refuse = |code, text| Err(Error::new(code, text));
+        let Some(from) = message.reply().as_ref().map(Reply::endpoint) else {
+            return refuse(DocaError::INVALID_VALUE, "it has no UCP_AM_SEND_FLAG_REPLY");
+        };
         let data = match (message.data, request.operation) {
             (Data::Eager(bytes), _) => Bytes::Here(bytes.to_vec()),
             (Data::Rendezvous(announced), Operation::Append { .. }) => Bytes::Announced(announced),
-            (Data::Rendezvous(announced), _) => {
-                let text = format!("{} bytes in one message are too many", announced.len());
-                return Err(Error::new(DocaError::NOT_SUPPORTED, text));
-            }
+            _ => return refuse(DocaError::NOT_SUPPORTED, "a scatter is too long for one message"),
         };
-        client.enqueue(from, Job { request, data })
+        match self.by_id.borrow().get(&request.client) {
+            Some(client) => client.enqueue(from, Job { request, data }),
+            None => refuse(DocaError::NOT_FOUND, "its client does not exist"),
+        }
     }
 }
 
-/// What failed without anybody to tell, in the log.
-#[derive(Default)]
-pub(crate) struct Failures(Cell<u64>);
+impl Drop for Clients {
+    fn drop(&mut self) {
+        // Clients and what they do hold each other.
+        self.by_id.take().values().for_each(|client| client.end());
+    }
+}
 
-impl Failures {
-    pub(crate) fn note(&self, error: &Error) {
-        let count = self.0.get() + 1;
-        self.0.set(count);
-        if count <= LINES || count.is_power_of_two() {
-            log::warn!("an initiator's message failed, number {count} of this worker: {error}");
-        }
+/// Logs why a message was dropped, which nobody is told: the first ones of this process, then every
+/// one whose number is a power of two.
+pub(crate) fn dropped(error: &Error) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+    if number <= 8 || number.is_power_of_two() {
+        log::warn!("message {number} of those that fail, of an initiator: {error}");
     }
 }

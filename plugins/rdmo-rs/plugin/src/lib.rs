@@ -41,7 +41,7 @@ use rdmo_protocol::{
 use ucx::{Features, Worker};
 use urom_pdk::{prelude::*, time};
 
-use clients::Clients;
+use clients::{Clients, dropped};
 
 /// How long a host that deregisters memory may leave its UCX worker without progress.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -61,9 +61,8 @@ impl Handler for Rdmo {
         let clients = Rc::new(Clients::default());
         let receiver = Rc::downgrade(&clients);
         let receive = move |message: ucx::Message<'_>| {
-            if let Some(clients) = receiver.upgrade() {
-                clients.receive(message);
-            }
+            let received = receiver.upgrade().map(|clients| clients.receive(message));
+            received.into_iter().filter_map(Result::err).for_each(|error| dropped(&error));
         };
         worker.set_am_handler(AM_ID, receive).or_code(DocaError::DRIVER, "listening")?;
         Ok(Rdmo { clients, worker })
@@ -111,19 +110,11 @@ impl Handler for Rdmo {
         let arrives = time::timeout(PATIENCE, client.publish(&regions));
         match cx.unless_cancelled(arrives).await? {
             Ok(arrived) => arrived?,
-            Err(elapsed) if regions[0].is_ahead() => return Err(elapsed.into()),
+            Err(late) if !regions[0].pointers.borrow().is_empty() => return Err(late.into()),
             // A host that has seen all it waits for need not progress its worker any more.
             Err(_) => log::warn!("a host's UCX worker makes no progress while memory of it goes"),
         }
         Ok(MrDeregistered { rkey: cmd.rkey })
-    }
-}
-
-impl Drop for Rdmo {
-    fn drop(&mut self) {
-        // Clients and what they do hold each other. Their endpoints close as soon as what was sent
-        // has left, for which the worker's end waits a second.
-        self.clients.end_all();
     }
 }
 

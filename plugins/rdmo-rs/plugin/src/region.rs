@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rdmo_protocol::MrReg;
-use ucx::{Endpoint, Imported, RemoteMemory, Rendezvous, Request, Status};
+use ucx::{Endpoint, Features, Imported, RemoteMemory, Request, Status};
 use urom_pdk::prelude::*;
 
 /// A registered region.
 pub(crate) struct Region {
     start: u64,
-    len: u64,
+    pub(crate) len: u64,
     place: Place,
     /// The values of pointers that appends have advanced, by the pointers' addresses.
-    pointers: RefCell<BTreeMap<u64, u64>>,
+    pub(crate) pointers: RefCell<BTreeMap<u64, u64>>,
 }
 
 /// Where a region is, and so how it is reached.
@@ -30,7 +30,7 @@ enum Place {
 impl Region {
     /// The region that a command describes.
     pub(crate) fn open(host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<Region> {
-        let (start, len) = (cmd.va, cmd.len);
+        let (start, len, context) = (cmd.va, cmd.len, host.worker().context());
         if start.checked_add(len).is_none() {
             let text = format!("{len} bytes at {start:#x} go beyond the last address");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
@@ -39,63 +39,55 @@ impl Region {
         // guide's page on security says so.
         let memory = unsafe { host.remote_memory(cmd.packed_rkey, start, len) };
         let memory = memory.or_code(DocaError::DRIVER, "unpacking a remote key")?;
-        // SAFETY: as above.
-        let import =
-            |exported| unsafe { Imported::open(host.worker().context(), exported, start, len) };
-        let imported = match Some(cmd.packed_memh).filter(|memh| !memh.is_empty()).map(import) {
-            None => None,
-            Some(Ok(imported)) => Some(imported),
-            // No device here reaches it, so it goes by the remote key.
-            Some(Err(error))
-                if matches!(error.status(), Status::UNREACHABLE | Status::UNSUPPORTED) =>
-            {
-                log::debug!("an exported memory handle is not used: {error}");
-                None
+        let imports = context.features().contains(Features::EXPORTED_MEMH);
+        let imported = match cmd.packed_memh {
+            exported if imports && !exported.is_empty() => {
+                // SAFETY: as above.
+                match unsafe { Imported::open(context, exported, start, len) } {
+                    // No device here reaches it, so it goes by the remote key.
+                    Err(error) if error.status() == Status::UNREACHABLE => None,
+                    opened => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
+                }
             }
-            Some(Err(error)) => Err(error).or_code(DocaError::DRIVER, "importing memory")?,
+            _ => None,
         };
-        let pointers = RefCell::default();
-        Ok(Region { start, len, place: Place::Remote { memory, imported }, pointers })
-    }
-
-    /// How many bytes.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
+        let place = Place::Remote { memory, imported };
+        Ok(Region { start, len, place, pointers: RefCell::default() })
     }
 
     /// Where `len` bytes at `address` are in the region.
     pub(crate) fn offset(&self, address: u64, len: usize) -> Result<u64> {
         let offset = address.checked_sub(self.start);
         let end = offset.and_then(|offset| offset.checked_add(len as u64));
-        offset.filter(|_| end.is_some_and(|end| end <= self.len)).ok_or_else(|| {
-            let text = format!(
-                "{len} bytes at {address:#x} are not inside the {} bytes at {:#x}",
-                self.len, self.start
-            );
+        let inside = offset.filter(|_| end.is_some_and(|end| end <= self.len));
+        inside.ok_or_else(|| {
+            let (start, all) = (self.start, self.len);
+            let text = format!("{len} bytes at {address:#x} are not in the {all} at {start:#x}");
             Error::new(DocaError::INVALID_VALUE, text)
         })
     }
 
     /// The value of the pointer at `address`: the client's, unless it was advanced since.
     pub(crate) async fn pointer(&self, address: u64) -> Result<u64> {
-        let offset = self.offset(address, 8)?;
-        if let Some(value) = self.pointers.borrow().get(&address) {
-            return Ok(*value);
+        let known = self.pointers.borrow().get(&address).copied();
+        match known {
+            Some(value) => Ok(value),
+            None => self.read(address).await,
         }
-        let Place::Remote { memory, .. } = &self.place;
-        let (came, value) = memory.get(offset, vec![0; 8]).await;
-        came.or_code(DocaError::DRIVER, "reading a pointer")?;
-        Ok(value.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
     }
 
-    /// Notes that the pointer at `address` has advanced to `value`.
-    pub(crate) fn advance(&self, address: u64, value: u64) {
-        self.pointers.borrow_mut().insert(address, value);
-    }
-
-    /// Whether pointers have advanced.
-    pub(crate) fn is_ahead(&self) -> bool {
-        !self.pointers.borrow().is_empty()
+    /// Writes the pointers that have advanced to the client's memory, and reads one back. They have
+    /// arrived after the endpoint's next flush. Whether there were any.
+    pub(crate) async fn write_pointers(&self) -> Result<bool> {
+        let pointers = self.pointers.borrow().clone();
+        let Some((&last, _)) = pointers.last_key_value() else { return Ok(false) };
+        let write = |(address, value): (&u64, &u64)| {
+            Ok(self.put(self.offset(*address, 8)?, value.to_le_bytes().to_vec()))
+        };
+        for write in pointers.iter().map(write).collect::<Result<Vec<_>>>()? {
+            write.await.0.or_code(DocaError::DRIVER, "writing a pointer")?;
+        }
+        self.read(last).await.map(|_| true)
     }
 
     /// Begins to write bytes.
@@ -104,40 +96,17 @@ impl Region {
         memory.put(offset, bytes)
     }
 
-    /// Whether announced data can be received straight into the region.
-    pub(crate) fn takes_announced(&self) -> bool {
+    /// Where a device can receive straight into the region.
+    pub(crate) fn imported(&self) -> Option<&Imported> {
         let Place::Remote { imported, .. } = &self.place;
-        imported.is_some()
+        imported.as_ref()
     }
 
-    /// Receives announced data to `offset`, past this process's memory.
-    pub(crate) async fn receive(&self, offset: u64, announced: Rendezvous) -> Result<()> {
-        let Place::Remote { imported: Some(imported), .. } = &self.place else {
-            return Err(Error::new(DocaError::INVALID_VALUE, "the region is not imported"));
-        };
-        let (came, ()) = announced.recv_imported(imported, offset).await;
-        came.map(drop).or_code(DocaError::DRIVER, "receiving into imported memory")
-    }
-
-    /// Writes the pointers that have advanced to the client's memory, and reads one back. They have
-    /// arrived after the endpoint's next flush.
-    pub(crate) async fn write_pointers(&self) -> Result<()> {
-        let pointers: Vec<_> = self.pointers.borrow().iter().map(|(a, v)| (*a, *v)).collect();
-        let Some(&(last, _)) = pointers.last() else { return Ok(()) };
-        let mut writes = Vec::with_capacity(pointers.len());
-        for (address, value) in pointers {
-            writes.push(self.put(self.offset(address, 8)?, value.to_le_bytes().to_vec()));
-        }
-        for write in writes {
-            write.await.0.or_code(DocaError::DRIVER, "writing a pointer")?;
-        }
+    /// Reads the word at `address`.
+    async fn read(&self, address: u64) -> Result<u64> {
         let Place::Remote { memory, .. } = &self.place;
-        let (came, _) = memory.get(self.offset(last, 8)?, vec![0; 8]).await;
-        came.or_code(DocaError::DRIVER, "reading a pointer back")
-    }
-
-    /// Forgets the pointers, which have arrived.
-    pub(crate) fn forget_pointers(&self) {
-        self.pointers.borrow_mut().clear();
+        let (came, word) = memory.get(self.offset(address, 8)?, vec![0; 8]).await;
+        came.or_code(DocaError::DRIVER, "reading a pointer")?;
+        Ok(word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
     }
 }

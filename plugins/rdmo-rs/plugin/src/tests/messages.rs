@@ -1,5 +1,7 @@
 //! Appends, scatters, flushes, fences and pausing, as the protocol says.
 
+use rdmo_protocol::MrDereg;
+
 use super::*;
 
 #[test]
@@ -172,4 +174,31 @@ fn a_host_may_be_its_own_initiator() {
     initiator.append(&host, b"mine");
     rig.flush(&initiator);
     assert_eq!((host.bytes(16), host.pointed()), (*b"mine", 20));
+}
+
+#[test]
+fn nothing_is_written_to_memory_that_was_deregistered() {
+    let rig = Rig::new();
+    let host = rig.host(0);
+    let initiator = rig.initiator(&host);
+    let memory = Memory::allocate(host.worker.context(), 1 << 20).unwrap();
+    let data_rkey = rig.register(&host, &memory);
+    host.memory.write(0, &memory.address().to_le_bytes());
+    let operation = Operation::Append { pointer: host.at(0), pointer_rkey: host.rkey, data_rkey };
+    for size in [100, 200_000, 300, 400_000, 500] {
+        initiator.request(false, operation, vec![7; size]);
+    }
+    let bytes = || {
+        let mut bytes = vec![0; memory.len()];
+        memory.read(0, &mut bytes);
+        bytes
+    };
+    // The announced ones are still at the initiator, unless a device or the kernel fetches them.
+    rig.until("an append", || (bytes()[99] == 7).then_some(()));
+    assert!(rig.wait(rig.plugin.send_from(0, MrDereg { rkey: data_rkey })).is_ok());
+    let then = bytes();
+    rig.flush(&initiator);
+    assert!(bytes() == then, "something was written later");
+    let written = then.iter().filter(|byte| **byte == 7).count() as u64;
+    assert_eq!(u64::from_le_bytes(host.bytes(0)), memory.address() + written);
 }
