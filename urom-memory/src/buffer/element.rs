@@ -256,7 +256,8 @@ impl Element {
         slot.references = before.saturating_sub(1);
         drop(slot);
         if before <= 1 {
-            let mut next = Some(self.clone());
+            let mut next = self.free();
+            freed(self);
             while let Some(element) = next {
                 next = element.free();
                 freed(&element);

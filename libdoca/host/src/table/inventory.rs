@@ -162,3 +162,52 @@ functions! {
         pool.free() as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use urom_wire::fuzzing::memory::calls;
+
+    use super::*;
+    use crate::MEMORY;
+
+    /// Calls a function, which succeeds.
+    macro_rules! must {
+        ($name:ident($($argument:expr),*)) => {
+            // SAFETY: objects of this library, and places of the test.
+            assert_eq!(unsafe { (MEMORY.$name)($($argument),*) }, DocaError::SUCCESS)
+        };
+    }
+
+    #[test]
+    fn buffers_that_come_and_go_allocate_nothing() {
+        let mut bytes = [0_u64; 8];
+        let start: *mut c_void = bytes.as_mut_ptr().cast();
+        let (mut map, mut inventory, mut pool) = (null_mut(), null_mut(), null_mut());
+        must!(doca_mmap_create(&mut map));
+        must!(doca_mmap_set_memrange(map, start, 64));
+        must!(doca_mmap_start(map));
+        must!(doca_buf_inventory_create(2, &mut inventory));
+        must!(doca_buf_inventory_start(inventory));
+        must!(doca_buf_pool_create(1, 8, map, &mut pool));
+        must!(doca_buf_pool_start(pool));
+        let before = calls();
+        for _ in 0..10 {
+            let (mut first, mut second, mut third) = (null_mut(), null_mut(), null_mut());
+            let inventory: *mut BufInventory = inventory;
+            must!(doca_buf_inventory_buf_get_by_args(
+                inventory, map, start, 64, start, 8, &mut first
+            ));
+            must!(doca_buf_inventory_buf_dup(inventory, first, &mut second));
+            must!(doca_buf_pool_buf_alloc(pool, &mut third));
+            must!(doca_buf_chain_list(first, second));
+            must!(doca_buf_chain_list_tail(first, second, third));
+            must!(doca_buf_dec_refcount(first, null_mut()));
+        }
+        assert_eq!(calls(), before);
+        must!(doca_buf_pool_destroy(pool));
+        must!(doca_buf_inventory_destroy(inventory));
+        must!(doca_mmap_destroy(map));
+    }
+}
