@@ -27,6 +27,7 @@ pages! {
     from_c_sandbox: "src/from-c/sandbox.md",
     host: "src/host.md",
     host_tokio: "src/tokio.md",
+    memory: "src/memory.md",
     readme: "../README.md",
     reference_described: "src/reference/described.md",
     reference_fields: "src/reference/fields.md",
