@@ -172,7 +172,9 @@ pub struct Handed {
     pub slip: Slip,
     /// The descriptor, if there was one.
     pub fd: Option<OwnedFd>,
-    /// The process at the other end, in the numbers of this one; `None` when it is none of ours.
+    /// The process at the other end, in the numbers of this one; `None` when it has no number here
+    /// or is another user's: with the rights of this user, its number could later stand for a
+    /// process that the host has no right to.
     pub process: Option<i32>,
 }
 
@@ -181,7 +183,9 @@ pub struct Handed {
 /// # Errors
 /// The system's, and `InvalidData` for anything else than one slip.
 pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
-    let process = stream.peer_cred()?.pid().filter(|pid| *pid > 0);
+    let peer = stream.peer_cred()?;
+    let is_own = peer.uid() == rustix::process::geteuid().as_raw();
+    let process = peer.pid().filter(|pid| *pid > 0 && is_own);
     let mut bytes = [0; SLIP_LEN];
     let (len, fd) = stream
         .async_io(Interest::READABLE, || {
