@@ -276,7 +276,7 @@ impl Control {
                 let text = "a host attaches before it shares memory";
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
             }
-            HostToWorker::Memory(word) => self.hear_of_memory(key, word),
+            HostToWorker::Memory(word) => self.hear_of_memory(key, word, turn),
         }
     }
 

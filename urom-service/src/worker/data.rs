@@ -203,8 +203,8 @@ impl Data {
                     }
                 }
                 ToData::Detach { link } => self.detach(link),
-                ToData::Share { link, shared } => self.share(link, shared),
-                ToData::Unshare { link, memory } => self.unshare(link, memory),
+                ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
+                ToData::Unshare { link, memory, turn: _turn } => self.unshare(link, memory),
             }
         }
         true

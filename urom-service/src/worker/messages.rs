@@ -1,11 +1,15 @@
 //! What a worker's two threads tell each other.
 
+use tokio::sync::OwnedSemaphorePermit;
 use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
 use urom_wire::pass::Pass;
 
 use super::memory::Shared;
 
 pub(crate) type LinkKey = u64;
+
+/// The next message of a host waits until this is dropped.
+pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
 #[derive(Debug)]
 pub(crate) enum ToData {
@@ -22,10 +26,12 @@ pub(crate) enum ToData {
     Share {
         link: LinkKey,
         shared: Shared,
+        turn: Turn,
     },
     Unshare {
         link: LinkKey,
         memory: u64,
+        turn: Turn,
     },
     /// Close the plugins, answer what is in flight, and end.
     Stop,

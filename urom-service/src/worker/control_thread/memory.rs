@@ -1,19 +1,19 @@
 //! What hosts say of the memory that they share, and what they hand over at the door.
 
-use urom_wire::control::{MemoryAnswer, MemoryPlace, MemoryWord, WorkerToHost};
+use urom_wire::control::{MemoryAnswer, MemoryWord, WorkerToHost};
 use urom_wire::memory::say_taken;
 
 use super::{Control, Event};
 use crate::worker::memory::Shared;
 use crate::worker::memory::door::{Door, Visitor};
-use crate::worker::messages::{LinkKey, ToData};
+use crate::worker::messages::{LinkKey, ToData, Turn};
 
 /// How many memories a host may have handed over that it has not offered.
 const MOST_HANDED: usize = 64;
 
 impl Control {
     /// Hears a host that was let in.
-    pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord) {
+    pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord, turn: Turn) {
         match word {
             MemoryWord::Door => {
                 let address = self.memory_door();
@@ -21,18 +21,13 @@ impl Control {
             }
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
-                let handed = match offer.place {
-                    MemoryPlace::Handed { .. } | MemoryPlace::Process => {
-                        link.handed.remove(&offer.memory)
-                    }
-                    MemoryPlace::Network => None,
-                };
+                let handed = link.handed.remove(&offer.memory);
                 let ticket = link.ticket.unwrap_or_default();
                 let shared = Shared { offer, handed, ticket };
-                self.mailbox.post(ToData::Share { link: key, shared });
+                self.mailbox.post(ToData::Share { link: key, shared, turn });
             }
             MemoryWord::End { memory } => {
-                self.mailbox.post(ToData::Unshare { link: key, memory });
+                self.mailbox.post(ToData::Unshare { link: key, memory, turn });
             }
         }
     }
