@@ -21,6 +21,7 @@ const KEPT_PREFIX: &[u8] = b"UCX_";
 const HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
 
 const DEVICES: &str = "UCX_NET_DEVICES";
+const TRANSPORTS: &str = "UCX_TLS";
 
 /// Names that hosts may set without being allowed to: they choose among what UCX has, and say how
 /// much it logs.
@@ -87,9 +88,13 @@ pub(crate) fn inherited(
     let mut kept = vec![(HEAP.0.into(), HEAP.1.into())];
     kept.extend(own.filter(|(name, _)| is_kept(name)));
     if is_loopback(listen) && !kept.iter().any(|(name, _)| name == DEVICES) {
+        let has_tcp = kept.iter().rev().find(|(name, _)| name == TRANSPORTS);
+        let has_tcp = has_tcp.is_none_or(|(_, list)| may_use_tcp(&list.to_string_lossy()));
         for (name, value) in LOOPBACK {
             let name = OsString::from(format!("UCX_{name}"));
-            if !kept.iter().any(|(kept, _)| *kept == name) {
+            // UCX warns of settings of a transport that it does not use.
+            let is_used = has_tcp || name == DEVICES;
+            if is_used && !kept.iter().any(|(kept, _)| *kept == name) {
                 kept.push((name, value.into()));
             }
         }
@@ -97,6 +102,13 @@ pub(crate) fn inherited(
     let valued = given.iter().filter_map(|given| given.split_once('='));
     kept.extend(valued.map(|(name, value)| (name.into(), value.into())));
     kept
+}
+
+/// Whether a list of transports lets UCX use TCP.
+fn may_use_tcp(list: &str) -> bool {
+    let (is_ban, list) = list.strip_prefix('^').map_or((false, list), |list| (true, list));
+    let named = list.split(',').any(|name| ["tcp", "all", "*"].contains(&name.trim()));
+    named != is_ban
 }
 
 /// Whether a host may give a variable this value. To ask for the value that it has anyway, by the
@@ -171,6 +183,14 @@ mod tests {
         assert_eq!(names(&["UCX_NET_DEVICES"], &[], LOCAL), ["UCX_NET_DEVICES=own"]);
         // The later one counts, whatever there is without being asked for.
         assert_eq!(names(&[], &["GLIBC_TUNABLES=given"], ANYWHERE), ["GLIBC_TUNABLES=given"]);
+        for (list, count) in [("self,sm", 1), ("^tcp", 1), ("tcp,self", 3), ("^sm", 3), ("all", 3)]
+        {
+            let own = [("UCX_TLS".into(), list.into())].into_iter();
+            let kept = inherited(own, &[], LOCAL);
+            let of_loopback =
+                |(name, _): &&(OsString, OsString)| name != TRANSPORTS && name != HEAP.0;
+            assert_eq!(kept.iter().filter(of_loopback).count(), count, "{list}");
+        }
         let both = [&loopback[..], &["UCX_NET_DEVICES=eth0"]].concat();
         assert_eq!(names(&[], &["UCX_NET_DEVICES=eth0"], LOCAL), both);
     }

@@ -201,7 +201,11 @@ unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
 }
 
 fn failed(error: ucx::Error) -> Failure {
-    Failure::new(DocaError::DRIVER, format!("UCX cannot reach a host's memory: {error}"))
+    let text = format!(
+        "UCX cannot reach a host's memory: {error}; it needs a transport that notices a lost peer, \
+         such as tcp: see UCX_TLS of host and service"
+    );
+    Failure::new(DocaError::DRIVER, text)
 }
 
 impl Asker {

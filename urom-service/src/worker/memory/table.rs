@@ -70,10 +70,12 @@ impl Memories {
             return Err(Failure::new(DocaError::FULL, text));
         }
         drop(table);
-        let needs_host = !matches!(shared.offer.place, MemoryPlace::Handed { .. });
-        let host = match needs_host && !shared.offer.ucx_address.is_empty() {
-            true => Some(self.remote.host(dest_id, shared.ticket, &shared.offer.ucx_address)?),
-            false => None,
+        let host = || self.remote.host(dest_id, shared.ticket, &shared.offer.ucx_address);
+        let host = match shared.offer.place {
+            MemoryPlace::Handed { .. } => None,
+            // Without it there are no atomic operations.
+            MemoryPlace::Process => host().ok(),
+            MemoryPlace::Network => Some(host()?),
         };
         let ucx_address = host.as_ref().map_or(Ok(Vec::new()), |_| self.remote.address())?;
         let region = Region::new(shared, host, link, control)?;
