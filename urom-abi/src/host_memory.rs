@@ -3,8 +3,10 @@
 //! and `urom_plugin_extension.h` are the same in C.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::DocaError;
+use crate::memory::Access;
 
 /// How a worker reaches a host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +65,43 @@ impl HostMemory {
         access: 0,
         path: MemoryPath::MAPPED,
     };
+
+    /// A part of it, `offset` bytes behind its beginning.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the bytes are not all in it.
+    pub fn part(&self, offset: u64, len: u64) -> Result<HostMemory, DocaError> {
+        if offset.checked_add(len).is_none_or(|end| end > self.len) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let mapping = match self.mapping.is_null() {
+            true => self.mapping,
+            false => self.mapping.wrapping_add(offset as usize),
+        };
+        Ok(HostMemory { mapping, address: self.address + offset, len, ..*self })
+    }
+
+    /// Whether an operation on `len` bytes at `offset` may run.
+    ///
+    /// # Errors
+    /// As [`RunMemoryFn`](crate::extension::RunMemoryFn) says, for what neither path nor host has a
+    /// part in.
+    pub fn check(&self, action: MemoryAction, offset: u64, len: u64) -> Result<(), DocaError> {
+        let place = self.part(offset, len)?;
+        if action.0 > MemoryAction::TAG_SEND.0 {
+            return Err(DocaError::NOT_SUPPORTED);
+        }
+        if action.is_atomic() && (len != 8 || !place.address.is_multiple_of(8)) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let access = Access::from_bits_truncate(self.access);
+        match action {
+            MemoryAction::READ | MemoryAction::TAG_SEND if access.others_read() => Ok(()),
+            MemoryAction::READ | MemoryAction::TAG_SEND => Err(DocaError::NOT_PERMITTED),
+            _ if access.others_write() => Ok(()),
+            _ => Err(DocaError::NOT_PERMITTED),
+        }
+    }
 }
 
 /// What to do with a host's memory.
@@ -84,6 +123,27 @@ impl MemoryAction {
     /// Has the host send `len` bytes of its memory to the UCX worker whose address is `local`, with
     /// the tag `operand`. Over the network only; the address has `result` bytes.
     pub const TAG_SEND: MemoryAction = MemoryAction(5);
+
+    fn is_atomic(self) -> bool {
+        matches!(self, MemoryAction::FETCH_ADD | MemoryAction::SWAP | MemoryAction::COMPARE_SWAP)
+    }
+
+    /// Whether an operation has bytes of the plugin (`local`).
+    pub fn uses_local(self) -> bool {
+        !self.is_atomic()
+    }
+
+    /// Runs an atomic action, and gives what was there before; `None` for any other action.
+    pub fn run_atomic(self, word: &AtomicU64, operand: u64, compare: u64) -> Option<u64> {
+        Some(match self {
+            MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
+            MemoryAction::SWAP => word.swap(operand, Ordering::AcqRel),
+            MemoryAction::COMPARE_SWAP => word
+                .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
+                .unwrap_or_else(|found| found),
+            _ => return None,
+        })
+    }
 }
 
 /// An operation on a host's memory. It stays where it is until it has ended.
@@ -178,3 +238,75 @@ assert_layout!(OfferedMemory, 56, align 8, {
     size @ 0, memory @ 8, address @ 16, len @ 24, access @ 32, fd @ 36, fd_offset @ 40, path @ 48,
     reserved @ 52,
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(access: Access) -> HostMemory {
+        HostMemory { address: 4, len: 100, access: access.bits(), ..HostMemory::NONE }
+    }
+
+    const ATOMIC: [MemoryAction; 3] =
+        [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP];
+    const READS: [MemoryAction; 2] = [MemoryAction::READ, MemoryAction::TAG_SEND];
+
+    #[test]
+    fn a_part_lies_within_and_begins_where_its_bytes_are() {
+        let whole = memory(Access::PCI_READ_ONLY);
+        let mut bytes = [0_u8; 100];
+        let mapped = HostMemory { mapping: bytes.as_mut_ptr(), ..whole };
+        for (offset, len) in [(0, 0), (0, 100), (100, 0), (30, 20)] {
+            let part = mapped.part(offset, len).unwrap();
+            assert_eq!((part.address, part.len), (4 + offset, len));
+            assert_eq!(part.mapping, bytes.as_mut_ptr().wrapping_add(offset as usize));
+            assert!(whole.part(offset, len).unwrap().mapping.is_null());
+        }
+        for (offset, len) in [(0, 101), (101, 0), (u64::MAX, 1), (1, u64::MAX), (99, 2)] {
+            assert_eq!(whole.part(offset, len).unwrap_err(), DocaError::INVALID_VALUE);
+            for action in READS.into_iter().chain([MemoryAction::WRITE]) {
+                let checked = memory(Access::all()).check(action, offset, len);
+                assert_eq!(checked, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_may_do_follows_from_the_permissions() {
+        for action in READS {
+            assert_eq!(memory(Access::PCI_READ_ONLY).check(action, 4, 8), Ok(()));
+            let own = memory(Access::LOCAL_READ_WRITE);
+            assert_eq!(own.check(action, 4, 8), Err(DocaError::NOT_PERMITTED));
+        }
+        for action in ATOMIC.into_iter().chain([MemoryAction::WRITE]) {
+            assert_eq!(memory(Access::PCI_READ_WRITE).check(action, 4, 8), Ok(()));
+            let read_only = memory(Access::PCI_READ_ONLY);
+            assert_eq!(read_only.check(action, 4, 8), Err(DocaError::NOT_PERMITTED));
+        }
+    }
+
+    #[test]
+    fn atomic_actions_need_8_aligned_bytes_and_unknown_ones_are_not_supported() {
+        let whole = memory(Access::PCI_READ_WRITE);
+        for action in ATOMIC {
+            for (offset, len) in [(4, 7), (4, 16), (0, 8), (8, 8), (4, 0)] {
+                assert_eq!(whole.check(action, offset, len), Err(DocaError::INVALID_VALUE));
+            }
+        }
+        for unknown in [6, 7, u32::MAX] {
+            let checked = whole.check(MemoryAction(unknown), 4, 8);
+            assert_eq!(checked, Err(DocaError::NOT_SUPPORTED));
+        }
+    }
+
+    #[test]
+    fn atomic_actions_give_what_was_there_before() {
+        let word = AtomicU64::new(u64::MAX);
+        assert_eq!(MemoryAction::FETCH_ADD.run_atomic(&word, 3, 0), Some(u64::MAX));
+        assert_eq!(MemoryAction::SWAP.run_atomic(&word, 7, 0), Some(2));
+        assert_eq!(MemoryAction::COMPARE_SWAP.run_atomic(&word, 9, 8), Some(7));
+        assert_eq!(MemoryAction::COMPARE_SWAP.run_atomic(&word, 9, 7), Some(7));
+        assert_eq!(MemoryAction::READ.run_atomic(&word, 1, 1), None);
+        assert_eq!(word.into_inner(), 9);
+    }
+}

@@ -4,15 +4,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use tokio::sync::oneshot;
 use ucx::{
     AmFlags, CloseMode, Data, Endpoint, Message, Outside, Request, Status, Worker, WorkerAddress,
 };
 use urom_abi::DocaError;
-use urom_abi::host_memory::MemoryAction;
-use urom_abi::memory::Access;
+use urom_abi::host_memory::{HostMemory, MemoryAction};
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -172,14 +171,12 @@ impl Desk {
         let asker = self.askers.get(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.memory.get()).ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
-        if offset.checked_add(len).is_none_or(|end| end > served.len) {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        let access = Access::from_bits_truncate(served.access);
-        let writes = !matches!(ask.action(), MemoryAction::READ | MemoryAction::TAG_SEND);
-        if !access.others_read() || writes && !access.others_write() {
-            return Err(DocaError::NOT_PERMITTED);
-        }
+        let &Served { address, len: all, access, .. } = &**served;
+        HostMemory { address, len: all, access, ..HostMemory::NONE }.check(
+            ask.action(),
+            offset,
+            len,
+        )?;
         let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
         // SAFETY: the memory stays until it is forgotten, and this keeps it from that; the range is
         // inside, and it is writable if others may write. The host uses no references there.
@@ -208,23 +205,15 @@ impl Desk {
                 self.sends.push(Send { ticket, number, sent });
                 Ok(None)
             }
+            // More than a question may move.
+            MemoryAction::READ | MemoryAction::WRITE => Err(DocaError::INVALID_VALUE),
             action => {
-                let address = served.address + offset;
-                if len != 8 || !address.is_multiple_of(8) {
-                    return Err(DocaError::INVALID_VALUE);
-                }
                 // SAFETY: 8 bytes of memory that is shared for writing, aligned, to which nobody
                 // holds a reference but to atomics.
                 let word = unsafe { AtomicU64::from_ptr(start.cast()) };
                 let (operand, compare) = (ask.operand.get(), ask.compare.get());
-                Ok(Some(match action {
-                    MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
-                    MemoryAction::SWAP => word.swap(operand, Ordering::AcqRel),
-                    MemoryAction::COMPARE_SWAP => word
-                        .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
-                        .unwrap_or_else(|found| found),
-                    _ => return Err(DocaError::NOT_SUPPORTED),
-                }))
+                let before = action.run_atomic(word, operand, compare);
+                before.map(Some).ok_or(DocaError::NOT_SUPPORTED)
             }
         }
     }

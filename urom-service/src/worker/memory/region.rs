@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use urom_abi::DocaError;
-use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::Access;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace};
 use urom_wire::memory::Handed;
@@ -32,9 +32,9 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(super) struct Region {
     memory: u64,
-    pub(super) address: u64,
-    pub(super) len: u64,
-    pub(super) access: Access,
+    address: u64,
+    len: u64,
+    access: Access,
     place: Place,
     /// The way over the network, where there is one.
     pub(super) host: Option<Rc<Host>>,
@@ -105,11 +105,19 @@ impl Region {
         self.memory
     }
 
-    /// Where the byte at `offset` is in this process, or NULL.
-    pub(super) fn mapping(&self, offset: u64) -> *mut u8 {
-        match &self.place {
-            Place::Mapped(mapping) => mapping.start.as_ptr().wrapping_add(offset as usize),
+    /// All of it, as plugins get a part of it.
+    pub(super) fn whole(&self) -> HostMemory {
+        let mapping = match &self.place {
+            Place::Mapped(mapping) => mapping.start.as_ptr(),
             Place::Process(_) | Place::Network => ptr::null_mut(),
+        };
+        HostMemory {
+            mapping,
+            address: self.address,
+            len: self.len,
+            access: self.access.bits(),
+            path: self.path(),
+            ..HostMemory::NONE
         }
     }
 
@@ -142,7 +150,8 @@ impl Region {
                 // SAFETY: the word is inside the mapping, aligned and writable, and whoever else
                 // uses it is in another process, or uses opaque copies and atomics as well.
                 let word = unsafe { AtomicU64::from_ptr(word) };
-                operation.result = atomic(word, operation)?;
+                let MemoryOperation { action, operand, compare, .. } = *operation;
+                operation.result = action.run_atomic(word, operand, compare)?;
                 Some(Ok(()))
             }
             (Place::Process(process), MemoryAction::READ) => {
@@ -173,19 +182,6 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: u64) -> Result<(), DocaError> 
     // SAFETY: the caller's promise. A call of C's function, which the compiler does not look into.
     unsafe { libc::memcpy(to.cast(), from.cast(), len as usize) };
     Ok(())
-}
-
-/// Runs an atomic operation; `None` for any other.
-fn atomic(word: &AtomicU64, operation: &MemoryOperation) -> Option<u64> {
-    let &MemoryOperation { operand, compare, .. } = operation;
-    Some(match operation.action {
-        MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
-        MemoryAction::SWAP => word.swap(operand, Ordering::AcqRel),
-        MemoryAction::COMPARE_SWAP => word
-            .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
-            .unwrap_or_else(|found| found),
-        _ => return None,
-    })
 }
 
 /// A host's memory in this process.

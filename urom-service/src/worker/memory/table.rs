@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use urom_abi::DocaError;
-use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
+use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_wire::control::{Failure, MemoryPlace, SharedBy};
 use urom_wire::queue_probe::Config;
 
@@ -39,8 +39,9 @@ struct Table {
 #[derive(Debug)]
 struct Opened {
     region: Rc<Region>,
+    memory: HostMemory,
+    /// Where it begins in the region.
     offset: u64,
-    len: u64,
     /// How many times it was opened.
     count: usize,
 }
@@ -135,21 +136,9 @@ impl Memories {
     ) -> Result<HostMemory, DocaError> {
         let mut table = self.table.borrow_mut();
         let region = table.regions.get(&(dest_id, memory)).ok_or(DocaError::NOT_FOUND)?;
-        if offset.checked_add(len).is_none_or(|end| end > region.len) {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        let mut memory = HostMemory {
-            mapping: region.mapping(offset),
-            address: region.address + offset,
-            len,
-            access: region.access.bits(),
-            path: region.path(),
-            ..HostMemory::NONE
-        };
-        let region = Rc::clone(region);
-        let key = table.open.insert(Opened { region, offset, len, count: 1 });
-        memory.handle = handle(key);
-        Ok(memory)
+        let (region, memory) = (Rc::clone(region), region.whole().part(offset, len)?);
+        let key = table.open.insert(Opened { region, memory, offset, count: 1 });
+        Ok(HostMemory { handle: handle(key), ..memory })
     }
 
     pub(super) fn keep(&self, handle: *mut c_void) {
@@ -181,7 +170,11 @@ impl Memories {
         let opened = table.open.get(key(handle)).ok_or(DocaError::NOT_FOUND)?;
         // SAFETY: the caller's promise, and nobody else has it now.
         let asked = unsafe { operation.as_mut() };
-        opened.check(asked)?;
+        let MemoryOperation { action, offset, len, local, .. } = *asked;
+        opened.memory.check(action, offset, len)?;
+        if local.is_null() && action.uses_local() && len > 0 {
+            return Err(DocaError::INVALID_VALUE);
+        }
         let at = opened.offset + asked.offset;
         if asked.len == 0 {
             return Ok(());
@@ -195,35 +188,6 @@ impl Memories {
         // SAFETY: the caller's promise.
         unsafe { self.remote.start(region, host, at, operation) }?;
         Err(DocaError::IN_PROGRESS)
-    }
-}
-
-impl Opened {
-    /// Checks an operation's range, alignment and permission.
-    fn check(&self, operation: &MemoryOperation) -> Result<(), DocaError> {
-        let MemoryOperation { action, offset, len, local, .. } = *operation;
-        if offset.checked_add(len).is_none_or(|end| end > self.len) {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        match action {
-            MemoryAction::READ | MemoryAction::WRITE | MemoryAction::TAG_SEND => {
-                if local.is_null() && len > 0 {
-                    return Err(DocaError::INVALID_VALUE);
-                }
-            }
-            MemoryAction::FETCH_ADD | MemoryAction::SWAP | MemoryAction::COMPARE_SWAP => {
-                let address = self.region.address + self.offset + offset;
-                if len != 8 || !address.is_multiple_of(8) {
-                    return Err(DocaError::INVALID_VALUE);
-                }
-            }
-            _ => return Err(DocaError::NOT_SUPPORTED),
-        }
-        let writes = !matches!(action, MemoryAction::READ | MemoryAction::TAG_SEND);
-        if writes && !self.region.access.others_write() {
-            return Err(DocaError::NOT_PERMITTED);
-        }
-        Ok(())
     }
 }
 
