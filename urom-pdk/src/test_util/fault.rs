@@ -3,6 +3,7 @@
 use std::fmt;
 
 use urom_abi::DocaError;
+use urom_abi::memory::MemoryRange;
 
 /// A command that was sent, as reports name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +23,17 @@ impl fmt::Display for Asked {
         let Asked { number, name, len, connection } = self;
         write!(f, "command {number} ({name}, {len} bytes, from connection {connection})")
     }
+}
+
+/// Memory of a host that a plugin has open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// What it opened.
+    pub range: MemoryRange,
+    /// The connection whose host shares it.
+    pub connection: u64,
+    /// How many times it was opened and not closed.
+    pub times: usize,
 }
 
 /// One thing that a plugin did wrong.
@@ -60,6 +72,11 @@ pub enum Fault {
     /// The memory of a notification that was never sent, with so many bytes behind its header, was
     /// not given back when the plugin was closed.
     NotificationKept(usize),
+    /// A host's memory was not closed when the plugin was.
+    MemoryKept(Kept),
+    /// The worker's functions for hosts' memory were not used as they must be; the text says what
+    /// the plugin did.
+    Memory(&'static str),
 }
 
 impl fmt::Display for Fault {
@@ -98,6 +115,13 @@ impl fmt::Display for Fault {
                 f,
                 "the memory of a notification of {len} bytes is neither sent nor freed though the plugin is closed"
             ),
+            Fault::MemoryKept(Kept { range, connection, times }) => write!(
+                f,
+                "{range}, which the host of connection {connection} shares, is open though the plugin is closed, {}: \
+                 drop every `HostMemory` with the handler",
+                urom_abi::Count(*times, "time")
+            ),
+            Fault::Memory(what) => write!(f, "the plugin {what}"),
         }
     }
 }

@@ -250,6 +250,7 @@ impl Instance {
         if !self.is_open() {
             return 0;
         }
+        self.services.memories.turn(|done| self.watched(|_| done()));
         let mut lists = self.lists.borrow_mut();
         let list = lists.notifications.as_raw();
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
@@ -315,6 +316,7 @@ impl Instance {
         while let Some(command) = lists.commands.pop_front() {
             self.ledger().refuse(command.header().urom_context, DocaError::SHUTDOWN);
         }
+        self.services.memories.shut(|done| self.watched(|_| done()));
         // SAFETY: the plugin's method, on its open context, once.
         self.watched(|ctx| unsafe { (self.iface.close.expect(CHECKED))(ctx) });
     }
@@ -323,6 +325,7 @@ impl Instance {
     pub(super) fn report(&self) -> Report {
         let mut ledger = self.ledger();
         ledger.close();
+        ledger.faults.extend(self.services.memories.faults());
         if self.is_watched {
             let (mut commands, mut notifications) = (Vec::new(), Vec::new());
             for block in watch::living(self.owner) {

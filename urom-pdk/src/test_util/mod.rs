@@ -53,7 +53,8 @@
 //!
 //! When the worker goes out of scope, the plugin is closed and the account is looked at: the test
 //! panics when a command got no notification, or two, or one that was addressed wrongly, or when
-//! memory of a command or a notification was not given back. [`Worker::finish`] gives the same as a
+//! memory of a command or a notification was not given back, or a host's memory was left open.
+//! [`Worker::finish`] gives the same as a
 //! [`Report`].
 //!
 //! # Several workers
@@ -77,6 +78,7 @@
 //! | a host that waits no more, or is gone | [`cancel`](Worker::cancel), [`leave`](Worker::leave) |
 //! | a host with a deadline | [`send_within`](Worker::send_within) |
 //! | a host that reads why a command failed | [`failure`](Worker::failure) |
+//! | a host's memory, on each path, slow or failing | [`share`](Worker::share), [`SharedMemory`] |
 //! | NVIDIA's worker, which knows of neither | [`from_watched_iface`](Worker::from_watched_iface) |
 //!
 //! [`Seed`] makes arbitrary messages of a fuzzer's bytes, and [`seeds`] and [`messages`] are
@@ -95,19 +97,22 @@ mod ledger;
 mod library;
 mod lookups;
 mod members;
+mod memory;
 mod open;
 mod pack;
 mod seed;
 mod sent;
 mod services;
+mod shared;
 mod worker;
 
 pub use domain::Domain;
-pub use fault::{Asked, Fault, Report};
+pub use fault::{Asked, Fault, Kept, Report};
 pub use ledger::Notification;
 pub use lookups::Lookup;
 pub use members::Buffer;
 pub use open::iface;
 pub use seed::{Seed, messages, seeds};
 pub use sent::{Bytes, Sent};
+pub use shared::SharedMemory;
 pub use worker::{CONNECTION, Worker};

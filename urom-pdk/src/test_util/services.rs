@@ -11,6 +11,7 @@ use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 
+use super::memory::Memories;
 use crate::guard::guard;
 use crate::time;
 use crate::worker_side::monotonic;
@@ -28,22 +29,25 @@ pub(super) struct Services {
     pub(super) deadlines: RefCell<HashMap<u64, Instant>>,
     /// Why commands failed, by their tokens.
     pub(super) failures: RefCell<HashMap<u64, String>>,
+    /// What hosts share with the worker.
+    pub(super) memories: Memories,
 }
 
 impl Services {
     pub(super) fn new() -> Rc<Services> {
         Rc::new(Services {
-            table: WorkerServices {
+            table: Memories::offer(WorkerServices {
                 worker_id: WORKER_ID,
                 message_limit: DEFAULT_MAX_MESSAGE,
                 connection_limit: Some(connection_limit),
                 deadline: Some(deadline),
                 explain: Some(explain),
                 ..WorkerServices::NONE
-            },
+            }),
             limit: Cell::new(DEFAULT_MAX_MESSAGE),
             deadlines: RefCell::default(),
             failures: RefCell::default(),
+            memories: Memories::default(),
         })
     }
 }
@@ -61,7 +65,7 @@ pub(super) struct Served {
 /// # Safety
 /// `ctx` is the first member of a [`Served`] that is not freed while the result is used, and this
 /// is the worker's thread.
-unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
+pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
     // No reference to the whole: the plugin may be writing to its part.
     // SAFETY: the caller's promise.
     let services = unsafe { &raw const (*ctx.cast::<Served>()).services };

@@ -361,6 +361,11 @@ impl<P: Protocol> Worker<P> {
                 "; something sleeps for another {next:?}, and the clock moves by `advance` alone"
             );
         }
+        match self.instance.services.memories.paused() {
+            0 => {}
+            1 => text += "; 1 operation on paused memory waits for `resume`",
+            count => text += &format!("; {count} operations on paused memory wait for `resume`"),
+        }
         let ledger = self.instance.ledger();
         ledger.faults.iter().for_each(|fault| text += &format!("\n  - {fault}"));
         text

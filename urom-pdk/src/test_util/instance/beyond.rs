@@ -85,6 +85,7 @@ impl Instance {
         for token in waiting {
             self.cancel(token, CancelReason::HOST_LEFT);
         }
+        self.services.memories.leave(connection);
         self.left.borrow_mut().push((connection, false));
         self.tell_of_left();
     }
