@@ -6,6 +6,8 @@ use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
 use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
+use super::memory::{Asked, Save};
+
 /// How many workers a domain may have.
 pub(super) const MOST_WORKERS: usize = 256;
 
@@ -54,7 +56,20 @@ pub(crate) struct Args {
         value_parser = RangedU64ValueParser::<usize>::new()
             .range(MIN_MAX_MESSAGE as u64..=MAX_MAX_MESSAGE as u64))]
     pub(super) max_msg_size: Option<usize>,
-    /// Prints JSON: an object for each command.
+    /// Memory that commands may name: NAME=SIZE has zeros, such as 4096, 4K or 1M, and NAME=@FILE
+    /// the bytes of a file. Plugins may read and write it. Afterwards it is printed.
+    #[arg(long, value_name = "NAME=SIZE|NAME=@FILE", conflicts_with = "raw")]
+    pub(super) memory: Vec<Asked>,
+    /// The same for memory that plugins may only read.
+    #[arg(long, value_name = "NAME=SIZE|NAME=@FILE", conflicts_with = "raw")]
+    pub(super) memory_read_only: Vec<Asked>,
+    /// Writes memory to a file afterwards, in place of printing it.
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(super) save: Vec<Save>,
+    /// Says how the workers reach the memory: mapped, process or network.
+    #[arg(long, short)]
+    pub(super) verbose: bool,
+    /// Prints JSON: an object for each command, and for each memory that is not saved.
     #[arg(long)]
     pub(super) json: bool,
 }

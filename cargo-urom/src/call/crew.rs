@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use urom_abi::WorkerId;
 use urom_host::gather::InProcess;
-use urom_host::{Domain, Plugin, RawCompletion, RawReply, Service, Worker, block_on_for};
+use urom_host::memory::{MemoryPath, Mmap, Share, Shared};
+use urom_host::{Domain, Pending, Plugin, RawCompletion, RawReply, Service, Worker, block_on_for};
 
 use super::request::Request;
 
@@ -20,6 +21,8 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// Commands without an answer. Late ones take room until they are answered.
     flights: Vec<Flight>,
+    /// Memory that the workers reach.
+    shares: Vec<Shared>,
 }
 
 /// How many commands a worker may have in flight.
@@ -63,7 +66,25 @@ impl Crew {
                 members.fold(service.domain(), |domain, (id, worker)| domain.worker(id, worker));
             domain.gather(InProcess::alone()).start().wait()
         });
-        Ok(Crew { plugin, domain: domain.transpose()?, workers, flights: Vec::new() })
+        Ok(Crew {
+            plugin,
+            domain: domain.transpose()?,
+            workers,
+            flights: Vec::new(),
+            shares: Vec::new(),
+        })
+    }
+
+    /// Shares memory with each worker; the paths that it takes.
+    pub(super) fn share(&mut self, memory: &Mmap, limit: Duration) -> Result<Vec<MemoryPath>> {
+        let asked: Vec<_> = self.workers.iter().map(|worker| memory.share(worker)).collect();
+        let share = |asked: Pending<Shared>| {
+            let shared = block_on_for(limit, asked).context("the worker does not answer")??;
+            let path = shared.path();
+            self.shares.push(shared);
+            Ok(path)
+        };
+        asked.into_iter().map(share).collect()
     }
 
     pub(super) fn failure(&self, number: usize) -> Option<String> {
@@ -134,7 +155,7 @@ impl Crew {
     }
 
     pub(super) fn stop(self) -> Result<()> {
-        drop(self.flights);
+        drop((self.flights, self.shares));
         let stopped = self.domain.map_or(Ok(()), Domain::stop);
         for worker in self.workers {
             worker.stop().wait().context("the worker did not stop in order")?;

@@ -3,6 +3,7 @@
 mod args;
 mod crew;
 mod line;
+mod memory;
 mod report;
 mod request;
 mod target;
@@ -12,16 +13,18 @@ use std::io::{self, BufReader};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use urom_abi::Count;
 use urom_abi::describe::Protocol;
 use urom_host::{DocaError, Service};
 
 use crate::elf::Machine;
 use crate::exit::usage;
-use crate::message;
+use crate::message::{self, Memories};
 use crate::{exit, output, plugin_path};
 use args::MOST_WORKERS;
 use crew::{Crew, Outcome};
 use line::Written;
+use memory::All;
 use request::Request;
 use target::Target;
 
@@ -41,7 +44,8 @@ type Line = Result<(String, Vec<Written>)>;
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let lines = lines(args)?;
     let target = Target::find(&args.plugin, args.service.is_some())?;
-    let call = Call { args, plugin: &target.name };
+    let memory = All::make(args)?;
+    let call = Call { args, plugin: &target.name, memories: &memory.ranges() };
     let described = || target.protocol(args.protocol.as_deref());
     let protocol = match args.raw {
         // A description is optional: bytes are given because there is none.
@@ -70,6 +74,18 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         None => service.plugin_named(&target.name)?,
     };
     let mut crew = Crew::start(&service, plugin, args.worker, args.workers)?;
+    for named in &memory.0 {
+        let limit = Duration::from_secs(args.timeout);
+        let paths = crew.share(&named.map, limit);
+        let paths = paths.with_context(|| format!("memory `{}` cannot be shared", named.name))?;
+        if args.verbose {
+            let len = Count(named.map.len() as usize, "byte");
+            for (worker, path) in paths.into_iter().enumerate() {
+                let with = format!("memory `{}`, {len}, with worker {worker}", named.name);
+                output::progress("Shared", &format!("{with}: {}", path.name()));
+            }
+        }
+    }
     let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
     let code = batches.try_fold(exit::DONE, |worst, batch| match batch {
         Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),
@@ -82,6 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     });
     let stopped = crew.stop();
     let code = code?;
+    // The workers use it no more.
+    memory.report(args.json)?;
     stopped?;
     Ok(code)
 }
@@ -146,6 +164,7 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
 struct Call<'a> {
     args: &'a Args,
     plugin: &'a str,
+    memories: &'a Memories,
 }
 
 impl Call<'_> {
@@ -172,7 +191,7 @@ impl Call<'_> {
                 };
                 return Err(format!("there is no worker {worker} for {command}{remedy}"));
             }
-            let request = Request::described(protocol, &command, &fields)
+            let request = Request::described(protocol, &command, &fields, self.memories)
                 .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;
             request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
             Ok((worker, request))

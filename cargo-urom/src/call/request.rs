@@ -6,7 +6,7 @@ use urom_abi::plugin::WorkerCmd;
 use urom_abi::wire::EncodeError;
 use urom_host::{Plugin, RawCompletion, RawReply, Worker};
 
-use crate::message::{self, Assignment, Decoded, Encoded};
+use crate::message::{self, Assignment, Decoded, Encoded, Memories};
 
 #[derive(Debug)]
 pub(super) struct Request {
@@ -33,9 +33,11 @@ impl Request {
         protocol: &'static Protocol,
         command: &str,
         fields: &[Assignment],
+        memories: &Memories,
     ) -> Result<Request, String> {
         let command = message::command(&protocol.commands, command)?;
-        let Encoded { bytes, remarks } = message::encode(&protocol.commands, command, fields)?;
+        let Encoded { bytes, remarks } =
+            message::encode(&protocol.commands, command, fields, memories)?;
         let name = command.name.to_owned();
         Ok(Request { name, bytes, remarks, protocol: Some(protocol), command: Some(command) })
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use urom_abi::Count as Number;
 use urom_abi::describe::{Count, Field, Messages, Payload, Presence, Type, Variant};
 
+use super::memory::{Memories, is_range};
 use super::place::{self, Message, Place, fields, is_value, may_lack};
 use super::signature::signature;
 use super::{names, value};
@@ -39,13 +40,15 @@ pub(crate) fn encode(
     messages: &Messages,
     variant: &Variant,
     given: &[Assignment],
+    memories: &Memories,
 ) -> Result<Encoded, String> {
     let mut message = Message { messages, variant, fixed: vec![0; messages.len], lens: Vec::new() };
     let (name, tag) = (variant.name, Place { ty: messages.tag, offset: 0 });
     tag.put(&mut message.fixed, variant.tag)
         .ok_or_else(|| format!("the description of {name} is wrong: its tag does not fit"))?;
     let payloads = vec![None; variant.payloads.len()];
-    let mut draft = Draft { message, payloads, paths: BTreeSet::new(), remarks: Vec::new() };
+    let mut draft =
+        Draft { message, payloads, memories, paths: BTreeSet::new(), remarks: Vec::new() };
     for assignment in given {
         draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
@@ -66,6 +69,7 @@ pub(crate) fn encode(
 struct Draft<'a> {
     message: Message<'a>,
     payloads: Vec<Option<Vec<u8>>>,
+    memories: &'a Memories,
     paths: BTreeSet<String>,
     remarks: Vec<String>,
 }
@@ -92,7 +96,8 @@ impl Draft<'_> {
         let out = place
             .bytes_mut(&mut self.message.fixed)
             .ok_or("the description places it outside of the message")?;
-        value::write(&place.ty, value, out).map_err(named)
+        value::write(&place.ty, value, self.memories, out)
+            .map_err(|why| named(self.hint(&place.ty, value, why)))
     }
 
     fn payload(&mut self, index: usize, path: &str, value: &str) -> Result<(), String> {
@@ -100,7 +105,8 @@ impl Draft<'_> {
         let size = payload.ty.size();
         let Some(behind) = path.strip_prefix(payload.name).filter(|behind| !behind.is_empty())
         else {
-            let bytes = value::elements(&payload.ty, value)?;
+            let bytes = value::elements(&payload.ty, value, self.memories)
+                .map_err(|why| self.hint(&payload.ty, value, why))?;
             if let Count::Fixed(want) = payload.count
                 && bytes.len() != want.saturating_mul(size)
             {
@@ -122,7 +128,18 @@ impl Draft<'_> {
         let bytes = self.payloads[index].get_or_insert_with(|| vec![0; len.saturating_mul(size)]);
         let out =
             place.bytes_mut(bytes).ok_or("the description places it outside of the payload")?;
-        value::write(&place.ty, value, out)
+        value::write(&place.ty, value, self.memories, out)
+    }
+
+    /// Why a value is wrong, with a hint when it names memory where none can be.
+    fn hint(&self, ty: &Type, value: &str, why: String) -> String {
+        let name = value.split('[').next().unwrap_or_default();
+        match self.memories.contains_key(name) && !is_range(ty) {
+            true => {
+                format!("{why}; `{name}` is memory, which only a field of type MemoryRange names")
+            }
+            false => why,
+        }
     }
 
     /// Refuses a message whose fields are not all given.

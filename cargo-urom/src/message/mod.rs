@@ -4,6 +4,7 @@
 
 mod decode;
 mod encode;
+mod memory;
 mod names;
 mod place;
 mod shown;
@@ -15,6 +16,7 @@ mod tests;
 
 pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, Encoded, encode};
+pub(crate) use memory::{Memories, size};
 pub(crate) use shown::Shown;
 pub(crate) use signature::{command, signatures};
 pub(crate) use value::bytes;

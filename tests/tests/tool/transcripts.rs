@@ -10,7 +10,8 @@ use urom_tests::{PluginDirectory, Transcript, Uromd, built, profile_directory};
 
 use crate::common::says;
 
-const IN_RUST: [&str; 4] = ["worker_faulty", "worker_graph", "worker_sandbox", "worker_unruly"];
+const IN_RUST: [&str; 5] =
+    ["worker_faulty", "worker_graph", "worker_memory", "worker_sandbox", "worker_unruly"];
 
 /// A directory with plugins in Rust, those in C in `c`, and a key; and the services.
 struct Place {
@@ -59,7 +60,7 @@ macro_rules! transcripts {
     )*};
 }
 
-transcripts! { answers check inspect lines mistakes new plugins run }
+transcripts! { answers check inspect lines memory mistakes new plugins run }
 
 /// A transcript of workspaces, which build into a directory of their own that stays.
 fn of_workspaces(name: &str) -> Result<()> {

@@ -223,3 +223,41 @@ fn a_path_into_a_structure_sets_a_member_and_payload_words_within_are_filled_in(
     let fields = "context=5 map_params={field_mask=33,address=4096} exported_memh=hex:77696e646f77";
     assert_eq!(plainly(SANDBOX, "mem_map", fields), want);
 }
+
+#[test]
+fn a_range_is_the_name_of_memory_or_its_own_fields() {
+    let range = |offset, len| MemoryRange { memory: 7, offset, len };
+    for (text, memory) in [
+        ("memory=m", range(0, 4096)),
+        ("memory=m[8..1K]", range(8, 1016)),
+        ("memory=m[8..]", range(8, 4088)),
+        ("memory={memory=7,offset=1,len=2}", range(1, 2)),
+        ("memory.memory=7 memory.offset=3 memory.len=4", range(3, 4)),
+    ] {
+        let made = made_with_memory("look", text).unwrap();
+        assert_eq!(made.bytes, typed(&memory_protocol::Look { memory }), "{text}");
+    }
+    let (from, to) = (range(0, 10), range(10, 10));
+    let made = made_with_memory("copy", "from=m[..10] to=m[10..20] piece=3").unwrap();
+    assert_eq!(made.bytes, typed(&memory_protocol::Copy { from, to, piece: 3 }));
+}
+
+#[test]
+fn memory_is_named_where_a_range_is_and_lies_within() {
+    for (name, fields, part) in [
+        ("look", "memory=n", "Look: memory: there is no memory `n`"),
+        ("look", "memory=m[0..4097]", "Look: memory: `m[0..4097]` does not lie within its 4096"),
+        ("look", "memory=m[0", "write NAME[from..to]"),
+        ("look", "memory.len=m", "`m` is memory, which only a field of type MemoryRange names"),
+        ("read", "memory=m offset=m[1..] len=1", "`m` is memory"),
+    ] {
+        let why = made_with_memory(name, fields).unwrap_err();
+        assert!(why.contains(part), "{fields}: {why}");
+    }
+    let why = refused(MEMORY, "look", "memory=m");
+    assert!(why.ends_with("make it with --memory m=SIZE or --memory m=@FILE"), "{why}");
+    // Text that happens to be a name stays text.
+    let made = made_with_memory("write", "memory=m offset=0 data=m").unwrap();
+    let memory = MemoryRange { memory: 7, offset: 0, len: 4096 };
+    assert_eq!(made.bytes, typed(&memory_protocol::Write { memory, offset: 0, data: b"m" }));
+}

@@ -9,16 +9,17 @@ use rdmo_protocol as rdmo;
 use sandbox_protocol as sandbox;
 use test_protocols::ucc;
 use urom_abi::describe;
+use urom_abi::memory::MemoryRange;
 use urom_abi::protocol::{Protocol, Reply, Request};
 
-use super::{Assignment, Decoded, Encoded, Shown, command, decode, encode, not_echoed};
+use super::{Assignment, Decoded, Encoded, Memories, Shown, command, decode, encode, not_echoed};
 
 fn given(text: &str) -> Vec<Assignment> {
     text.split_whitespace().map(|word| word.parse().expect("field=value")).collect()
 }
 
 fn made(protocol: &describe::Protocol, name: &str, fields: &str) -> Result<Encoded, String> {
-    encode(&protocol.commands, command(&protocol.commands, name)?, &given(fields))
+    encode(&protocol.commands, command(&protocol.commands, name)?, &given(fields), &Memories::new())
 }
 
 /// The bytes of a command that leaves no remarks.
@@ -32,6 +33,12 @@ fn typed<C: Request>(command: &C) -> Vec<u8> {
     let mut out = vec![0xee; command.encoded_len().unwrap()];
     command.encode(&mut out).unwrap();
     out
+}
+
+/// As [`made`], with memory `m` of number 7 and 4096 bytes.
+fn made_with_memory(name: &str, fields: &str) -> Result<Encoded, String> {
+    let memories = [("m".to_owned(), MemoryRange { memory: 7, offset: 0, len: 4096 })].into();
+    encode(&MEMORY.commands, command(&MEMORY.commands, name)?, &given(fields), &memories)
 }
 
 fn refused(protocol: &describe::Protocol, name: &str, fields: &str) -> String {
@@ -49,6 +56,7 @@ fn read_back(protocol: &describe::Protocol, bytes: &[u8]) -> Decoded {
     decoded
 }
 
+const MEMORY: &describe::Protocol = memory_protocol::Protocol::DESCRIPTION;
 const GRAPH: &describe::Protocol = graph::Protocol::DESCRIPTION;
 const SANDBOX: &describe::Protocol = sandbox::Protocol::DESCRIPTION;
 const RDMO: &describe::Protocol = rdmo::Protocol::DESCRIPTION;

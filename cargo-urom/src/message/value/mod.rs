@@ -6,6 +6,7 @@
 //! | float | `0.5`, `1e-3`, `inf` |
 //! | array | `[1,2,3]`; an array of `u8` also as bytes |
 //! | structure | `{a=1,b=[2,3]}`; what is not named is zero |
+//! | `MemoryRange` | also memory's name, `NAME`, or a part, `NAME[from..to]` |
 //! | `bool` | `true`, `false`, `1`, `0` |
 //! | `char` | `x`, `'x'`, or its number: `0x1f600` |
 //! | enum | the name of a value, or its number |
@@ -20,6 +21,7 @@ mod scalar;
 use urom_abi::Count;
 use urom_abi::describe::{Struct, Type};
 
+use super::memory::{Memories, is_range, range};
 use super::place::{is_byte, member};
 use bytes::raw;
 use list::{list, parts};
@@ -29,7 +31,7 @@ pub(crate) use bytes::bytes;
 
 /// The elements of a payload. Bytes are [`bytes()`] or a list of numbers; others are a list or a
 /// single element.
-pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn elements(ty: &Type, text: &str, memories: &Memories) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
     }
@@ -48,7 +50,8 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
             }
         };
     }
-    let items = match (list(text), ty) {
+    let is_one = is_range(ty) && !text.trim_start().starts_with('[');
+    let items = match (list(text).filter(|_| !is_one), ty) {
         (Some(items), _) => items?,
         (None, Type::Array { .. }) => {
             return Err(format!("expected a list of {ty}: `[[..],[..]]`"));
@@ -56,12 +59,17 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
         (None, _) => vec![text],
     };
     let mut all = vec![0; items.len().saturating_mul(size)];
-    array(ty, items.len(), &items, &mut all)?;
+    array(ty, items.len(), &items, memories, &mut all)?;
     Ok(all)
 }
 
 /// Writes the value of `text` into `out`, which is as long as the type.
-pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String> {
+pub(super) fn write(
+    ty: &Type,
+    text: &str,
+    memories: &Memories,
+    out: &mut [u8],
+) -> Result<(), String> {
     let text = text.trim();
     if let Some(given) = raw(text) {
         return exactly(ty, &given?, out);
@@ -79,9 +87,12 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
         Type::Array { of, len } => {
             let items = list(text)
                 .ok_or_else(|| format!("expected {} for a {ty}: `[..,..]`", Count(len, "value")))?;
-            return array(of, len, &items?, out);
+            return array(of, len, &items?, memories, out);
         }
-        Type::Struct(of) => return structure(of, text, out),
+        Type::Struct(_) if is_range(ty) && !text.starts_with('{') => {
+            return exactly(ty, &range(text, memories)?, out);
+        }
+        Type::Struct(of) => return structure(of, text, memories, out),
         Type::Opaque { name, size, .. } => {
             let size = Count(size, "byte");
             return Err(format!(
@@ -95,7 +106,7 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
     Ok(())
 }
 
-fn structure(of: &Struct, text: &str, out: &mut [u8]) -> Result<(), String> {
+fn structure(of: &Struct, text: &str, memories: &Memories, out: &mut [u8]) -> Result<(), String> {
     let inner = text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
     let inner = inner.ok_or_else(|| {
         if text.starts_with('{') {
@@ -113,12 +124,18 @@ fn structure(of: &Struct, text: &str, out: &mut [u8]) -> Result<(), String> {
         let field = member(of, name)?;
         let end = field.offset.saturating_add(field.ty.size());
         let place = out.get_mut(field.offset..end).unwrap_or_default();
-        write(&field.ty, value, place).map_err(|why| format!("{name}: {why}"))?;
+        write(&field.ty, value, memories, place).map_err(|why| format!("{name}: {why}"))?;
     }
     Ok(())
 }
 
-fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), String> {
+fn array(
+    of: &Type,
+    len: usize,
+    items: &[&str],
+    memories: &Memories,
+    out: &mut [u8],
+) -> Result<(), String> {
     if items.len() != len {
         return Err(format!(
             "it is given {}, and the array has {len}",
@@ -127,7 +144,7 @@ fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), St
     }
     // A type without bytes has nothing to be written.
     for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
-        write(of, item, place).map_err(|why| format!("element {index}: {why}"))?;
+        write(of, item, memories, place).map_err(|why| format!("element {index}: {why}"))?;
     }
     Ok(())
 }

@@ -18,9 +18,13 @@ const TILE: Struct = Struct {
     ],
 };
 
+fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
+    super::elements(ty, text, &Memories::new())
+}
+
 fn written(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     let mut out = vec![0; ty.size()];
-    write(ty, text, &mut out).map(|()| out)
+    write(ty, text, &Memories::new(), &mut out).map(|()| out)
 }
 
 #[test]

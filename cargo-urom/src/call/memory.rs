@@ -1,0 +1,262 @@
+//! Memory that commands name: `--memory`, and what is printed or saved of it afterwards.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use urom_abi::Count;
+use urom_host::memory::{Access, Mmap, View};
+
+use super::Args;
+use crate::exit::usage;
+use crate::message::{Memories, Shown, size};
+use crate::output::{self, plain};
+
+/// How many bytes are printed. What is longer is printed as its length and a checksum.
+const MOST: u64 = 256;
+
+/// `NAME=SIZE` or `NAME=@FILE`.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    name: String,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Zeros(usize),
+    File(PathBuf),
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Asked, String> {
+        let (name, content) = named(text)
+            .ok_or("expected NAME=SIZE, such as input=4K, or NAME=@FILE; a name has letters, digits and `_`")?;
+        let content = match content.strip_prefix('@') {
+            Some("") => return Err("`@` names no file: write NAME=@FILE".to_owned()),
+            Some(file) => Content::File(file.into()),
+            None => {
+                let len = size(content).and_then(|len| usize::try_from(len).ok());
+                let len = len.ok_or_else(|| {
+                    let content = content.escape_debug();
+                    format!(
+                        "`{content}` is no size: write bytes, such as 4096, 4K or 1M, or @FILE for \
+                         a file's bytes"
+                    )
+                })?;
+                if len == 0 {
+                    return Err("memory has at least one byte".to_owned());
+                }
+                Content::Zeros(len)
+            }
+        };
+        Ok(Asked { name: name.to_owned(), content })
+    }
+}
+
+/// `NAME=FILE`.
+#[derive(Clone, Debug)]
+pub(super) struct Save {
+    name: String,
+    file: PathBuf,
+}
+
+impl FromStr for Save {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Save, String> {
+        let (name, file) = named(text)
+            .filter(|(_, file)| !file.is_empty())
+            .ok_or("expected NAME=FILE: the memory of --memory NAME=.. and where to write it")?;
+        Ok(Save { name: name.to_owned(), file: file.into() })
+    }
+}
+
+/// A name that a value can be told by, and what is behind its `=`.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_once('=')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (begins && name.chars().all(is_name)).then_some((name, rest))
+}
+
+/// Memory with a name.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) map: Mmap,
+    save: Option<PathBuf>,
+}
+
+/// The memory of the command line, in its order.
+#[derive(Debug)]
+pub(super) struct All(pub(super) Vec<Named>);
+
+impl All {
+    /// Allocates what the command line asks for.
+    pub(super) fn make(args: &Args) -> Result<All> {
+        let (both, read_only) =
+            (Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE, Access::PCI_READ_ONLY);
+        let writable = args.memory.iter().map(|asked| (asked, both));
+        let others = args.memory_read_only.iter();
+        let others = others.map(|asked| (asked, Access::LOCAL_READ_WRITE | read_only));
+        let mut all: Vec<Named> = Vec::new();
+        for (Asked { name, content }, access) in writable.chain(others) {
+            if all.iter().any(|other| other.name == *name) {
+                return Err(usage(format!(
+                    "there are two memories `{name}`: each has its own name"
+                )));
+            }
+            let map = content.make(access).with_context(|| format!("memory `{name}`"))?;
+            all.push(Named { name: name.clone(), map, save: None });
+        }
+        for Save { name, file } in &args.save {
+            let Some(named) = all.iter_mut().find(|named| named.name == *name) else {
+                return Err(usage(format!(
+                    "--save: there is no memory `{name}`: --memory {name}=SIZE makes it"
+                )));
+            };
+            if named.save.replace(file.clone()).is_some() {
+                return Err(usage(format!("--save: `{name}` is saved twice")));
+            }
+        }
+        Ok(All(all))
+    }
+
+    /// As commands name it.
+    pub(super) fn ranges(&self) -> Memories {
+        self.0.iter().map(|named| (named.name.clone(), named.map.range())).collect()
+    }
+
+    /// Prints what is in each memory, or saves it where the command line says so.
+    pub(super) fn report(&self, is_json: bool) -> Result<()> {
+        for named in &self.0 {
+            if let Some(file) = &named.save {
+                save(named, file)?;
+            } else if is_json {
+                output::json(&named.json())?;
+            } else {
+                output::result(&format!("memory {} = {}\n", named.name, plain(&named.text())))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Content {
+    fn make(&self, access: Access) -> Result<Mmap> {
+        match self {
+            Content::Zeros(len) => Ok(Mmap::allocate(*len, access)?),
+            Content::File(file) => {
+                let bytes = std::fs::read(file)
+                    .with_context(|| format!("cannot read {}", file.display()))?;
+                if bytes.is_empty() {
+                    anyhow::bail!("{} is empty, and memory has at least one byte", file.display());
+                }
+                let map = Mmap::allocate(bytes.len(), access)?;
+                map.view().copy_from(0, &bytes)?;
+                Ok(map)
+            }
+        }
+    }
+}
+
+impl Named {
+    /// The bytes, if they are few, and a checksum otherwise.
+    fn look(&self) -> Result<Vec<u8>, u32> {
+        let view = self.map.view();
+        if view.len() > MOST {
+            let mut checksum = crc32fast::Hasher::new();
+            pieces(view, |piece| checksum.update(piece));
+            return Err(checksum.finalize());
+        }
+        let mut bytes = Vec::new();
+        pieces(view, |piece| bytes.extend_from_slice(piece));
+        Ok(bytes)
+    }
+
+    fn text(&self) -> String {
+        match self.look() {
+            Ok(bytes) => Shown::Bytes(bytes).to_string(),
+            Err(crc32) => {
+                format!("({}, CRC-32 {crc32:08x})", Count(self.map.len() as usize, "byte"))
+            }
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let (bytes, crc32) = match self.look() {
+            Ok(bytes) => (Some(Shown::Bytes(bytes).json()), None),
+            Err(crc32) => (None, Some(format!("{crc32:08x}"))),
+        };
+        json!({ "memory": self.name, "len": self.map.len(), "bytes": bytes, "crc32": crc32 })
+    }
+}
+
+/// Gives all bytes, in pieces.
+fn pieces(view: View<'_>, mut take: impl FnMut(&[u8])) {
+    let mut room = vec![0_u8; 64 << 10];
+    let Ok(mut chunks) = view.chunks(&mut room) else { return };
+    while let Some(piece) = chunks.next_chunk() {
+        take(piece);
+    }
+}
+
+fn save(named: &Named, file: &Path) -> Result<()> {
+    let what = || format!("cannot save memory `{}` in {}", named.name, file.display());
+    let mut out = File::create(file).with_context(what)?;
+    let mut written = Ok(());
+    pieces(named.map.view(), |piece| {
+        if written.is_ok() {
+            written = out.write_all(piece);
+        }
+    });
+    written.with_context(what)?;
+    let len = Count(named.map.len() as usize, "byte");
+    output::progress("Saved", &format!("memory `{}`, {len}, in {}", named.name, file.display()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_a_name_and_a_size_or_a_file() {
+        for (text, len) in [("a=1", 1), ("in_2=4K", 4096), ("_x=0x10", 16)] {
+            let Asked { name, content } = text.parse().unwrap();
+            assert_eq!(Some(name.as_str()), text.split('=').next());
+            assert!(matches!(content, Content::Zeros(found) if found == len), "{content:?}");
+        }
+        let Asked { content, .. } = "a=@b=c,d".parse().unwrap();
+        assert!(matches!(content, Content::File(file) if file == Path::new("b=c,d")));
+    }
+
+    #[test]
+    fn what_makes_no_memory_says_why() {
+        for (text, part) in [
+            ("a", "expected NAME=SIZE"),
+            ("=4", "expected NAME=SIZE"),
+            ("1a=4", "a name has letters"),
+            ("a.b=4", "a name has letters"),
+            ("a=", "`` is no size"),
+            ("a=x", "`x` is no size: write bytes, such as 4096, 4K or 1M"),
+            ("a=-1", "is no size"),
+            ("a=0", "at least one byte"),
+            ("a=0K", "at least one byte"),
+            ("a=@", "names no file"),
+            ("a=99999999999G", "is no size"),
+        ] {
+            let why = text.parse::<Asked>().unwrap_err();
+            assert!(why.contains(part), "{text}: {why}");
+        }
+        for text in ["a", "a=", "=b", "a[0..1]=b"] {
+            assert!(text.parse::<Save>().unwrap_err().contains("expected NAME=FILE"), "{text}");
+        }
+    }
+}
