@@ -143,6 +143,7 @@ with_extension! {
         a_share_that_is_given_up_leaves_nothing,
         memory_of_one_connection_is_not_another_s,
         memory_outlives_its_owner_s_handles,
+        what_is_not_mapped_ends_with_its_connection,
     }
 }
 

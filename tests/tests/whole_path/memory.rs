@@ -217,6 +217,30 @@ pub(crate) fn memory_of_one_connection_is_not_another_s(at: Reached) -> Result<(
     Ok(())
 }
 
+pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result<()> {
+    let staying = at.service.worker().id(at.worker.id()).plugin(&at.plugin).start().wait()?;
+    let mut memories = Vec::new();
+    for (key, path) in (0..).zip(PATHS) {
+        let (memory, shared) = at.share(4096, BOTH, path)?;
+        memory.view().set(0, key + 70)?;
+        at.plugin.task_keep(&at.worker, shared.range(), key).submit()?.wait()?;
+        memories.push((memory, shared));
+    }
+    let plugin = at.plugin;
+    let read = |key| plugin.task_read_kept(&staying, key, 0).submit()?.wait();
+    for key in 0..3 {
+        assert_eq!(read(key)?.value, key + 70, "the plugin keeps it");
+    }
+    at.worker.stop().wait()?;
+    // The other host's commands take another way than the end of this one.
+    while read(1).is_ok() {}
+    assert_eq!(read(0)?.value, 70, "it is mapped");
+    for key in [1, 2] {
+        assert_eq!(code(read(key)), DocaError::CONNECTION_RESET, "{key}");
+    }
+    Ok(())
+}
+
 pub(crate) fn memory_outlives_its_owner_s_handles(at: Reached) -> Result<()> {
     for path in PATHS {
         let (memory, shared) = at.share(1 << 20, BOTH, path)?;

@@ -1,5 +1,6 @@
 //! One memory of a host, and the way to it.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
@@ -40,6 +41,8 @@ pub(super) struct Region {
     pub(super) host: Option<Rc<Host>>,
     link: LinkKey,
     control: ControlHandle,
+    /// Whether the host's connection is over.
+    is_over: Rc<Cell<bool>>,
 }
 
 #[derive(Debug)]
@@ -55,6 +58,7 @@ impl Region {
         host: Option<Rc<Host>>,
         link: LinkKey,
         control: ControlHandle,
+        is_over: Rc<Cell<bool>>,
     ) -> Result<Region, Failure> {
         let MemoryOffer { memory, address, len, access, place, .. } = shared.offer;
         let refuse = |code, why: &str| {
@@ -90,7 +94,7 @@ impl Region {
         if host.is_none() && matches!(place, Place::Network) {
             return refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
         }
-        Ok(Region { memory, address, len, access, place, host, link, control })
+        Ok(Region { memory, address, len, access, place, host, link, control, is_over })
     }
 
     pub(super) fn path(&self) -> MemoryPath {
@@ -99,6 +103,11 @@ impl Region {
             Place::Process(_) => MemoryPath::PROCESS,
             Place::Network => MemoryPath::NETWORK,
         }
+    }
+
+    /// Whether nothing leads to the memory any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_over.get() && !matches!(self.place, Place::Mapped(_))
     }
 
     pub(super) fn memory(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The memory of all hosts of a worker, and what plugins have open.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -31,9 +31,16 @@ pub(crate) struct Memories {
 struct Table {
     /// By connection and the host's number.
     regions: FxHashMap<(u64, u64), Rc<Region>>,
-    /// How many memories each connection shares.
-    counts: FxHashMap<u64, usize>,
+    connections: FxHashMap<u64, Connection>,
     open: SlotMap<DefaultKey, Opened>,
+}
+
+#[derive(Debug, Default)]
+struct Connection {
+    /// How many memories it shares.
+    count: usize,
+    /// Whether it is over, as its regions know it.
+    is_over: Rc<Cell<bool>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +73,7 @@ impl Memories {
             let text = format!("memory {memory:#x} is shared already");
             return Err(Failure::new(DocaError::ALREADY_EXIST, text));
         }
-        if table.counts.get(&dest_id).is_some_and(|count| *count >= MOST_OF_HOST) {
+        if table.connections.get(&dest_id).is_some_and(|it| it.count >= MOST_OF_HOST) {
             let text = format!("a host can share {MOST_OF_HOST} memories with a worker at a time");
             return Err(Failure::new(DocaError::FULL, text));
         }
@@ -79,11 +86,12 @@ impl Memories {
             MemoryPlace::Network => Some(host()?),
         };
         let ucx_address = host.as_ref().map_or(Ok(Vec::new()), |_| self.remote.address())?;
-        let region = Region::new(shared, host, link, control)?;
-        let path = region.path().0;
         let mut table = self.table.borrow_mut();
+        let connection = table.connections.entry(dest_id).or_default();
+        let region = Region::new(shared, host, link, control, Rc::clone(&connection.is_over))?;
+        connection.count += 1;
+        let path = region.path().0;
         table.regions.insert((dest_id, memory), Rc::new(region));
-        *table.counts.entry(dest_id).or_default() += 1;
         Ok(SharedBy { path, ucx_address })
     }
 
@@ -93,17 +101,19 @@ impl Memories {
         let mut table = self.table.borrow_mut();
         let ended = table.regions.remove(&(dest_id, memory));
         if ended.is_some()
-            && let Some(count) = table.counts.get_mut(&dest_id)
+            && let Some(connection) = table.connections.get_mut(&dest_id)
         {
-            *count -= 1;
+            connection.count -= 1;
         }
         ended.is_some()
     }
 
-    /// Ends the shares of a connection that is over.
+    /// Ends the shares of a connection that is over. What plugins have open of them is of no use,
+    /// unless it is mapped: the host's program may have other things there.
     pub(crate) fn close(&self, dest_id: u64) {
         let mut table = self.table.borrow_mut();
-        if table.counts.remove(&dest_id).is_some() {
+        if let Some(connection) = table.connections.remove(&dest_id) {
+            connection.is_over.set(true);
             table.regions.retain(|(owner, _), _| *owner != dest_id);
             drop(table);
             self.remote.lose(dest_id);
@@ -178,6 +188,9 @@ impl Memories {
         let at = opened.offset + asked.offset;
         if asked.len == 0 {
             return Ok(());
+        }
+        if opened.region.is_lost() {
+            return Err(DocaError::CONNECTION_RESET);
         }
         // SAFETY: the caller's promise; the range is checked.
         if let Some(done) = unsafe { opened.region.run_here(at, asked) } {
