@@ -133,18 +133,15 @@ impl All {
         self.0.iter().map(|named| (named.name.clone(), named.map.range())).collect()
     }
 
-    /// Prints what is in each memory, or saves it where the command line says so.
+    /// Prints what is in each memory, or saves it where the command line says so. One that cannot be
+    /// saved keeps no other from it.
     pub(super) fn report(&self, is_json: bool) -> Result<()> {
-        for named in &self.0 {
-            if let Some(file) = &named.save {
-                save(named, file)?;
-            } else if is_json {
-                output::json(&named.json())?;
-            } else {
-                output::result(&format!("memory {} = {}\n", named.name, plain(&named.text())))?;
-            }
-        }
-        Ok(())
+        let report = |named: &Named| match &named.save {
+            Some(file) => save(named, file),
+            None if is_json => output::json(&named.json()),
+            None => output::result(&format!("memory {} = {}\n", named.name, plain(&named.text()))),
+        };
+        self.0.iter().map(report).fold(Ok(()), Result::and)
     }
 }
 
