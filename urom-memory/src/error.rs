@@ -49,6 +49,12 @@ impl Error {
     pub fn code(&self) -> DocaError {
         self.code
     }
+
+    /// The sentence, without the code.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 impl fmt::Display for Error {

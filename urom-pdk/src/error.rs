@@ -188,7 +188,8 @@ impl From<EncodeError> for Error {
 impl From<urom_memory::Error> for Error {
     #[track_caller]
     fn from(error: urom_memory::Error) -> Error {
-        Error::new(error.code(), "a host's memory").with_source(error)
+        // Not as a source, whose text would repeat the code.
+        Error::new(error.code(), format!("a host's memory: {}", error.text()))
     }
 }
 
