@@ -1,8 +1,6 @@
 /*
- * Registered memory of the sandbox plugin in C: the plugin's own, under numbers that mean nothing
- * but an entry of a list.
- *
- * A host's own memory would take its exported handle, and that an RDMA device.
+ * Registered memory of the sandbox plugin in C, under numbers that mean nothing but an entry of a
+ * list: the plugin's own, and that of a host which exported it to an RDMA device.
  */
 #ifndef TESTS_SANDBOX_MEMORY_H
 #define TESTS_SANDBOX_MEMORY_H
@@ -87,6 +85,52 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 	ucs_list_add_tail(&memories->list, &memory->entry);
 	*memh_id = memory->id;
 	return DOCA_SUCCESS;
+}
+
+/* Adds memory that UCX knows. */
+static inline doca_error_t memory_add(struct memories *memories, ucp_context_h context,
+				      uint64_t owner, const struct sandbox_map_params *wanted,
+				      ucp_mem_h handle, uint64_t *memh_id)
+{
+	ucp_mem_attr_t attributes = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS |
+						   UCP_MEM_ATTR_FIELD_LENGTH};
+	struct memory *memory = calloc(1, sizeof(*memory));
+
+	if (memory == NULL || ucp_mem_query(handle, &attributes) != UCS_OK) {
+		ucp_mem_unmap(context, handle);
+		free(memory);
+		return DOCA_ERROR_NO_MEMORY;
+	}
+	memory->owner = owner;
+	memory->bytes = attributes.address;
+	memory->length = attributes.length;
+	memory->address = (wanted->field_mask & SANDBOX_MAP_HAS_ADDRESS) != 0 ?
+				  wanted->address :
+				  (uintptr_t)attributes.address;
+	memory->handle = handle;
+	memories->count++;
+	memory->id = memories->count;
+	ucs_list_add_tail(&memories->list, &memory->entry);
+	*memh_id = memory->id;
+	return DOCA_SUCCESS;
+}
+
+/* Gives UCX an exported handle. */
+static inline doca_error_t memory_import(struct memories *memories, ucp_context_h context,
+					 uint64_t owner, const struct sandbox_mem_map *command,
+					 const void *exported, uint64_t *memh_id)
+{
+	ucp_mem_map_params_t params = {
+		.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER,
+		.exported_memh_buffer = exported,
+	};
+	ucp_mem_h handle;
+
+	if (memories->count == SANDBOX_MOST_REGISTRATIONS)
+		return DOCA_ERROR_NO_MEMORY;
+	if (ucp_mem_map(context, &params, &handle) != UCS_OK)
+		return DOCA_ERROR_DRIVER;
+	return memory_add(memories, context, owner, &command->params, handle, memh_id);
 }
 
 /* The memory in which `length` bytes at the host's `address` are, and where that is; NULL when it

@@ -86,31 +86,27 @@ static void finish(struct operation *operation, doca_error_t status)
 
 #ifdef SANDBOX_BELIEVES_ITS_HOSTS
 /* As DOCA's sample does it: UCX gets what came, and crashes for an exported handle that is none. */
-static doca_error_t mem_map(struct operation *operation)
-{
-	const struct sandbox_mem_map *wanted = &operation->command.mem_map;
-	unsigned char *bytes =
-		operation->descriptor->worker_cmd.plugin_cmd + sizeof(struct sandbox_command);
-	ucp_mem_map_params_t params;
-	ucp_mem_h memory;
-
-	memcpy(&params, &wanted->params, sizeof(params));
-	params.exported_memh_buffer = wanted->exported_memh_buffer_len != 0 ? bytes : NULL;
-	if (ucp_mem_map(operation->sandbox->context, &params, &memory) != UCS_OK)
-		return DOCA_ERROR_DRIVER;
-	notification_of(operation)->mem_mapped.memh_id = (uintptr_t)memory;
-	return DOCA_SUCCESS;
-}
+#define FEATURES (UCP_FEATURE_TAG | UCP_FEATURE_EXPORTED_MEMH)
 #else
+#define FEATURES UCP_FEATURE_TAG
+#endif
+
 static doca_error_t mem_map(struct operation *operation)
 {
 	struct sandbox *sandbox = operation->sandbox;
 
+#ifdef SANDBOX_BELIEVES_ITS_HOSTS
+	if (operation->command.mem_map.exported_memh_buffer_len != 0)
+		return memory_import(&sandbox->memories, sandbox->context,
+				     operation->descriptor->dest_id, &operation->command.mem_map,
+				     operation->descriptor->worker_cmd.plugin_cmd +
+					     sizeof(struct sandbox_command),
+				     &notification_of(operation)->mem_mapped.memh_id);
+#endif
 	return memory_map(&sandbox->memories, sandbox->context, operation->descriptor->dest_id,
 			  &operation->command.mem_map,
 			  &notification_of(operation)->mem_mapped.memh_id);
 }
-#endif
 
 /* ---- Send ---- */
 
@@ -308,7 +304,7 @@ static doca_error_t sandbox_progress(struct urom_worker_ctx *ctx, ucs_list_link_
 static doca_error_t sandbox_open(struct urom_worker_ctx *ctx)
 {
 	const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-				     .features = UCP_FEATURE_TAG};
+				     .features = FEATURES};
 	const ucp_worker_params_t worker_params = {
 		.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
 		.thread_mode = UCS_THREAD_MODE_SINGLE,

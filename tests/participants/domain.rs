@@ -137,8 +137,11 @@ impl Owner {
             let worker = context.worker()?;
             let memory = Memory::map(&context, pattern(index))?;
             let (address, length) = (memory.address(), memory.len());
-            let key = memory.window(&worker)?;
-            let _ = told.send(Buffer { address, length, key, ..Buffer::default() });
+            let key = memory.remote_key()?;
+            // As the plugin reads it.
+            let place = [address, length as u64].map(u64::to_le_bytes).concat();
+            let memory_handle = [&place, worker.address()?.as_bytes()].concat();
+            let _ = told.send(Buffer { address, length, memory_handle, key });
             while !theirs.load(Ordering::Acquire) {
                 worker.progress();
                 thread::yield_now();

@@ -41,6 +41,8 @@ struct Inner {
     raw: sys::ucp_context_h,
     features: Features,
     queues: Queues,
+    /// Whether peers may write to receive queues in its memory.
+    has_queues: bool,
     /// Which network devices its program chose, if it did.
     devices: Option<String>,
     /// Whether it may send rendezvous messages.
@@ -101,6 +103,15 @@ impl Context {
         self.inner.rendezvous
     }
 
+    /// An error unless workers of this context and of one with these queues may connect.
+    pub(crate) fn require_queues(&self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
+        if !self.inner.has_queues && peer.are_known() {
+            // Neither side writes to the other's memory.
+            return Ok(());
+        }
+        self.inner.queues.require(peer, what)
+    }
+
     /// The sizes of its workers' queues.
     pub(crate) fn queues(&self) -> Queues {
         self.inner.queues
@@ -158,7 +169,8 @@ impl ContextBuilder {
     ///
     /// A receive queue has the sizes of [`WATCHED_QUEUE`](ContextBuilder::WATCHED_QUEUE), whatever
     /// the environment says. Workers of contexts that were made with this connect to each other.
-    /// Others get the status `UNREACHABLE`, over any transport.
+    /// Others get the status `UNREACHABLE`, over any transport, except those of contexts
+    /// [`without_shared_memory`](ContextBuilder::without_shared_memory).
     ///
     /// While progress goes on, an endpoint that is connected by worker address checks every half
     /// second whether the peer's process exists. It does not notice a peer that closed in a process
@@ -178,6 +190,15 @@ impl ContextBuilder {
     pub(crate) fn features(mut self, more: Features) -> Self {
         self.features |= more;
         self
+    }
+
+    /// Takes the transports through memory of this machine out of the list (`TLS`). Workers of such
+    /// a context connect to those of any other with the usual queues, also with
+    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory).
+    pub fn without_shared_memory(self) -> Self {
+        let own = self.config.iter().rev().find(|(name, _)| name == "TLS");
+        let list = own.map(|(_, list)| list.clone()).or_else(|| std::env::var("UCX_TLS").ok());
+        self.config("TLS", settings::without_memory(list.as_deref().unwrap_or("all")))
     }
 
     /// Names the context in UCX's own log and statistics.
@@ -232,6 +253,9 @@ impl ContextBuilder {
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
         let unified = environment("UCX_UNIFIED_MODE").filter(|value| !settings::is_off(value));
+        let list = self.config.iter().rev().find(|(name, _)| name == "TLS");
+        let list = list.map(|(_, list)| list.as_str()).or(transports.as_deref()).unwrap_or("all");
+        let has_queues = settings::has_queues(list) || unified.is_some();
         let unified = unified.map(|value| (UNIFIED_MODE.to_owned(), value));
         let shared: Vec<_> = self.config.iter().cloned().chain(unified).collect();
         let own = self.config.iter().rev().find(|(name, _)| name == "NET_DEVICES");
@@ -239,6 +263,7 @@ impl ContextBuilder {
             raw,
             features: self.features,
             queues: Queues::of(&shared),
+            has_queues,
             devices: own.map(|(_, value)| value.clone()).or_else(|| environment("UCX_NET_DEVICES")),
             rendezvous: danger.is_none(),
         };

@@ -14,6 +14,7 @@ use ucx_sys as sys;
 pub use self::close::CloseMode;
 use self::close::close;
 pub use self::connect::EndpointBuilder;
+use crate::address::WorkerAddress;
 use crate::inner::Inner;
 use crate::status::Status;
 use crate::watch::WatchId;
@@ -130,6 +131,7 @@ pub struct Endpoint {
     mode: ErrorMode,
     shared: Rc<Shared>,
     worker: Worker,
+    address: WorkerAddress,
 }
 
 impl Endpoint {
@@ -144,6 +146,12 @@ impl Endpoint {
     #[must_use]
     pub fn id(&self) -> EndpointId {
         EndpointId(self.raw.addr())
+    }
+
+    /// The address of the worker that it leads to, for somebody else who sends there.
+    #[must_use]
+    pub fn address(&self) -> &WorkerAddress {
+        &self.address
     }
 
     /// Whether UCX found the peer gone or the connection broken. It does not notice a stopped peer.

@@ -1,6 +1,10 @@
 //! Memory of another process that a device reaches as if it were this one's.
 
-use std::ffi::c_void;
+use std::any::Any;
+use std::ffi::{CStr, c_void};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
 use std::ptr;
 use std::rc::Rc;
 
@@ -8,6 +12,7 @@ use ucx_sys as sys;
 
 use crate::context::{Context, void};
 use crate::features::Features;
+use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
@@ -20,7 +25,14 @@ pub struct Imported {
     mapping: Rc<Mapping>,
     address: u64,
     length: u64,
+    ranges: Ranges,
 }
+
+/// Where the kernel lists RDMA devices.
+const DEVICES: &str = "/sys/class/infiniband";
+
+/// What the file of UCX's own functions is called at the beginning.
+const UCX: &str = "libucp.";
 
 struct Mapping {
     raw: sys::ucp_mem_h,
@@ -36,6 +48,52 @@ impl Drop for Mapping {
 }
 
 impl Imported {
+    /// Whether UCX can be given exported handles in this process: there is an RDMA device, or
+    /// another library stands in front of UCX's `ucp_mem_map`, as one that emulates them does.
+    /// Without either, UCX ends the process over some bytes.
+    #[must_use]
+    pub fn is_possible() -> bool {
+        fs::read_dir(DEVICES).is_ok_and(|mut devices| devices.next().is_some()) || is_interposed()
+    }
+
+    /// Imports all that a handle describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Imported::open).
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](Imported::open).
+    pub unsafe fn open_all(context: &Context, exported: &[u8]) -> Result<Imported> {
+        // SAFETY: the caller's promise is the same.
+        let imported = unsafe { Imported::open(context, exported, 0, 0) }?;
+        let mut attributes = sys::ucp_mem_attr_t::zeroed();
+        attributes.field_mask =
+            u64::from(sys::UCP_MEM_ATTR_FIELD_ADDRESS | sys::UCP_MEM_ATTR_FIELD_LENGTH);
+        // SAFETY: the memory is mapped, the mask names what UCX may write.
+        let status = unsafe { sys::ucp_mem_query(imported.mapping.raw, &mut attributes) };
+        check(status, "asking what an exported memory handle describes")?;
+        let (address, length) = (attributes.address.addr() as u64, attributes.length as u64);
+        if address.checked_add(length).is_none() {
+            return Err(Status::INVALID_PARAM.during("importing memory that wraps around"));
+        }
+        Ok(Imported { address, length, ..imported })
+    }
+
+    /// Where it begins in its owner's process.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How many bytes.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "nobody imports nothing")]
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
     /// Imports `length` bytes that their owner has at `address`.
     ///
     /// # Errors
@@ -68,7 +126,7 @@ impl Imported {
         // the caller promises.
         check(unsafe { sys::ucp_mem_map(context.raw(), &params, &mut raw) }, what())?;
         let mapping = Rc::new(Mapping { raw, context: context.clone() });
-        Ok(Imported { mapping, address, length })
+        Ok(Imported { mapping, address, length, ranges: Ranges::default() })
     }
 
     /// The place of `length` bytes at `offset` for UCX, and the handle that goes with it.
@@ -89,10 +147,45 @@ impl Imported {
         Ok((ptr::without_provenance_mut(address), self.mapping.raw))
     }
 
-    /// What requests keep alive.
-    pub(crate) fn keep(&self) -> Rc<dyn std::any::Any> {
-        Rc::clone(&self.mapping) as Rc<dyn std::any::Any>
+    /// As [`at`](Imported::at), for a request that keeps the last part alive. `BUSY` while another
+    /// one uses some of these bytes, unless both only read.
+    pub(crate) fn take(
+        &self,
+        context: &Context,
+        range: Range<u64>,
+        reads: bool,
+    ) -> std::result::Result<(*mut c_void, sys::ucp_mem_h, Rc<dyn Any>), Status> {
+        let length = range.end.checked_sub(range.start).ok_or(Status::OUT_OF_RANGE)? as usize;
+        let (start, handle) = self.at(context, range.start, length)?;
+        let range = range.start as usize..range.end as usize;
+        let lease = self.ranges.take(range, reads).ok_or(Status::BUSY)?;
+        Ok((start, handle, Rc::new((Rc::clone(&self.mapping), lease))))
     }
+
+    /// What requests keep alive.
+    pub(crate) fn keep(&self) -> Rc<dyn Any> {
+        Rc::clone(&self.mapping) as Rc<dyn Any>
+    }
+}
+
+/// Whether the function that this process calls for `ucp_mem_map` is not UCX's own.
+fn is_interposed() -> bool {
+    let mut info = libc::Dl_info {
+        dli_fname: ptr::null(),
+        dli_fbase: ptr::null_mut(),
+        dli_sname: ptr::null(),
+        dli_saddr: ptr::null_mut(),
+    };
+    let function = sys::ucp_mem_map as *const c_void;
+    // SAFETY: the loader reads the address only, and writes to the structure.
+    let found = unsafe { libc::dladdr(function, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return false;
+    }
+    // SAFETY: the loader's name of a file that stays loaded, a C string.
+    let file = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned();
+    let name = Path::new(&file).file_name().unwrap_or_default().to_string_lossy();
+    !name.starts_with(UCX)
 }
 
 debug_fields!(Imported, |it| { address: it.address, len: it.length });

@@ -14,7 +14,6 @@ use ucx_sys as sys;
 use crate::context::{Context, void};
 use crate::features::Features;
 use crate::handlers::Handlers;
-use crate::memory::Memory;
 use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::watch::Watch;
@@ -47,8 +46,6 @@ pub(crate) struct Inner {
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// What peers may reach through the worker. Kept until it is destroyed.
-    windows: RefCell<Vec<Memory>>,
 }
 
 impl Inner {
@@ -67,7 +64,6 @@ impl Inner {
             parked: Cell::new(0),
             jobs: RefCell::default(),
             panic: Cell::new(None),
-            windows: RefCell::default(),
         });
         let mut eager = inner.params();
         eager.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
@@ -146,18 +142,6 @@ impl Inner {
     pub(crate) fn later(&self, job: impl FnOnce(&Inner) + 'static) {
         self.jobs.borrow_mut().push_back(Box::new(job));
         self.attention.set(true);
-    }
-
-    /// Keeps memory registered until the end of the worker.
-    pub(crate) fn keep_window(&self, memory: &Memory) {
-        if !self.keeps_window(memory) {
-            self.windows.borrow_mut().push(memory.clone());
-        }
-    }
-
-    /// Whether peers may reach this memory through the worker.
-    pub(crate) fn keeps_window(&self, memory: &Memory) -> bool {
-        self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
     /// Runs a callback's Rust part. A panic is kept from C and goes on in [`Inner::progress`]. UCX

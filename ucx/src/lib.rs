@@ -37,7 +37,7 @@
 //!   left a [`Mesh`] are called from [`Worker::arm`] too. No panic crosses C: the panic of a
 //!   handler goes on in the caller of `progress`.
 //! - No value that C returns is undefined behaviour: a [`Status`] is any byte. UCX has no defence
-//!   against a malicious peer, so calls that take addresses, keys and windows of other processes
+//!   against a malicious peer, so calls that take addresses, keys and handles of other processes
 //!   are `unsafe`: the caller vouches for their origin.
 //! - In the steady state, sending, receiving, waking and progressing allocate nothing.
 
@@ -86,7 +86,6 @@ mod tag;
 mod transports;
 mod version;
 mod watch;
-mod window;
 mod worker;
 mod zeroed;
 
@@ -103,7 +102,6 @@ pub use memory::Memory;
 pub use mesh::Mesh;
 pub use outside::Outside;
 pub use peer::PeerAddress;
-pub use ranges::{RangeLease, Ranges};
 pub use rendezvous::Rendezvous;
 pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;

@@ -171,16 +171,6 @@ impl Memory {
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
 
-    /// Whether both are handles of one registration.
-    pub(crate) fn is_same(&self, other: &Memory) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner)
-    }
-
-    /// The context it is registered in.
-    pub(crate) fn context(&self) -> &Context {
-        &self.inner.mapping.context
-    }
-
     /// The registration, for UCX's calls in this context only: that of another means nothing there.
     #[inline]
     pub(crate) fn within(&self, context: &Context) -> Option<sys::ucp_mem_h> {

@@ -4,6 +4,7 @@
 //! A sender writes into its peer's queue by its own sizes, and UCX checks nothing. Sizes in the
 //! environment do not count: it is usually the same for all processes.
 
+use crate::context::ContextBuilder;
 use crate::sealed::sum;
 use crate::status::{Result, Status};
 
@@ -23,6 +24,14 @@ impl Queues {
         if said.is_empty() { Queues::default() } else { Queues(sum(&said, &[])) }
     }
 
+    /// Whether they are UCX's own or those of a context for watched shared memory: it is known that
+    /// nothing but the sizes differs.
+    pub(crate) fn are_known(self) -> bool {
+        let watched =
+            ContextBuilder::WATCHED_QUEUE.map(|(name, value)| (name.into(), value.into()));
+        self == Queues::default() || self == Queues::of(&watched)
+    }
+
     /// An error unless the peer's are like this.
     pub(crate) fn require(self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
         if self == peer {
@@ -39,8 +48,9 @@ impl Queues {
 }
 
 /// Whether a setting must be the same at both ends: a size of any transport, whose name UCX also
-/// takes as a pattern, or the mode that changes the layout of addresses. Over TCP, UCX itself takes
-/// the smaller of the two sizes.
+/// takes as a pattern, or the mode that changes the layout of addresses. Over TCP, a
+/// sender's pieces must fit the receiver's room: UCX does not check that, either, and the sizes here
+/// do not tell the environment's.
 fn must_agree(name: &str) -> bool {
     let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE", UNIFIED_MODE];
     let is_size = !name.starts_with("TCP_") && sizes.iter().any(|size| name.ends_with(size));

@@ -5,20 +5,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The ranges of some bytes that are taken. It does not know the bytes: [`Memory`](crate::Memory)
-/// has one for its leases, and a program has one beside a window. A handle that
-/// can be cloned.
-///
-/// ```
-/// let taken = ucx::Ranges::default();
-/// let written = taken.lease(0..64);
-/// assert!(written.is_some() && taken.lease(63..65).is_none() && taken.share(0..1).is_none());
-/// let readers = [taken.share(64..128), taken.share(100..200)];
-/// assert!(readers.iter().all(Option::is_some) && taken.lease(127..128).is_none());
-/// drop(written);
-/// assert!(taken.lease(0..64).is_some());
-/// ```
+/// and [`Imported`](crate::Imported) have one each. A handle that can be cloned.
 #[derive(Debug, Clone, Default)]
-pub struct Ranges(Rc<RefCell<Vec<Taken>>>);
+pub(crate) struct Ranges(Rc<RefCell<Vec<Taken>>>);
 
 /// A range that is taken.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,19 +17,8 @@ struct Taken {
 }
 
 impl Ranges {
-    /// Takes a range until it is dropped. `None` when some of it is taken, or when it ends before
-    /// it begins.
-    #[must_use]
-    pub fn lease(&self, range: Range<usize>) -> Option<RangeLease> {
-        self.take(range, false)
-    }
-
-    /// As [`lease`](Ranges::lease), for readers: any number of them may share bytes.
-    #[must_use]
-    pub fn share(&self, range: Range<usize>) -> Option<RangeLease> {
-        self.take(range, true)
-    }
-
+    /// Takes a range until it is dropped, for readers alone if it is `shared`: any number of them
+    /// may share bytes. `None` when some of it is taken, or when it ends before it begins.
     pub(crate) fn take(&self, range: Range<usize>, shared: bool) -> Option<RangeLease> {
         if range.start > range.end || self.clash(&range, shared) {
             return None;
@@ -60,15 +38,14 @@ impl Ranges {
 
 /// A range that is taken. Dropping it gives it back.
 #[derive(Debug)]
-pub struct RangeLease {
+pub(crate) struct RangeLease {
     of: Ranges,
     taken: Taken,
 }
 
 impl RangeLease {
     /// Where it lies in the bytes.
-    #[must_use]
-    pub fn range(&self) -> Range<usize> {
+    pub(crate) fn range(&self) -> Range<usize> {
         self.taken.range.clone()
     }
 }
@@ -80,5 +57,22 @@ impl Drop for RangeLease {
         if let Some(index) = all.iter().position(|other| *other == self.taken) {
             all.swap_remove(index);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_is_alone_and_readers_share() {
+        let taken = Ranges::default();
+        let written = taken.take(0..64, false);
+        assert!(written.is_some());
+        assert!(taken.take(63..65, false).is_none() && taken.take(0..1, true).is_none());
+        let readers = [taken.take(64..128, true), taken.take(100..200, true)];
+        assert!(readers.iter().all(Option::is_some) && taken.take(127..128, false).is_none());
+        drop(written);
+        assert!(taken.take(0..64, false).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes for peers with a mark, a checksum and fields in front: addresses and windows.
+//! Bytes for peers with a mark, a checksum and fields in front: addresses.
 //!
 //! The checksum finds damage. It is no signature.
 

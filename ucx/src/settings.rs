@@ -123,6 +123,31 @@ fn allows(list: &str, transport: &str) -> bool {
     named != others
 }
 
+/// The transports through memory of this machine. UCX lists some that are for long messages only.
+const MEMORY: [&str; 5] = ["posix", "sysv", "xpmem", "cma", "knem"];
+
+/// Whether a list of transports has any with a receive queue in memory.
+pub(crate) fn has_queues(list: &str) -> bool {
+    MEMORY.iter().take(3).any(|transport| allows(list, transport))
+}
+
+/// The list without those through memory of this machine.
+pub(crate) fn without_memory(list: &str) -> String {
+    if list.starts_with('^') {
+        return format!("{list},shm");
+    }
+    let words: Vec<&str> = list.split(',').map(str::trim).collect();
+    if words.iter().any(|word| matches!(*word, "all" | "*")) {
+        return "^shm".to_owned();
+    }
+    let is_other = |word: &&&str| {
+        let name = word.trim_start_matches('\\');
+        !MEMORY.contains(&name) && !SEVERAL.contains(&name)
+    };
+    let words: Vec<&str> = words.iter().filter(is_other).copied().collect();
+    if words.is_empty() { "self".to_owned() } else { words.join(",") }
+}
+
 /// The list without `sysv`. Of several, it names those that every machine has: UCX warns of a named
 /// one that it lacks.
 fn without_sysv(list: &str) -> String {
@@ -192,6 +217,23 @@ mod tests {
     fn the_programs_own_list_goes_before_the_environments_and_the_last_counts() {
         let lists = [("TLS", "all"), ("TLS", "tcp"), QUEUE];
         assert_eq!(taken(&lists, "1.18.1", Some("shm")), "TLS=all TLS=tcp");
+    }
+
+    #[test]
+    fn a_list_without_memory_has_the_other_transports() {
+        for (list, others) in [
+            ("all", "^shm"),
+            ("tcp,shm,self", "tcp,self"),
+            ("posix, \\cma,rc", "rc"),
+            ("^tcp", "^tcp,shm"),
+            ("shm", "self"),
+            ("tcp", "tcp"),
+        ] {
+            assert_eq!(without_memory(list), others, "{list}");
+            assert!(!has_queues(others), "{others}");
+        }
+        assert!(has_queues("all") && has_queues("tcp,mm") && has_queues("^tcp"));
+        assert!(!has_queues("tcp,cma"));
     }
 
     /// Why a context is refused that has `settings`, in an environment with `variable`.

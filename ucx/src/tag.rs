@@ -1,6 +1,7 @@
 //! Tag matching: messages that wait for a receive with a matching tag.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 use ucx_sys as sys;
 
@@ -8,6 +9,7 @@ use crate::buffer::{Buffer, BufferMut};
 use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
+use crate::imported::Imported;
 use crate::inner::complete;
 use crate::request::{self, Outcome, Request};
 use crate::slot::Completion;
@@ -51,6 +53,39 @@ impl Endpoint {
         let returned = unsafe { sys::ucp_tag_send_nbx(raw, start.cast(), length, tag, &params) };
         Request::started(worker, returned, Completion::new(Status::OK), data)
     }
+
+    /// As [`tag_send`](Endpoint::tag_send), from a part of another process's memory: a device reads
+    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
+    /// was imported in another context, `BUSY` while a receive into it uses some of these bytes.
+    pub fn tag_send_imported(&self, tag: u64, memory: &Imported, part: Range<u64>) -> Request<()> {
+        let worker = self.worker();
+        if !worker.features().contains(Features::TAG) {
+            return Request::failed(Status::UNSUPPORTED, ());
+        }
+        let length = part.end.saturating_sub(part.start) as usize;
+        let started = self.open().and_then(|raw| {
+            let (start, handle, keep) = memory.take(worker.context(), part, true)?;
+            let params = params_with(worker, handle);
+            // SAFETY: the endpoint is live, the mask names what is set, and the request keeps the
+            // handle until UCX is done with it.
+            Ok((unsafe { sys::ucp_tag_send_nbx(raw, start, length, tag, &params) }, keep))
+        });
+        match started {
+            Ok((returned, keep)) => {
+                let done = Completion::new(Status::OK);
+                Request::started(worker, returned, done, Held::new(())).keeping(keep)
+            }
+            Err(status) => Request::failed(status, ()),
+        }
+    }
+}
+
+/// Parameters of a request on memory with this registration.
+fn params_with(worker: &Worker, handle: sys::ucp_mem_h) -> sys::ucp_request_param_t {
+    let mut params = worker.inner().params();
+    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
+    params.memh = handle;
+    params
 }
 
 impl Worker {
@@ -64,15 +99,58 @@ impl Worker {
             return Request::failed(Status::UNSUPPORTED, buffer);
         }
         let mut buffer = Held::new(buffer);
+        let params = request::params_for(self, buffer.get());
+        let (length, start) = (buffer.get().len(), buffer.get_mut().start_mut().cast());
+        // SAFETY: the request owns the buffer until UCX is done.
+        unsafe { self.receive((start, length), tag, mask, params, buffer) }
+    }
+
+    /// As [`tag_recv`](Worker::tag_recv), into a part of another process's memory: a device writes
+    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
+    /// was imported in another context, `BUSY` while another request uses some of these bytes.
+    pub fn tag_recv_imported(
+        &self,
+        tag: u64,
+        mask: u64,
+        memory: &Imported,
+        part: Range<u64>,
+    ) -> Request<(), TagInfo> {
+        if !self.features().contains(Features::TAG) {
+            return Request::failed(Status::UNSUPPORTED, ());
+        }
+        let length = part.end.saturating_sub(part.start) as usize;
+        let (start, handle, keep) = match memory.take(self.context(), part, false) {
+            Ok(taken) => taken,
+            Err(status) => return Request::failed(status, ()),
+        };
+        let params = params_with(self, handle);
+        // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
+        // the handle until UCX is done with it.
+        let request = unsafe { self.receive((start, length), tag, mask, params, Held::new(())) };
+        request.keeping(keep)
+    }
+
+    /// Starts to receive.
+    ///
+    /// # Safety
+    ///
+    /// So many bytes may be written there until the request ends, which owns or keeps what they
+    /// need.
+    #[inline]
+    unsafe fn receive<B>(
+        &self,
+        (start, length): (*mut c_void, usize),
+        tag: u64,
+        mask: u64,
+        mut params: sys::ucp_request_param_t,
+        buffer: Held<B>,
+    ) -> Request<B, TagInfo> {
         let mut info = sys::ucp_tag_recv_info::zeroed();
-        let mut params = request::params_for(self, buffer.get());
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
         params.cb.recv = Some(on_receive);
         // Written only when the message is complete on return.
         params.recv_info.tag_info = &raw mut info;
-        let (length, start) = (buffer.get().len(), buffer.get_mut().start_mut().cast());
-        // SAFETY: the worker is live, the mask names what is set, the request owns the buffer until
-        // UCX is done.
+        // SAFETY: the worker is live, the mask names what is set, and the caller's promise.
         let returned =
             unsafe { sys::ucp_tag_recv_nbx(self.raw(), start, length, tag, mask, &params) };
         let (length, tag) = (info.length, info.sender_tag);

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Pair, context, is_from};
-use ucx::{
-    AmFlags, Context, ErrorMode, Features, Memory, RemoteMemory, Request, Status, WorkerAddress,
-};
+use ucx::{AmFlags, Context, ErrorMode, Features, Memory, Request, Status, WorkerAddress};
 
 /// How many threads flood a worker: with so many there is always something to receive for it.
 const FLOODS: usize = 12;
@@ -188,11 +186,8 @@ fn without_its_feature_nothing_is_done() {
         unsupported(worker.arm().unwrap_err());
         let memory = Memory::allocate(&context, 64).unwrap();
         unsupported(memory.remote_key().unwrap_err());
-        unsupported(memory.window(&worker).unwrap_err());
         unsupported(memory.export().unwrap_err());
         // SAFETY: without the feature nothing reaches UCX.
         unsupported(unsafe { endpoint.remote_memory(&[0; 20], 0, 8) }.unwrap_err());
-        // SAFETY: as above.
-        unsupported(unsafe { RemoteMemory::open(&worker, &[]) }.unwrap_err());
     }
 }

@@ -67,3 +67,31 @@ fn workers_with_the_same_queues_connect() {
         assert_eq!(seen.take(), [b"hello"]);
     }
 }
+
+#[test]
+fn a_worker_without_shared_memory_sends_to_those_with_the_usual_queues() {
+    let features = Features::TAG;
+    let sender =
+        Context::builder(features | Features::AM | Features::WAKEUP).without_shared_memory();
+    let sender = sender.config("TCP_TX_SEG_SIZE", "64K").config("TCP_RX_SEG_SIZE", "512K");
+    let sender = sender.build().unwrap().worker().unwrap();
+    let watched = Context::builder(features).watched_shared_memory();
+    for receiver in [Context::builder(features), watched] {
+        let receiver = receiver.build().unwrap().worker().unwrap();
+        let endpoint = sender.connect(&receiver.address().unwrap()).unwrap();
+        // Messages that are sent at once, and one that the receiver fetches.
+        for length in [0, 100, 10_000, 4 << 20] {
+            let sent = endpoint.tag_send(7, vec![5_u8; length]);
+            let received = receiver.tag_recv(7, u64::MAX, vec![0_u8; length]);
+            until(&[&sender, &receiver], "a message", || sent.is_done() && received.is_done());
+            assert_eq!(sent.wait().0, Ok(()));
+            let (came, bytes) = received.wait();
+            assert_eq!(came.unwrap().length, length);
+            assert!(bytes == vec![5; length]);
+        }
+        assert!(!endpoint.is_in_shared_memory().unwrap());
+    }
+    let other = worker(builder().config("MM_SEG_SIZE", "16384"));
+    let refused = sender.connect(&other.address().unwrap()).unwrap_err();
+    assert_eq!(refused.status(), Status::UNREACHABLE);
+}

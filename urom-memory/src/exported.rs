@@ -65,6 +65,12 @@ impl Exported {
         bytemuck::cast(bytes)
     }
 
+    /// Whether bytes begin as an exported map of this kit does, of any release and damaged or not.
+    #[must_use]
+    pub fn is_meant_by(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MARK)
+    }
+
     /// Reads bytes of anybody's.
     ///
     /// # Errors

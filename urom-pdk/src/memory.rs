@@ -175,7 +175,7 @@ impl HostMemory {
         match self.opened.path {
             MemoryPath::NETWORK => {
                 let room = vec![0; to.len()];
-                let (_, bytes) = self.transfer(operation, room).await?;
+                let (_, bytes) = self.transfer(operation, room, None).await?;
                 to.copy_from_slice(&bytes);
                 Ok(())
             }
@@ -193,7 +193,7 @@ impl HostMemory {
         }
         let operation = self.operation(MemoryAction::WRITE, offset, from.len() as u64)?;
         match self.opened.path {
-            MemoryPath::NETWORK => self.transfer(operation, from.to_vec()).await.map(drop),
+            MemoryPath::NETWORK => self.transfer(operation, from.to_vec(), None).await.map(drop),
             // It is only read.
             _ => self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation }),
         }
@@ -246,7 +246,7 @@ impl HostMemory {
     ) -> Result<u64> {
         let operation = self.operation(action, offset, 8)?;
         let operation = MemoryOperation { operand, compare, ..operation };
-        self.transfer(operation, Vec::new()).await.map(|(result, _)| result)
+        self.transfer(operation, Vec::new(), None).await.map(|(result, _)| result)
     }
 
     /// An operation on bytes that are all inside.

@@ -1,76 +1,87 @@
 //! Where messages lie in this process: in commands and their answers, or in memory that the plugin
-//! reaches through UCX.
+//! reaches.
 
 use std::num::NonZeroU64;
-use std::task::Waker;
-use std::thread;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use sandbox_protocol::{Client, MapParams};
-use ucx::{Context, Features, Memory};
-use urom_host::{Data, Host, Received, Registered, Worker};
+use ucx::Features;
+use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::{Data, DocaError, Host, Received, Registered, Service, Worker};
 
 /// The message that goes out, and where messages come in.
 pub(crate) struct Buffers {
     /// The message that goes out, or one that came in while it is looked at.
     bytes: Vec<u8>,
-    shared: Option<Shared>,
+    registered: Option<Memory>,
 }
 
 /// Memory that the plugin reaches: the message that goes out, and two that come in by turns, so
 /// that there is room for the next one while the last is looked at.
-struct Shared {
-    worker: ucx::Worker,
-    memory: Memory,
+struct Memory {
+    place: Place,
+    /// What the plugin calls its first byte.
+    address: u64,
     /// The plugin's name for it.
     handle: NonZeroU64,
+}
+
+enum Place {
+    /// Shared with this kit's worker.
+    Shared { memory: Mmap, _shared: Shared },
+    /// Exported by UCX, to a device of any worker.
+    Exported(ucx::Memory),
 }
 
 impl Buffers {
     /// Messages of `len` bytes travel in commands and answers.
     pub(crate) fn inline(len: usize) -> Buffers {
-        Buffers { bytes: vec![0; len], shared: None }
+        Buffers { bytes: vec![0; len], registered: None }
     }
 
-    /// They lie in memory that is registered here and with the plugin of `worker`.
+    /// They lie in memory that is registered with the plugin of `worker`.
     pub(crate) fn registered(
         len: usize,
+        service: &Service,
         sandbox: &Client<Host>,
         worker: &Worker,
     ) -> Result<Buffers> {
-        check_windows(sandbox, worker)?;
-        let context = Context::new(Features::RMA)?;
-        let ours = context.worker()?;
-        let memory = Memory::allocate(&context, 3 * len)?;
-        let exported = memory.window(&ours)?;
-        let params = MapParams::exported(memory.address());
-        let mapped =
-            sandbox.task_mem_map(worker, params).exported_memh(&exported).submit()?.wait()?;
-        let handle =
-            NonZeroU64::new(mapped.memh_id).context("the plugin gave no handle for the memory")?;
-        Ok(Buffers { bytes: vec![0; len], shared: Some(Shared { worker: ours, memory, handle }) })
+        let named = |plugin: &&urom_host::Plugin| plugin.name() == sandbox_protocol::Protocol::NAME;
+        // Another plugin than the kit's would take what `Mmap::export` gives for a handle of UCX.
+        let is_of_kit =
+            service.plugins().iter().find(named).and_then(urom_host::Plugin::fingerprint);
+        let shared = match is_of_kit {
+            Some(_) => Memory::shared(3 * len, sandbox, worker)?,
+            None => None,
+        };
+        let registered = match shared {
+            Some(shared) => shared,
+            None => Memory::exported(3 * len, sandbox, worker)?,
+        };
+        Ok(Buffers { bytes: vec![0; len], registered: Some(registered) })
     }
 
     /// Has `fill` write the next message. The last one must be out.
-    pub(crate) fn prepare(&mut self, fill: impl FnOnce(&mut [u8])) {
+    pub(crate) fn prepare(&mut self, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         fill(&mut self.bytes);
-        if let Some(shared) = &self.shared {
-            shared.memory.write(0, &self.bytes);
+        match &self.registered {
+            Some(memory) => memory.write(&self.bytes),
+            None => Ok(()),
         }
     }
 
     /// The message that goes out, as a command takes it.
     pub(crate) fn outgoing(&self) -> Data<'_> {
-        match &self.shared {
+        match &self.registered {
             None => Data::Inline(&self.bytes),
-            Some(shared) => Data::Registered(shared.part(0, self.bytes.len())),
+            Some(memory) => Data::Registered(memory.part(0, self.bytes.len())),
         }
     }
 
     /// Where the message of a round comes in, unless that is the answer itself.
     pub(crate) fn incoming(&self, round: u32) -> Option<Registered> {
-        let shared = self.shared.as_ref()?;
-        Some(shared.part(self.start(round), self.bytes.len()))
+        let memory = self.registered.as_ref()?;
+        Some(memory.part(self.start(round), self.bytes.len()))
     }
 
     /// Has `check` look at the message that came in.
@@ -81,26 +92,15 @@ impl Buffers {
         check: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let start = self.start(round);
-        match (received, &self.shared) {
+        match (received, &self.registered) {
             (Received::Inline(bytes), None) => check(bytes),
-            (Received::Registered { len }, Some(shared)) => {
+            (Received::Registered { len }, Some(memory)) => {
                 let expected = self.bytes.len();
                 ensure!(*len == expected as u64, "{len} bytes came, {expected} were expected");
-                shared.memory.read(start, &mut self.bytes);
+                memory.read(start, &mut self.bytes)?;
                 check(&self.bytes)
             }
             _ => bail!("the plugin put the message elsewhere than it was told to"),
-        }
-    }
-
-    /// To be called again and again while waiting: the plugin reaches the memory only while UCX is
-    /// at work here.
-    pub(crate) fn progress(&self, waker: &Waker) {
-        if let Some(shared) = &self.shared {
-            if !shared.worker.progress() {
-                thread::yield_now();
-            }
-            waker.wake_by_ref();
         }
     }
 
@@ -109,27 +109,76 @@ impl Buffers {
     }
 }
 
-/// Asks the plugin whether it opens windows: another plugin would take one for a handle of UCX's,
-/// and its worker would crash.
-fn check_windows(sandbox: &Client<Host>, worker: &Worker) -> Result<()> {
-    const REFUSAL: &str = "the service's plugin `worker_sandbox` is not the one of this kit: registered memory of this process \
-                           is out of its reach. Leave --registered out, or have the service find the kit's plugin";
-    match sandbox.task_mem_map(worker, MapParams::asking_for_windows()).submit()?.wait() {
-        Ok(answer) if answer.memh_id == MapParams::TAKES_WINDOWS => Ok(()),
-        Ok(_) => bail!(REFUSAL),
-        // The plugin answered. That a worker is gone, or that there is no answer in time, is
-        // another matter.
-        Err(error) if error.reply().is_some() => Err(error).context(REFUSAL),
-        Err(error) => Err(error.into()),
+impl Memory {
+    /// Memory that is shared with the worker; `None` where service or worker cannot do that.
+    fn shared(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Option<Memory>> {
+        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        let memory = Mmap::allocate(len, access)?;
+        let exported = memory.export()?;
+        let mapped = memory
+            .share(worker)
+            .wait()
+            .and_then(|shared| Ok((map(sandbox, worker, memory.address(), &exported)?, shared)));
+        match mapped {
+            Ok((handle, shared)) => {
+                let address = memory.address();
+                let handle = NonZeroU64::new(handle).context(NO_HANDLE)?;
+                Ok(Some(Memory {
+                    place: Place::Shared { memory, _shared: shared },
+                    address,
+                    handle,
+                }))
+            }
+            Err(error) if error.code() == DocaError::NOT_SUPPORTED => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Memory that UCX exports.
+    fn exported(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Memory> {
+        const REFUSAL: &str = "the worker, or its plugin, is not this kit's, so it reaches memory of \
+                               this process by an exported handle of UCX alone, and UCX made none: \
+                               leave --registered out, have the service find the kit's plugin, or \
+                               see the guide's page about exported memory";
+        let context = ucx::Context::new(Features::EXPORTED_MEMH).context(REFUSAL)?;
+        // Of less than a page the emulation of exported handles exports nothing.
+        let memory = ucx::Memory::map(&context, vec![0; len.max(4096)])?;
+        let exported = memory.export().context(REFUSAL)?;
+        let address = memory.address();
+        let handle = map(sandbox, worker, address, &exported)?;
+        let handle = NonZeroU64::new(handle).context(NO_HANDLE)?;
+        Ok(Memory { place: Place::Exported(memory), address, handle })
+    }
+
+    fn part(&self, start: usize, len: usize) -> Registered {
+        Registered { memory: self.handle, address: self.address + start as u64, len: len as u64 }
+    }
+
+    fn write(&self, from: &[u8]) -> Result<()> {
+        match &self.place {
+            Place::Shared { memory, .. } => memory.view().copy_from(0, from)?,
+            Place::Exported(memory) => memory.write(0, from),
+        }
+        Ok(())
+    }
+
+    fn read(&self, start: usize, to: &mut [u8]) -> Result<()> {
+        match &self.place {
+            Place::Shared { memory, .. } => memory.view().copy_to(start as u64, to)?,
+            Place::Exported(memory) => memory.read(start, to),
+        }
+        Ok(())
     }
 }
 
-impl Shared {
-    fn part(&self, start: usize, len: usize) -> Registered {
-        Registered {
-            memory: self.handle,
-            address: self.memory.address() + start as u64,
-            len: len as u64,
-        }
-    }
+const NO_HANDLE: &str = "the plugin gave no handle for the memory";
+
+fn map(
+    sandbox: &Client<Host>,
+    worker: &Worker,
+    address: u64,
+    exported: &[u8],
+) -> urom_host::Result<u64> {
+    let task = sandbox.task_mem_map(worker, MapParams::exported(address)).exported_memh(exported);
+    Ok(task.submit()?.wait()?.memh_id)
 }

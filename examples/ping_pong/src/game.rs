@@ -3,8 +3,7 @@
 //!
 //! Messages are made before and checked after the time that is measured.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow, ensure};
@@ -42,7 +41,7 @@ impl Player<'_> {
         let mut next = Some(self.receive(0, PING, SERVER)?);
         info!("Server posted PONG recv");
         for round in 0..rounds {
-            self.prepare(round);
+            self.prepare(round)?;
             let Some(ping) = next.take() else { break };
             let ping = self.wait(ping)?;
             // The next ping may come as soon as the pong has left.
@@ -66,7 +65,7 @@ impl Player<'_> {
     pub(crate) fn play(&mut self, rounds: u32) -> Result<Report> {
         let mut report = Report::new(rounds);
         for round in 0..rounds {
-            self.prepare(round);
+            self.prepare(round)?;
             let pong = self.receive(round, PONG, CLIENT)?;
             if round == 0 {
                 info!("Client posted PING recv");
@@ -91,8 +90,8 @@ impl Player<'_> {
         1 - self.rank
     }
 
-    fn prepare(&mut self, round: u32) {
-        self.buffers.prepare(|bytes| self.message.write(self.rank, round, bytes));
+    fn prepare(&mut self, round: u32) -> Result<()> {
+        self.buffers.prepare(|bytes| self.message.write(self.rank, round, bytes))
     }
 
     fn receive(&self, round: u32, tag: u64, context: u64) -> Result<Completion<TagReceived>> {
@@ -141,11 +140,7 @@ impl Player<'_> {
         let begin = Instant::now();
         loop {
             self.partner.glance()?;
-            let poll = poll_fn(|cx| {
-                self.buffers.progress(cx.waker());
-                Pin::new(&mut answer).poll(cx)
-            });
-            if let Ok(answer) = block_on_for(GLANCE, poll) {
+            if let Ok(answer) = block_on_for(GLANCE, &mut answer) {
                 return answer.map_err(|error| match error.code() {
                     // The plugin's UCX failed.
                     DocaError::DRIVER => self.partner.explain(error.into()),

@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
 
     let (len, how) = (message.len(), if options.registered { "registered" } else { "inline" });
     let buffers = match options.registered {
-        true => Buffers::registered(len, &sandbox, &worker)?,
+        true => Buffers::registered(len, &service, &sandbox, &worker)?,
         false => Buffers::inline(len),
     };
     let mut player =

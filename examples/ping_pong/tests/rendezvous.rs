@@ -100,7 +100,7 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
     Ok(())
 }
 
-/// DOCA's sample gives UCX the bytes of a window for a handle, and dies of it. So it gets none.
+/// DOCA's sample gives UCX whatever it gets for a handle, and dies of what is none. So it gets none.
 #[test]
 fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why() -> Result<()> {
     let own = Source::new("sandbox_plugin.c").ucx();
@@ -112,8 +112,8 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
         let arguments = ["--service", daemon.address(), "--registered"];
         for ended in end(two(&plugins, &arguments, &arguments)?)? {
             assert_eq!(ended.code, Some(1), "{}", ended.errors);
-            ended.failed_saying("`worker_sandbox` is not the one of this kit");
-            ended.failed_saying("Leave --registered out");
+            ended.failed_saying("the worker, or its plugin, is not this kit's");
+            ended.failed_saying("leave --registered out");
             assert!(
                 !ended.errors.contains("CONNECTION_RESET"),
                 "its worker lives: {}",

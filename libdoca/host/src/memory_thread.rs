@@ -132,7 +132,7 @@ fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
                 Order::Connect(ticket, address) => answers.connect(ticket, &address),
                 Order::Forget(ticket, memory, then) => answers.forget(ticket, memory, then),
                 Order::Leave(ticket, done) => answers.leave(ticket, done),
-                Order::End => return,
+                Order::End => return answers.flush(),
             }
         }
         answers.turn();
@@ -141,9 +141,11 @@ fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
         }
         match answers.arm() {
             Ok(Some(ucx)) => {
-                let wake = PollFd::new(mailbox.wake(), PollFlags::IN);
+                let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
+                let mut watched: Vec<PollFd<'_>> = ucx.into_iter().map(watch).collect();
+                watched.push(PollFd::new(mailbox.wake(), PollFlags::IN));
                 // An interrupted sleep is a short one.
-                let _ = poll(&mut [PollFd::from_borrowed_fd(ucx, PollFlags::IN), wake], None);
+                let _ = poll(&mut watched, None);
             }
             Ok(None) => {}
             Err(error) => {

@@ -40,7 +40,7 @@ enum worker_sandbox_command_type {
 	 *  1. `exported_memh`: `exported_memh_len` bytes;
 	 *     their address word is `map_params.exported_memh_buffer`.
 	 *     The exported handle of the host's memory; empty for memory that the plugin allocates.
-	 *     The Rust plugin takes what `ucx::Memory::window` makes.
+	 *     The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.
 	 *
 	 * Answered by WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED.
 	 */

@@ -65,9 +65,8 @@ impl EndpointBuilder {
     /// memory, as one with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory)
     /// has beside one without.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
-        let queues = self.worker.context().queues();
         let what = || format!("connecting to the worker at {address:?}");
-        queues.require(address.queues(), what)?;
+        self.worker.context().require_queues(address.queues(), what)?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
@@ -95,7 +94,8 @@ impl EndpointBuilder {
             && matches!(version(), Version { major: 1, minor: 20, .. })
             && is_loopback_alone(self.worker.context().devices(), network_devices);
         check(status, if no_way { format!("{}{WITHOUT_LOOPBACK}", what()) } else { what() })?;
-        Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker })
+        let address = address.clone();
+        Ok(Endpoint { raw, mode: self.mode, shared, worker: self.worker, address })
     }
 }
 

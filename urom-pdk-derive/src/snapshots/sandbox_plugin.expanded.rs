@@ -1,13 +1,14 @@
 mod memory;
 use sandbox_protocol::{
-    Handler, MapParams, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend,
-    TagSent,
+    Handler, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend, TagSent,
 };
-use ucx::{Features, Mesh, Stable, Status};
-use urom_pdk::{Data, Received, prelude::*};
-use memory::{Memories, cut};
+use ucx::{Features, Imported, Mesh, Stable, Status, TagInfo};
+use urom_pdk::{Data, Payload, Received, prelude::*};
+use memory::Memories;
 /// The most bytes that a receive into an answer may ask for: the largest message limit there is.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
+/// How a receive ended.
+type Came = Result<TagInfo, Status>;
 struct Sandbox {
     memories: Memories,
     members: Mesh,
@@ -15,9 +16,11 @@ struct Sandbox {
 }
 impl Handler<::urom_pdk::Side> for Sandbox {
     fn open(_: &OpenContext) -> Result<Self> {
-        let context = ucx::Context::builder(Features::TAG)
-            .watched_shared_memory()
-            .build();
+        let mut features = Features::TAG;
+        if Imported::is_possible() {
+            features |= Features::EXPORTED_MEMH;
+        }
+        let context = ucx::Context::builder(features).watched_shared_memory().build();
         let worker = context
             .and_then(|context| context.worker())
             .or_code(DocaError::DRIVER, "opening UCX")?;
@@ -41,20 +44,14 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     }
     fn progress(&self) -> bool {
         self.worker.progress()
-            | self.memories.windows.get().is_some_and(ucx::Worker::progress)
     }
     fn host_left(&self, connection: u64) {
         self.memories.forget(connection);
     }
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
-        if cmd.map_params.asks_for_windows() {
-            return Ok(MemMapped {
-                memh_id: MapParams::TAKES_WINDOWS,
-            });
-        }
         let memh_id = self
             .memories
-            .map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
+            .map(&self.worker, cx, &cmd.map_params, cmd.exported_memh)?;
         Ok(MemMapped { memh_id })
     }
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
@@ -66,10 +63,9 @@ impl Handler<::urom_pdk::Side> for Sandbox {
                 peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0
             }
             Data::Registered(at) => {
-                let (place, range) = self
-                    .memories
-                    .find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
-                place.send(range, &peer, cmd.tag).await
+                let (memory, address) = (at.memory.get(), at.address);
+                let part = self.memories.find(cx.dest_id(), memory, address, at.len)?;
+                part.send(&peer, cmd.tag).await
             }
         };
         Ok(TagSent {
@@ -99,12 +95,11 @@ impl Handler<::urom_pdk::Side> for Sandbox {
             }
             (came, Received::Inline(data))
         } else {
-            let (place, range) = self
+            let part = self
                 .memories
                 .find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let came = place
-                .receive(range, &self.worker, cmd.tag, cmd.tag_mask, cx)
-                .await?;
+            let receive = part.receive(&self.worker, cmd.tag, cmd.tag_mask);
+            let came = cx.unless_cancelled(receive).await?;
             (
                 came,
                 Received::Registered {
@@ -179,6 +174,13 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
+}
+/// What was received, cut to what came: nothing of a message that was too long, because UCX drops
+/// those.
+fn cut((came, room): (Came, Stable<Payload>)) -> (Came, Payload) {
+    let mut room = room.into_inner();
+    room.truncate(came.map_or(0, |info| info.length));
+    (came, room)
 }
 #[cfg(test)]
 mod tests;

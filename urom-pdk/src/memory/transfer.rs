@@ -1,5 +1,6 @@
 //! Operations that a worker ends later, with memory of their own: whoever waits may stop waiting.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -20,6 +21,8 @@ struct Parcel {
     waker: Option<Waker>,
     has_ended: bool,
     is_awaited: bool,
+    /// What stays until the operation has ended.
+    _keep: Option<Box<dyn Any>>,
 }
 
 /// Called by the worker when an operation has ended.
@@ -39,14 +42,22 @@ unsafe extern "C" fn ended(operation: *mut MemoryOperation) {
 }
 
 impl HostMemory {
-    /// Runs an operation with bytes of its own, and gives its result and the bytes.
+    /// Runs an operation with bytes of its own, and gives its result and the bytes. Until it has
+    /// ended it keeps something, whoever waits for it.
     pub(super) async fn transfer(
         &self,
         operation: MemoryOperation,
         bytes: Vec<u8>,
+        keep: Option<Box<dyn Any>>,
     ) -> Result<(u64, Vec<u8>)> {
-        let mut parcel =
-            Box::new(Parcel { operation, bytes, waker: None, has_ended: false, is_awaited: true });
+        let mut parcel = Box::new(Parcel {
+            operation,
+            bytes,
+            waker: None,
+            has_ended: false,
+            is_awaited: true,
+            _keep: keep,
+        });
         parcel.operation.local = parcel.bytes.as_mut_ptr();
         parcel.operation.done = Some(ended);
         let parcel = NonNull::from(Box::leak(parcel));

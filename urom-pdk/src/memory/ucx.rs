@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
 use urom_abi::DocaError;
+use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
 use super::HostMemory;
 use super::services::MemoryLease;
@@ -13,29 +14,51 @@ type Kept = (HostMemory, MemoryLease);
 
 impl HostMemory {
     /// Sends these bytes with a tag (`ucp_tag_send_nbx`). Memory that is
-    /// [mapped](super::MemoryPath::MAPPED) is sent from where it is; otherwise its bytes are copied
-    /// to this process first.
+    /// [mapped](MemoryPath::MAPPED) is sent from where it is. What is reached over the
+    /// [network](MemoryPath::NETWORK), the host's library sends straight to the peer, if a network
+    /// leads there. Otherwise the bytes are copied to this process first.
     ///
-    /// Bytes that the host changes meanwhile are sent as any mixture of old and new.
+    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. What the host's
+    /// library sends keeps no order with other messages of this process.
     ///
     /// # Errors
     /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` or `CONNECTION_RESET`
     /// when the memory, or the host, is not there any more; otherwise what UCX says.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
-        let lease = self.lease(true)?;
-        match self.outside(lease) {
-            Ok(bytes) => peer.tag_send(tag, bytes).await.0,
-            Err(lease) => {
-                let mut bytes = vec![0; self.size()?];
-                self.read(0, &mut bytes).await.map_err(|error| status(error.code()))?;
-                drop(lease);
-                peer.tag_send(tag, bytes).await.0
+        let mut lease = match self.outside(self.lease(true)?) {
+            Ok(bytes) => return peer.tag_send(tag, bytes).await.0,
+            Err(lease) => lease,
+        };
+        // A message without bytes takes nothing of the host.
+        if self.path() == MemoryPath::NETWORK && !self.is_empty() {
+            match self.push(peer, tag, lease).await {
+                // The host's library does not reach the peer.
+                Err(DocaError::DRIVER) => lease = self.lease(true)?,
+                ended => return ended.map_err(status),
             }
         }
+        let mut bytes = vec![0; self.size()?];
+        self.read(0, &mut bytes).await.map_err(|error| status(error.code()))?;
+        drop(lease);
+        peer.tag_send(tag, bytes).await.0
+    }
+
+    /// Has the host's library send the bytes to where an endpoint leads.
+    async fn push(&self, peer: &Endpoint, tag: u64, lease: MemoryLease) -> Result<(), DocaError> {
+        let address = peer.address().as_bytes().to_vec();
+        let operation = MemoryOperation {
+            operand: tag,
+            result: address.len() as u64,
+            ..MemoryOperation::new(MemoryAction::TAG_SEND, self.offset, self.len)
+        };
+        // Until the host has sent, nobody receives into the bytes.
+        let sent = self.transfer(operation, address, Some(Box::new(lease))).await;
+        sent.map(drop).map_err(|error| error.code())
     }
 
     /// Receives a message with a tag into these bytes (`ucp_tag_recv_nbx`). Dropping the future
-    /// cancels the receive.
+    /// cancels the receive. A message that was there before is written all the same, and the bytes
+    /// are taken until then.
     ///
     /// # Errors
     /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin sends
@@ -49,14 +72,27 @@ impl HostMemory {
         let lease = self.lease(false)?;
         match self.outside(lease) {
             Ok(bytes) => worker.tag_recv(tag, mask, bytes).await.0,
-            Err(_lease) => {
+            Err(lease) => {
                 let (came, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.size()?]).await;
                 let came = came?;
                 bytes.truncate(came.length);
-                self.write(0, &bytes).await.map_err(|error| status(error.code()))?;
+                self.put(bytes, lease).await.map_err(status)?;
                 Ok(came)
             }
         }
+    }
+
+    /// Writes bytes to the beginning.
+    async fn put(&self, bytes: Vec<u8>, lease: MemoryLease) -> Result<(), DocaError> {
+        let written = match self.path() {
+            MemoryPath::NETWORK => {
+                let len = bytes.len() as u64;
+                let operation = MemoryOperation::new(MemoryAction::WRITE, self.offset, len);
+                self.transfer(operation, bytes, Some(Box::new(lease))).await.map(drop)
+            }
+            _ => self.write(0, &bytes).await,
+        };
+        written.map_err(|error| error.code())
     }
 
     /// The bytes as a buffer, if they are mapped; otherwise the lease.

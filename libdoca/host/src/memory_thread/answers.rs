@@ -1,14 +1,17 @@
 //! The memory thread's answers: each question is checked, whoever checked it before.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use ucx::{
-    AmFlags, CloseMode, Data, Endpoint, Message, Outside, Request, Status, Worker, WorkerAddress,
+    AmFlags, CloseMode, Context, Data, Endpoint, Features, Message, Outside, Request, Status,
+    Worker, WorkerAddress,
 };
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
@@ -17,11 +20,13 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::{Served, Then};
 
-/// How many receivers of sends are remembered. All are forgotten when there are more.
+/// How many receivers of sends are remembered for a stream. All are forgotten when there are more.
 const MOST_RECEIVERS: usize = 256;
 
 pub(super) struct Answers {
     worker: Worker,
+    /// Another one, which sends to plugins' UCX, once there was a send.
+    sender: Rc<OnceCell<Worker>>,
     desk: Rc<RefCell<Desk>>,
 }
 
@@ -29,20 +34,47 @@ pub(super) struct Answers {
 struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
-    /// Receivers of sends, by their addresses.
-    receivers: HashMap<Vec<u8>, Rc<Endpoint>>,
     sends: Vec<Send>,
     /// Memories that are forgotten when nothing uses them.
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
-    worker: ucx::WeakWorker,
+    sender: Rc<OnceCell<Worker>>,
 }
 
 #[derive(Default)]
 struct Asker {
     endpoint: Option<Rc<Endpoint>>,
     memories: HashMap<u64, Rc<Served>>,
+    /// Receivers of sends, by their addresses.
+    receivers: HashMap<Vec<u8>, Endpoint>,
+}
+
+impl Asker {
+    /// The endpoint to the receiver of a send.
+    fn receiver(&mut self, worker: &Worker, address: &[u8]) -> Result<&Endpoint, DocaError> {
+        if self.receivers.len() >= MOST_RECEIVERS {
+            self.close_receivers(CloseMode::Flush);
+        }
+        let known = self.receivers.entry(address.to_vec());
+        let endpoint = match known {
+            Entry::Occupied(known) if !known.get().is_failed() => return Ok(known.into_mut()),
+            place => {
+                // SAFETY: from a worker that this host uses, which it trusts with its memory.
+                let parsed = unsafe { WorkerAddress::from_bytes(address) };
+                let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
+                place.insert_entry(endpoint.map_err(|error| {
+                    log!(debug, "memory is not sent where a worker asks for it: {error}");
+                    DocaError::DRIVER
+                })?)
+            }
+        };
+        Ok(endpoint.into_mut())
+    }
+
+    fn close_receivers(&mut self, mode: CloseMode) {
+        self.receivers.drain().for_each(|(_, receiver)| receiver.close(mode));
+    }
 }
 
 /// A send that UCX is at, and who asked for it.
@@ -57,13 +89,13 @@ impl Answers {
     pub(super) fn new() -> ucx::Result<(Answers, Vec<u8>)> {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
+        let sender = Rc::new(OnceCell::new());
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
-            receivers: HashMap::new(),
             sends: Vec::new(),
             leaving: Vec::new(),
             left: Vec::new(),
-            worker: worker.downgrade(),
+            sender: Rc::clone(&sender),
         }));
         // Not counted: the desk has endpoints of the worker, which has the handler.
         let asked = Rc::downgrade(&desk);
@@ -72,7 +104,7 @@ impl Answers {
                 desk.borrow_mut().asked(message);
             }
         })?;
-        Ok((Answers { worker, desk }, address))
+        Ok((Answers { worker, sender, desk }, address))
     }
 
     pub(super) fn serve(&mut self, served: Served) {
@@ -111,7 +143,10 @@ impl Answers {
 
     pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
         let mut desk = self.desk.borrow_mut();
-        let asker = desk.askers.remove(&ticket).unwrap_or_default();
+        let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
+        // A receiver may never take what is announced to it, and nobody waits for that any more.
+        let sends = desk.sends.iter().any(|send| send.ticket == ticket);
+        asker.close_receivers(if sends { CloseMode::Force } else { CloseMode::Flush });
         if let Some(endpoint) = asker.endpoint.and_then(Rc::into_inner) {
             // What is on the way to the worker ends with it.
             endpoint.close(CloseMode::Force);
@@ -122,7 +157,7 @@ impl Answers {
     /// Answers what was asked.
     pub(super) fn turn(&mut self) {
         loop {
-            let moved = self.worker.progress();
+            let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
             if !self.desk.borrow_mut().finish() && !moved {
                 break;
             }
@@ -148,10 +183,41 @@ impl Answers {
         ended.into_iter().for_each(|then| then());
     }
 
-    /// Arms UCX for a sleep on this descriptor; `None` when there is something to do first.
-    pub(super) fn arm(&self) -> ucx::Result<Option<BorrowedFd<'_>>> {
-        Ok(if self.worker.arm()? { Some(self.worker.event_fd()?) } else { None })
+    /// Waits a moment for what was sent to leave.
+    pub(super) fn flush(&self) {
+        if let Some(sender) = self.sender.get() {
+            drop(sender.flush().wait_for(Duration::from_millis(500)));
+        }
     }
+
+    /// Arms UCX for a sleep on these descriptors; `None` when there is something to do first.
+    pub(super) fn arm(&self) -> ucx::Result<Option<Vec<BorrowedFd<'_>>>> {
+        let mut descriptors = Vec::with_capacity(2);
+        for worker in [Some(&self.worker), self.sender.get()].into_iter().flatten() {
+            if !worker.arm()? {
+                return Ok(None);
+            }
+            descriptors.push(worker.event_fd()?);
+        }
+        Ok(Some(descriptors))
+    }
+}
+
+/// The worker for sends.
+fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
+    if let Some(sender) = place.get() {
+        return Ok(sender);
+    }
+    let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
+    // Receivers have queues in shared memory of all sizes. Over TCP, UCX has room for 64 KiB unless
+    // it is told otherwise, and writes past it if the sender's pieces are longer.
+    let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
+    let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
+    let sender = context.and_then(|context| context.worker()).map_err(|error| {
+        log!(warn, "memory cannot be sent for workers: {error}");
+        DocaError::DRIVER
+    })?;
+    Ok(place.get_or_init(|| sender))
 }
 
 impl Desk {
@@ -168,8 +234,8 @@ impl Desk {
 
     /// The result of an operation; `None` for one that is answered later, or was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
-        let asker = self.askers.get(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
-        let served = asker.memories.get(&ask.memory.get()).ok_or(DocaError::NOT_FOUND)?;
+        let asker = self.askers.get_mut(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
+        let served = asker.memories.get(&ask.memory.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &**served;
         HostMemory { address, len: all, access, ..HostMemory::NONE }.check(
@@ -180,7 +246,7 @@ impl Desk {
         let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
         // SAFETY: the memory stays until it is forgotten, and this keeps it from that; the range is
         // inside, and it is writable if others may write. The host uses no references there.
-        let bytes = || unsafe { Outside::new(start, len as usize, Rc::clone(served)) };
+        let bytes = || unsafe { Outside::new(start, len as usize, Rc::clone(&served)) };
         match ask.action() {
             MemoryAction::READ if len <= MOST_MOVED => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
@@ -199,8 +265,8 @@ impl Desk {
             },
             MemoryAction::TAG_SEND => {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
-                let bytes = bytes();
-                let sent = self.receiver(address)?.tag_send(ask.operand.get(), bytes);
+                let receiver = asker.receiver(sender(&self.sender)?, address)?;
+                let sent = receiver.tag_send(ask.operand.get(), bytes());
                 let (ticket, number) = (ask.ticket.get(), ask.number.get());
                 self.sends.push(Send { ticket, number, sent });
                 Ok(None)
@@ -216,28 +282,6 @@ impl Desk {
                 before.map(Some).ok_or(DocaError::NOT_SUPPORTED)
             }
         }
-    }
-
-    /// The endpoint to the receiver of a send.
-    fn receiver(&mut self, address: &[u8]) -> Result<Rc<Endpoint>, DocaError> {
-        if let Some(known) = self.receivers.get(address)
-            && !known.is_failed()
-        {
-            return Ok(Rc::clone(known));
-        }
-        if self.receivers.len() >= MOST_RECEIVERS {
-            self.receivers.clear();
-        }
-        let worker = self.worker.upgrade().ok_or(DocaError::SHUTDOWN)?;
-        // SAFETY: from a worker that this host uses, which it trusts with its memory.
-        let parsed = unsafe { WorkerAddress::from_bytes(address) };
-        let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
-        let endpoint = Rc::new(endpoint.map_err(|error| {
-            log!(warn, "memory cannot be sent where a worker asks for it: {error}");
-            DocaError::DRIVER
-        })?);
-        self.receivers.insert(address.to_vec(), Rc::clone(&endpoint));
-        Ok(endpoint)
     }
 
     /// Answers for the sends that UCX is done with. Whether there were any.

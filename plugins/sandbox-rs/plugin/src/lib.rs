@@ -11,14 +11,12 @@
 //!
 //! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without
 //!   passing the host;
-//! - with an exported handle, memory of the host. UCX's exported handles take an RDMA device, so
-//!   the handle is a window (`ucx::Memory::window`): bytes by which this plugin reads and writes
-//!   the host's memory over UCX, while the host progresses its UCX worker. The bytes take one more
-//!   copy, in this process, on their way.
+//! - with what `Mmap::export` of `urom_host` gives, memory of the host, which it shares with this
+//!   worker: UCX sends from it and receives into it where it is, if it is mapped here;
+//! - with an exported handle of UCX, memory of the host that an RDMA device reads and writes.
 //!
 //! A handle is an entry of a table, with a generation, of the connection that made it: what is
-//! stale, forged or another host's is `INVALID_VALUE`. A window's bytes are taken at their word, so
-//! hosts are trusted with the worker's memory. The protocol has no command that ends a
+//! stale, forged or another host's is `INVALID_VALUE`. The protocol has no command that ends a
 //! registration: those of a host end when it leaves, in NVIDIA's worker when the worker stops.
 //! Their number and their memory are bounded.
 //!
@@ -35,15 +33,18 @@
 mod memory;
 
 use sandbox_protocol::{
-    Handler, MapParams, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend, TagSent,
+    Handler, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend, TagSent,
 };
-use ucx::{Features, Mesh, Stable, Status};
-use urom_pdk::{Data, Received, prelude::*};
+use ucx::{Features, Imported, Mesh, Stable, Status, TagInfo};
+use urom_pdk::{Data, Payload, Received, prelude::*};
 
-use memory::{Memories, cut};
+use memory::Memories;
 
 /// The most bytes that a receive into an answer may ask for: the largest message limit there is.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
+
+/// How a receive ended.
+type Came = Result<TagInfo, Status>;
 
 struct Sandbox {
     memories: Memories,
@@ -54,7 +55,11 @@ struct Sandbox {
 #[urom_plugin]
 impl Handler for Sandbox {
     fn open(_: &OpenContext) -> Result<Self> {
-        let context = ucx::Context::builder(Features::TAG).watched_shared_memory().build();
+        let mut features = Features::TAG;
+        if Imported::is_possible() {
+            features |= Features::EXPORTED_MEMH;
+        }
+        let context = ucx::Context::builder(features).watched_shared_memory().build();
         let worker = context
             .and_then(|context| context.worker())
             .or_code(DocaError::DRIVER, "opening UCX")?;
@@ -72,7 +77,7 @@ impl Handler for Sandbox {
     }
 
     fn progress(&self) -> bool {
-        self.worker.progress() | self.memories.windows.get().is_some_and(ucx::Worker::progress)
+        self.worker.progress()
     }
 
     fn host_left(&self, connection: u64) {
@@ -80,11 +85,7 @@ impl Handler for Sandbox {
     }
 
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
-        if cmd.map_params.asks_for_windows() {
-            return Ok(MemMapped { memh_id: MapParams::TAKES_WINDOWS });
-        }
-        let memh_id =
-            self.memories.map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
+        let memh_id = self.memories.map(&self.worker, cx, &cmd.map_params, cmd.exported_memh)?;
         Ok(MemMapped { memh_id })
     }
 
@@ -99,9 +100,9 @@ impl Handler for Sandbox {
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(at) => {
-                let (place, range) =
-                    self.memories.find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
-                place.send(range, &peer, cmd.tag).await
+                let (memory, address) = (at.memory.get(), at.address);
+                let part = self.memories.find(cx.dest_id(), memory, address, at.len)?;
+                part.send(&peer, cmd.tag).await
             }
         };
         Ok(TagSent { status: sent.err().unwrap_or(Status::OK).code() })
@@ -124,9 +125,9 @@ impl Handler for Sandbox {
             }
             (came, Received::Inline(data))
         } else {
-            let (place, range) =
-                self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask, cx).await?;
+            let part = self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
+            let receive = part.receive(&self.worker, cmd.tag, cmd.tag_mask);
+            let came = cx.unless_cancelled(receive).await?;
             (came, Received::Registered { len: came.map_or(0, |info| info.length as u64) })
         };
         let (sender_tag, status) =
@@ -141,6 +142,14 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
+}
+
+/// What was received, cut to what came: nothing of a message that was too long, because UCX drops
+/// those.
+fn cut((came, room): (Came, Stable<Payload>)) -> (Came, Payload) {
+    let mut room = room.into_inner();
+    room.truncate(came.map_or(0, |info| info.length));
+    (came, room)
 }
 
 #[cfg(test)]

@@ -1,67 +1,57 @@
 //! Registered memory: entries of a table, each of one connection, named by handles with a
 //! generation.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
 
-use sandbox_protocol::{MapParams, TagReceived};
+use sandbox_protocol::MapParams;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{
-    Endpoint, Features, Memory, RangeLease, Ranges, RemoteMemory, Stable, Status, TagInfo, Worker,
-};
-use urom_pdk::{Payload, prelude::*};
+use ucx::{Endpoint, Imported, Memory, Status, TagInfo, Worker};
+use urom_pdk::memory::{Exported, HostMemory};
+use urom_pdk::prelude::*;
 
 /// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at
 /// least, so there are at most 1024.
 const MOST_REGISTERED: u64 = 1 << 30;
 const LEAST: u64 = 1 << 20;
 
-/// How a receive ended.
-type Came = Result<TagInfo, Status>;
-
 #[derive(Default)]
 pub(crate) struct Memories {
     entries: RefCell<SlotMap<DefaultKey, Entry>>,
-    /// A worker for windows, once there is one. A host's UCX has no mesh, so it takes `tcp` to
-    /// notice that one is gone.
-    pub(crate) windows: OnceCell<Worker>,
 }
 
 struct Entry {
     owner: u64,
     /// The host's name for the first byte.
     address: u64,
-    len: u64,
     cost: u64,
     place: Place,
 }
 
 /// Where registered memory is.
-#[derive(Clone)]
-pub(crate) enum Place {
+enum Place {
     /// In this process.
     Here(Memory),
-    /// In the host's, to be reached through UCX.
-    Host(Rc<Theirs>),
+    /// In the host, which shares it with this worker.
+    Host(HostMemory),
+    /// In the host, for an RDMA device.
+    Imported(Imported),
 }
 
-/// Memory of a host.
-pub(crate) struct Theirs {
-    window: RemoteMemory,
-    /// The host's word for it, the same whenever it maps the same memory.
-    described: Box<[u8]>,
-    /// What commands have of it, under whichever of its handles.
-    taken: Ranges,
+/// A part of registered memory.
+pub(crate) enum Part {
+    Here(Memory, Range<usize>),
+    Host(HostMemory),
+    Imported(Imported, Range<u64>),
 }
 
 impl Memories {
-    /// Registers memory for connection `owner` and gives its handle: the host's, if it sent an
-    /// exported `memh`.
+    /// Registers memory for the host of a command and gives its handle: the host's memory, if it
+    /// sent an exported `memh`.
     pub(crate) fn map(
         &self,
         ucx: &Worker,
-        owner: u64,
+        cx: &Context,
         params: &MapParams,
         memh: &[u8],
     ) -> Result<u64> {
@@ -80,28 +70,22 @@ impl Memories {
             ));
         }
         let place = match here {
-            true => Memory::allocate(ucx.context(), len as usize).map(Place::Here),
+            true => Place::Here(
+                Memory::allocate(ucx.context(), len as usize)
+                    .or_code(DocaError::DRIVER, "registering new memory")?,
+            ),
             // An address alone is one of the host's, which means nothing here.
             false if memh.is_empty() => {
                 return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map"));
             }
-            false => {
-                // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was
-                // let in is trusted with the memory of the workers that it uses: the guide's page
-                // on security says so, and who is let in.
-                let open = |ucx| unsafe { RemoteMemory::open(ucx, memh) };
-                self.windows().and_then(open).map(|window| {
-                    let mut known = entries.values().filter(|entry| entry.owner == owner);
-                    let taken =
-                        known.find_map(|entry| entry.place.taken_of(memh)).unwrap_or_default();
-                    Place::Host(Rc::new(Theirs { window, described: memh.into(), taken }))
-                })
+            false if Exported::is_meant_by(memh) => {
+                let exported = Exported::read(memh)?;
+                Place::Host(cx.memory(exported.range())?)
             }
+            false => Place::Imported(import(ucx, memh)?),
         };
-        let place = place.or_code(DocaError::DRIVER, "registering memory, new or the host's")?;
-        let len = if let Place::Host(theirs) = &place { theirs.window.len() } else { len };
-        let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
-        Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())
+        let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { place.address() };
+        Ok(entries.insert(Entry { owner: cx.dest_id(), address, cost, place }).data().as_ffi())
     }
 
     /// Ends the registrations of a connection.
@@ -109,28 +93,15 @@ impl Memories {
         self.entries.borrow_mut().retain(|_, entry| entry.owner != owner);
     }
 
-    fn windows(&self) -> ucx::Result<&Worker> {
-        let make = || ucx::Context::new(Features::RMA)?.worker();
-        let windows = self.windows.get().cloned().map_or_else(make, Ok)?;
-        Ok(self.windows.get_or_init(|| windows))
-    }
-
-    /// Where the `len` bytes at the host's address `at` are, of the memory that `handle` names.
-    pub(crate) fn find(
-        &self,
-        owner: u64,
-        handle: u64,
-        at: u64,
-        len: u64,
-    ) -> Result<(Place, Range<usize>)> {
+    /// The `len` bytes at the host's address `at`, of the memory that `handle` names.
+    pub(crate) fn find(&self, owner: u64, handle: u64, at: u64, len: u64) -> Result<Part> {
         let (entries, key) = (self.entries.borrow(), KeyData::from_ffi(handle));
         // Two numbers make one key, and only one of them was given out.
         let entry =
             entries.get(key.into()).filter(|entry| entry.owner == owner && key.as_ffi() == handle);
         let found = entry.and_then(|entry| {
             let start = at.checked_sub(entry.address)?;
-            let end = start.checked_add(len).filter(|end| *end <= entry.len)?;
-            Some((entry.place.clone(), start as usize..end as usize))
+            entry.place.part(start..start.checked_add(len)?)
         });
         found.ok_or_else(|| {
             Error::new(DocaError::INVALID_VALUE, "no such bytes in memory of this host")
@@ -138,83 +109,73 @@ impl Memories {
     }
 }
 
+/// Has UCX import memory of the host.
+fn import(ucx: &Worker, memh: &[u8]) -> Result<Imported> {
+    // UCX without a device takes other bytes than a handle at their word.
+    if !Imported::is_possible() {
+        let text = "these bytes are no exported memory map (`Mmap::export` of urom_host), and no \
+                    RDMA device here takes an exported handle of UCX";
+        return Err(Error::new(DocaError::DRIVER, text));
+    }
+    // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in is
+    // trusted with the memory of the workers that it uses: the guide's page on security says so.
+    let imported = unsafe { Imported::open_all(ucx.context(), memh) };
+    imported.or_code(DocaError::DRIVER, "importing the host's memory")
+}
+
 impl Place {
-    /// What commands have of the host's memory that these bytes describe, if it is here.
-    fn taken_of(&self, memh: &[u8]) -> Option<Ranges> {
+    /// Where the memory begins in the host; 0 for that of this process, whose place is nobody's
+    /// business.
+    fn address(&self) -> u64 {
         match self {
-            Place::Host(theirs) if *theirs.described == *memh => Some(theirs.taken.clone()),
-            _ => None,
+            Place::Here(_) => 0,
+            Place::Host(memory) => memory.address(),
+            Place::Imported(memory) => memory.address(),
         }
     }
 
-    /// Sends the bytes at `range`.
-    pub(crate) async fn send(
-        self,
-        range: Range<usize>,
-        peer: &Endpoint,
-        tag: u64,
-    ) -> Result<(), Status> {
+    /// A part, unless it is not all inside.
+    fn part(&self, range: Range<u64>) -> Option<Part> {
         match self {
-            Place::Here(memory) => {
+            Place::Here(memory) if range.end <= memory.len() as u64 => {
+                Some(Part::Here(memory.clone(), range.start as usize..range.end as usize))
+            }
+            Place::Host(memory) => memory.get(range).map(Part::Host),
+            Place::Imported(memory) if range.end <= memory.len() => {
+                Some(Part::Imported(memory.clone(), range))
+            }
+            Place::Here(_) | Place::Imported(_) => None,
+        }
+    }
+}
+
+impl Part {
+    /// Sends the bytes.
+    pub(crate) async fn send(self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
+        match self {
+            Part::Here(memory, range) => {
                 peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0
             }
-            Place::Host(theirs) => {
-                let part = theirs.taken.share(range).ok_or(Status::BUSY)?;
-                let bytes = Stable::new(room(&part)?);
-                match theirs.window.get(part.range().start as u64, bytes).await {
-                    (Ok(()), bytes) => peer.tag_send(tag, bytes).await.0,
-                    (failed, _) => failed,
-                }
-            }
+            Part::Host(memory) => memory.tag_send(peer, tag).await,
+            Part::Imported(memory, range) => peer.tag_send_imported(tag, &memory, range).await.0,
         }
     }
 
-    /// Receives into the bytes at `range`, unless the command is cancelled before a message is
-    /// there.
+    /// Receives into the bytes. Dropping the future before a message is there cancels the receive.
     pub(crate) async fn receive(
         self,
-        range: Range<usize>,
         ucx: &Worker,
         tag: u64,
         mask: u64,
-        cx: &Context,
-    ) -> Result<Came> {
+    ) -> Result<TagInfo, Status> {
         match self {
-            Place::Here(memory) => {
-                let Some(lease) = memory.lease(range) else { return Ok(Err(Status::BUSY)) };
-                Ok(cx.unless_cancelled(ucx.tag_recv(tag, mask, lease)).await?.0)
+            Part::Here(memory, range) => {
+                ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
             }
-            Place::Host(theirs) => {
-                let Some(part) = theirs.taken.lease(range) else { return Ok(Err(Status::BUSY)) };
-                let room = match room(&part) {
-                    Ok(room) => Stable::new(room),
-                    Err(status) => return Ok(Err(status)),
-                };
-                let (came, bytes) = cut(cx.unless_cancelled(ucx.tag_recv(tag, mask, room)).await?);
-                // From here on the command is not cancelled: its bytes are being written.
-                Ok(theirs.write(part, bytes).await.and(came))
+            Part::Host(memory) => memory.tag_recv(ucx, tag, mask).await,
+            Part::Imported(memory, range) => {
+                ucx.tag_recv_imported(tag, mask, &memory, range).await.0
             }
         }
     }
-}
-
-impl Theirs {
-    async fn write(&self, part: RangeLease, bytes: Payload) -> Result<(), Status> {
-        self.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
-        // The host looks when it has the answer.
-        self.window.endpoint().flush().await.0
-    }
-}
-
-/// What was received, cut to what came: nothing of a message that was too long, because UCX drops
-/// those.
-pub(crate) fn cut((came, room): (Came, Stable<Payload>)) -> (Came, Payload) {
-    let mut room = room.into_inner();
-    room.truncate(came.map_or(0, |info| info.length));
-    (came, room)
-}
-
-/// Memory of the C heap, which takes pages only as they are written.
-fn room(part: &RangeLease) -> Result<Payload, Status> {
-    TagReceived::payload(part.range().len()).map_err(|_| Status::NO_MEMORY)
 }

@@ -57,35 +57,8 @@ impl MapParams {
         MapParams { field_mask, address, length, flags: Self::ALLOCATE, ..Self::zeroed() }
     }
 
-    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a
-    /// plugin that opens windows.
-    pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
-
-    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes:
-    /// [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is the answer then. Ask before you send one with
-    /// [`exported`](Self::exported): another plugin, such as DOCA's sample, takes the bytes for a
-    /// handle of UCX's, which crashes its worker.
-    ///
-    /// To such a plugin this is memory of no length, which UCX registers or refuses.
-    ///
-    /// ```
-    /// use sandbox_protocol::MapParams;
-    ///
-    /// let question = MapParams::asking_for_windows();
-    /// assert!(question.asks_for_windows() && question.length == 0);
-    /// assert!(!MapParams::allocate(0, 0).asks_for_windows());
-    /// ```
-    pub fn asking_for_windows() -> MapParams {
-        MapParams::allocate(u64::from_le_bytes(*b"windows?"), 0)
-    }
-
-    /// Whether this is [`asking_for_windows`](Self::asking_for_windows).
-    pub fn asks_for_windows(&self) -> bool {
-        *self == MapParams::asking_for_windows()
-    }
-
     /// The host's own memory, whose exported handle goes with the command; later commands call its
-    /// first byte `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
+    /// first byte `address`.
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -108,7 +81,7 @@ pub enum Command<'a> {
         /// Which memory.
         map_params: MapParams,
         /// The exported handle of the host's memory; empty for memory that the plugin allocates.
-        /// The Rust plugin takes what `ucx::Memory::window` makes.
+        /// The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.
         #[urom(inline, optional, addr = map_params.exported_memh_buffer)]
         exported_memh: &'a [u8],
     },

@@ -9,7 +9,8 @@ pub enum Command {
     /// Asks what the worker knows of a member's buffer.
     #[urom(reply = Found)]
     Look { member: u64, va: u64 },
-    /// Reads a part of a member's buffer with its key, which is a window of `ucx`.
+    /// Reads a part of a member's buffer with its remote key. Its memory handle has the buffer's
+    /// address and length, 8 bytes each, and the address of the UCX worker that it is reached at.
     #[urom(reply = ReadDone)]
     Read {
         member: u64,

@@ -5,26 +5,39 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use reader_protocol::{Found, Handler, Look, Read, ReadDone, checksum};
-use ucx::{Features, RemoteMemory};
+use ucx::{Features, RemoteMemory, WorkerAddress};
 use urom_pdk::prelude::*;
+use urom_pdk::{Domains, Segment};
 
 struct Reader {
     worker: ucx::Worker,
-    /// By their keys.
-    windows: RefCell<HashMap<Vec<u8>, Rc<RemoteMemory>>>,
+    /// By the hosts' descriptions of them.
+    buffers: RefCell<HashMap<Vec<u8>, Rc<RemoteMemory>>>,
 }
 
 impl Reader {
-    fn window(&self, key: &[u8]) -> Result<Rc<RemoteMemory>> {
-        let mut windows = self.windows.borrow_mut();
-        if let Some(window) = windows.get(key) {
-            return Ok(Rc::clone(window));
+    fn buffer(
+        &self,
+        domains: &Domains<'_>,
+        member: u64,
+        segment: Segment,
+    ) -> Result<Rc<RemoteMemory>> {
+        let (owner, key) = (domains.memory_handle(member, segment)?, domains.key(member, segment)?);
+        let (described, mut buffers) = ([owner, key].concat(), self.buffers.borrow_mut());
+        if let Some(buffer) = buffers.get(&described) {
+            return Ok(Rc::clone(buffer));
         }
-        // SAFETY: the key is what a host gave for its buffer, and this plugin trusts it.
-        let window = unsafe { RemoteMemory::open(&self.worker, key) };
-        let window = Rc::new(window.or_code(DocaError::DRIVER, "opening a window")?);
-        windows.insert(key.to_vec(), Rc::clone(&window));
-        Ok(window)
+        let (start, rest) = number(owner)?;
+        let (len, at) = number(rest)?;
+        // SAFETY: what a host gave for its buffer, and this plugin trusts it.
+        let address = unsafe { WorkerAddress::from_bytes(at) };
+        let endpoint = address.and_then(|address| self.worker.connect(&address).map(Rc::new));
+        let endpoint = endpoint.or_code(DocaError::DRIVER, "connecting to a buffer's owner")?;
+        // SAFETY: as above; the host keeps the buffer while it is in the domain.
+        let buffer = unsafe { endpoint.remote_memory(key, start, len) };
+        let buffer = Rc::new(buffer.or_code(DocaError::DRIVER, "unpacking a buffer's key")?);
+        buffers.insert(described, Rc::clone(&buffer));
+        Ok(buffer)
     }
 }
 
@@ -33,7 +46,7 @@ impl Handler for Reader {
     fn open(_cx: &OpenContext) -> Result<Self> {
         let context = ucx::Context::new(Features::RMA).or_code(DocaError::DRIVER, "opening UCX")?;
         let worker = context.worker().or_code(DocaError::DRIVER, "opening UCX")?;
-        Ok(Reader { worker, windows: RefCell::default() })
+        Ok(Reader { worker, buffers: RefCell::default() })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
@@ -59,15 +72,21 @@ impl Handler for Reader {
 
     async fn read(&self, cx: &Context, cmd: Read) -> Result<ReadDone> {
         let segment = cx.domains().segment(cmd.member, cmd.va)?;
-        let window = self.window(cx.domains().key(cmd.member, segment)?)?;
-        // As many bytes as the window can have.
-        let length = cmd.length.min(window.len()) as usize;
-        let (result, bytes) = window.get(cmd.offset, vec![0; length]).await;
+        let buffer = self.buffer(&cx.domains(), cmd.member, segment)?;
+        // As many bytes as the buffer can have.
+        let length = cmd.length.min(buffer.len()) as usize;
+        let (result, bytes) = buffer.get(cmd.offset, vec![0; length]).await;
         result.map_err(|status| {
             Error::new(DocaError::IO_FAILED, format!("reading a buffer: {status}"))
         })?;
         Ok(ReadDone { sum: checksum(&bytes) })
     }
+}
+
+/// The number that bytes begin with, and the rest.
+fn number(bytes: &[u8]) -> Result<(u64, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk().ok_or(DocaError::INVALID_VALUE)?;
+    Ok((u64::from_le_bytes(*number), rest))
 }
 
 /// A worker finds no handle or key where the host gave an empty one.
