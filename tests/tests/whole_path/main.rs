@@ -16,7 +16,7 @@ mod restarts;
 mod sandbox;
 mod workers;
 
-use sandbox::{hostile, messages, registered};
+use sandbox::{host_memory, hostile, messages, registered};
 
 /// Makes a test of each function for one provider.
 macro_rules! on_provider {
@@ -97,8 +97,6 @@ on_every_provider! {
     }
     registered::{
         a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,
-        a_mebibyte_goes_from_host_to_plugin_to_host,
-        parts_of_the_host_s_memory_are_sent_and_received_alone,
         a_message_too_long_for_registered_memory_is_truncated,
         bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline,
         registrations_end_with_their_host,
@@ -145,6 +143,16 @@ with_extension! {
         memory_outlives_its_owner_s_handles,
         what_is_not_mapped_ends_with_its_connection,
     }
+    host_memory::{
+        a_mebibyte_goes_from_host_to_plugin_to_host,
+        messages_of_all_lengths_go_from_one_host_s_memory_to_another_s,
+        parts_of_the_host_s_memory_are_sent_and_received_alone,
+        bytes_of_the_host_are_one_receive_s_or_any_number_of_sends,
+        memory_that_may_not_be_written_is_sent_but_not_received_into,
+        a_cancelled_receive_gives_the_host_s_memory_back,
+        memory_of_a_host_that_leaves_during_a_receive_is_its_own_again,
+        a_send_from_memory_of_a_host_that_leaves_harms_nobody,
+    }
 }
 
 on_provider! {
@@ -171,6 +179,9 @@ on_processes! {
     }
     deadlines::{
         deadlines_fire_while_the_worker_is_stopped,
+    }
+    host_memory::{
+        a_host_that_is_killed_in_the_middle_of_messages_harms_nobody,
     }
     given_up::{
         a_question_is_given_up_while_the_daemon_is_stopped,

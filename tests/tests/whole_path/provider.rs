@@ -94,6 +94,14 @@ impl Provider {
         })
     }
 
+    /// A process of an example that connects to the same, with a variable of its own. It has said
+    /// its first line.
+    pub(crate) fn process(&self, example: &str, variable: (&str, &str)) -> Result<Participants> {
+        Participants::start_with(example, &self.place(), 1, |command| {
+            command.env(variable.0, variable.1)
+        })
+    }
+
     fn place(&self) -> OsString {
         let (mut place, rest) = match &self.daemon {
             Some(daemon) => (OsString::from("address:"), daemon.address().into()),

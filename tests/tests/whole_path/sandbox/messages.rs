@@ -116,11 +116,7 @@ pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(pair: Pair) -> Resu
     domain.stop()?;
     let mut stopping = std::pin::pin!(receiver.stop());
     for task in tasks {
-        let error = wait_with(task?, || {
-            service.progress();
-        })?
-        .err()
-        .context("no message came")?;
+        let error = wait_with(task?, || service.progress())?.err().context("no message came")?;
         assert_eq!(error.code(), DocaError::SHUTDOWN, "{error}");
     }
     block_on_for(LIMIT, &mut stopping)??;

@@ -1,5 +1,6 @@
 //! The sandbox plugin: two workers of one domain, and what hosts ask of them.
 
+pub(crate) mod host_memory;
 pub(crate) mod hostile;
 pub(crate) mod messages;
 pub(crate) mod registered;
@@ -98,8 +99,11 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8 ^ (at >> 8) as u8).collect()
 }
 
-/// Waits while `progress` goes on, as the owner of memory must that others read and write.
-pub(crate) fn wait_with<F: Future>(future: F, mut progress: impl FnMut()) -> Result<F::Output> {
+/// Waits while `progress` goes on.
+pub(crate) fn wait_with<F: Future>(
+    future: F,
+    mut progress: impl FnMut() -> bool,
+) -> Result<F::Output> {
     let (mut future, deadline) = (pin!(future), Instant::now() + LIMIT);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,0 +1,51 @@
+//! A host whose worker sends from its memory, and receives into it, when it is killed.
+//!
+//! Arguments: where the service is (`address:...`), and then as for all participants; and the
+//! variable `MEMORY_PATH`, a number. It says `here` when both commands are with the worker.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use sandbox_protocol::{MapParams, Protocol};
+use urom_host::gather::InProcess;
+use urom_host::memory::{Access, MemoryPath, Mmap, Share};
+use urom_host::{Registered, Service, block_on_for};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const LENGTH: u64 = 1 << 20;
+
+fn main() -> Result<()> {
+    let place = std::env::args().nth(1).context("a place")?;
+    let address = place.strip_prefix("address:").context("an address")?;
+    let path = MemoryPath(std::env::var("MEMORY_PATH")?.parse()?);
+    let service = Service::builder().address(address).connect()?;
+    let sandbox = service.plugin::<Protocol>()?;
+    let worker = service.worker().id(7).plugin(&sandbox).start().wait()?;
+    let domain = service.domain().worker(0, &worker).gather(InProcess::alone());
+    let _domain = block_on_for(LIMIT, domain.start())??;
+
+    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    let memory = match path {
+        MemoryPath::MAPPED => Mmap::allocate(2 * LENGTH as usize, access)?,
+        _ => Mmap::from_vec(vec![0; 2 * LENGTH as usize], access)?,
+    };
+    memory.view().copy_from(0, &vec![7; LENGTH as usize])?;
+    let shared = block_on_for(LIMIT, memory.share_from(&worker, path))??;
+    ensure!(shared.path() == path, "it is {:?}", shared.path());
+    let exported = memory.export()?;
+    let map = sandbox.task_mem_map(&worker, MapParams::exported(0)).exported_memh(&exported[..]);
+    let handle = map.submit()?.wait()?.memh_id;
+
+    let part = Registered { memory: handle.try_into()?, address: 0, len: LENGTH };
+    let _sending = sandbox.task_tag_send(&worker, 0, 1).data(part).submit()?;
+    let receive = sandbox.task_tag_recv(&worker, LENGTH, 2, u64::MAX).memh_id(handle);
+    let _receiving = receive.buffer(LENGTH).submit()?;
+    // Commands keep their order.
+    let own = sandbox.task_tag_recv(&worker, 1, 3, u64::MAX).submit()?;
+    sandbox.task_tag_send(&worker, 0, 3).data(b"x").submit()?.wait()?;
+    own.wait()?;
+    println!("here");
+    loop {
+        std::thread::park();
+    }
+}
