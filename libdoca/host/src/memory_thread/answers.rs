@@ -237,7 +237,7 @@ impl Desk {
         let asker = self.askers.get_mut(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.memory.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
-        let &Served { address, len: all, access, .. } = &**served;
+        let &Served { address, len: all, access, .. } = &*served;
         HostMemory { address, len: all, access, ..HostMemory::NONE }.check(
             ask.action(),
             offset,
