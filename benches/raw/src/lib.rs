@@ -178,6 +178,10 @@ impl Peer {
                     }
                     self.send_to(to, style.reply());
                     *answered += 1;
+                    if style == Style::Forward {
+                        // As those of a program are, the next message's bytes are freshly written.
+                        data.fill(*answered as u8);
+                    }
                 }
             }
         }

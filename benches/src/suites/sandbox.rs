@@ -6,7 +6,8 @@
 //! the same worker, which sends them on and answers. *Same settings* is raw UCX with the kit's
 //! settings and its kind of shared memory.
 //!
-//! *Registered*: the bytes lie in memory of the workers, and the time ends when both have answered.
+//! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends when
+//! both have answered. They are freshly written, as are those of raw UCX.
 
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::{Kind, Peer, STOP, Style};
 use sandbox_protocol::{MapParams, TagReceived};
 use urom_host::gather::InProcess;
+use urom_host::memory::{Access, Mmap, Share, Shared};
 use urom_host::{Domain, Host, Registered, Service, Worker, block_on};
 
 use crate::cores::pin;
@@ -39,6 +41,7 @@ const HEAD: usize = 72 + 24;
 static DATA: [u8; 4096] = [0x5a; 4096];
 /// The host's address of the first byte of registered memory.
 const BASE: u64 = 0x1000;
+const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
 /// How messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,8 +80,8 @@ struct Party {
     receiver: Worker,
     /// Connected to the sender first and the receiver second.
     raw: Peer,
-    /// The same memory for all sizes, registered by the sender and by the receiver.
-    memories: [u64; 2],
+    /// Memory for all sizes, shared with the sender and with the receiver, and their handles.
+    memories: [(Mmap, Shared, u64); 2],
     /// Whether the receiver has the host's core.
     shares_core: bool,
     // Both after everything that they serve.
@@ -120,9 +123,12 @@ impl Party {
         pin(cores.host(0))?;
         let raw = connect(&bench, &sender, &receiver)?;
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
-        let map = |worker| -> Result<u64> {
-            let map = sandbox.task_mem_map(worker, MapParams::allocate(BASE, most));
-            Ok(map.submit()?.wait()?.memh_id)
+        let map = |worker| -> Result<(Mmap, Shared, u64)> {
+            let memory = Mmap::allocate(most as usize, BOTH)?;
+            let shared = memory.share(worker).wait()?;
+            let map = sandbox.task_mem_map(worker, MapParams::exported(BASE));
+            let handle = map.exported_memh(&memory.export()?[..]).submit()?.wait()?.memh_id;
+            Ok((memory, shared, handle))
         };
         let memories = [map(&sender)?, map(&receiver)?];
         Ok(Party {
@@ -182,7 +188,7 @@ impl Party {
                     (Way::Inline, false) => self.inline(size, &mut times)?,
                     (Way::Inline, true) => self.raw_inline(size, &mut times),
                     (Way::Registered, false) => times.push(self.registered(size)?),
-                    (Way::Registered, true) => times.push(self.raw_registered()),
+                    (Way::Registered, true) => times.push(self.raw_registered(size)),
                 }
             }
         }
@@ -227,11 +233,12 @@ impl Party {
     }
 
     fn registered(&self, size: usize) -> Result<f64> {
-        let [from, to] = self.memories;
-        let from = Registered { memory: from.try_into()?, address: BASE, len: size as u64 };
+        let [(memory, _, from), (.., to)] = &self.memories;
+        let from = Registered { memory: (*from).try_into()?, address: BASE, len: size as u64 };
+        memory.view().copy_from(0, &self.fresh(size))?;
         let start = Instant::now();
         let receive = self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX);
-        let receive = receive.memh_id(to).buffer(BASE).submit()?;
+        let receive = receive.memh_id(*to).buffer(BASE).submit()?;
         let sent = self.sandbox.task_tag_send(&self.sender, RECEIVER, TAG).data(from).submit()?;
         let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
         let time = start.elapsed().as_nanos() as f64;
@@ -240,7 +247,13 @@ impl Party {
         Ok(time)
     }
 
-    fn raw_registered(&self) -> f64 {
+    /// Bytes that nobody has seen, which take as long to write here as in the worker of raw UCX.
+    fn fresh(&self, size: usize) -> Vec<u8> {
+        vec![self.raw.received(0) as u8; size]
+    }
+
+    fn raw_registered(&self, size: usize) -> f64 {
+        std::hint::black_box(self.fresh(size));
         let start = Instant::now();
         let (sent, received) = (self.raw.received(0), self.raw.received(1));
         self.raw.send(&DATA[..HEAD]);
