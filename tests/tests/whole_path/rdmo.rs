@@ -55,11 +55,11 @@ impl Owner {
     }
 
     fn wait<T>(&self, task: impl Future<Output = urom_host::Result<T>>) -> Result<T> {
-        Ok(wait_with(task, || _ = self.ucx.progress())??)
+        Ok(wait_with(task, || self.ucx.progress())??)
     }
 
     fn code<T>(&self, task: impl Future<Output = urom_host::Result<T>>) -> Result<DocaError> {
-        let ended = wait_with(task, || _ = self.ucx.progress())?;
+        let ended = wait_with(task, || self.ucx.progress())?;
         Ok(ended.err().context("it must fail")?.code())
     }
 
