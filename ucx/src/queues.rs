@@ -48,9 +48,9 @@ impl Queues {
 }
 
 /// Whether a setting must be the same at both ends: a size of any transport, whose name UCX also
-/// takes as a pattern, or the mode that changes the layout of addresses. Over TCP, a
-/// sender's pieces must fit the receiver's room: UCX does not check that, either, and the sizes here
-/// do not tell the environment's.
+/// takes as a pattern, or the mode that changes the layout of addresses. Sizes over TCP are left
+/// out, as most programs get them from the environment: a sender's pieces must fit the receiver's
+/// room, 64 KiB unless it is set, and UCX does not check that.
 fn must_agree(name: &str) -> bool {
     let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE", UNIFIED_MODE];
     let is_size = !name.starts_with("TCP_") && sizes.iter().any(|size| name.ends_with(size));

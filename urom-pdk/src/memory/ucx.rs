@@ -18,8 +18,8 @@ impl HostMemory {
     /// [network](MemoryPath::NETWORK), the host's library sends straight to the peer, if a network
     /// leads there. Otherwise the bytes are copied to this process first.
     ///
-    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. What the host's
-    /// library sends keeps no order with other messages of this process.
+    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. What the
+    /// host's library sends keeps no order with other messages of this process.
     ///
     /// # Errors
     /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` or `CONNECTION_RESET`
@@ -61,8 +61,8 @@ impl HostMemory {
     /// are taken until then.
     ///
     /// # Errors
-    /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin sends
-    /// or receives some of these bytes, `MESSAGE_TRUNCATED` for a message that is longer;
+    /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin
+    /// sends or receives some of these bytes, `MESSAGE_TRUNCATED` for a message that is longer;
     /// `IO_ERROR` or `CONNECTION_RESET` when the memory, or the host, is not there any more;
     /// otherwise what UCX says.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
