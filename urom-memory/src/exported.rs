@@ -49,6 +49,13 @@ impl Exported {
         Exported { id: map.id, address: map.address, len: map.len, access: map.access }
     }
 
+    /// A map of a process that is played, for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn played(range: MemoryRange, address: u64, access: Access) -> Exported {
+        Exported { id: range.memory, address, len: range.len, access }
+    }
+
     /// The same as bytes, for another reader.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Exported::LEN] {

@@ -153,6 +153,10 @@ with_extension! {
         memory_of_a_host_that_leaves_during_a_receive_is_its_own_again,
         a_send_from_memory_of_a_host_that_leaves_harms_nobody,
     }
+    rdmo::{
+        shared_memory_is_appended_to_and_scattered_into_on_each_path,
+        shared_memory_ends_with_its_region_or_its_host,
+    }
 }
 
 on_provider! {

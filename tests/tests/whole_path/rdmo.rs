@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use rdmo_protocol::Client;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
+use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
 use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::provider::{Given, Provider};
@@ -204,6 +205,143 @@ pub(crate) fn wrong_commands_and_messages_harm_nobody(owner: Owner) -> Result<()
     initiator.flush(&owner)?;
     assert_eq!(owner.bytes(8, 13), b"before after\0");
     assert_eq!(owner.bytes(0, 8), owner.at(8 + 12).to_le_bytes());
+    Ok(())
+}
+
+const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+
+/// A region in memory that its host shares with the worker.
+struct Region {
+    memory: Mmap,
+    shared: Shared,
+    rkey: u64,
+}
+
+impl Region {
+    fn new(owner: &Owner, path: MemoryPath) -> Result<Region> {
+        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        let memory = match path {
+            MemoryPath::MAPPED => Mmap::allocate(REGION, access)?,
+            _ => Mmap::from_vec(vec![0; REGION], access)?,
+        };
+        let shared = memory.share_from(&owner.worker, path).wait()?;
+        ensure!(shared.path() == path, "it is {}", shared.path().name());
+        let (va, len, export) = (memory.address(), memory.len(), memory.export()?);
+        let register = owner.rdmo.task_mr_reg(&owner.worker, va, len, &[], &export);
+        let rkey = register.submit()?.wait()?.rkey;
+        Ok(Region { memory, shared, rkey })
+    }
+
+    fn point_to(&self, offset: u64) -> Result<()> {
+        Ok(self.memory.view().set(0, self.memory.address() + offset)?)
+    }
+
+    fn pointed(&self) -> Result<u64> {
+        Ok(self.memory.view().get::<u64>(0)? - self.memory.address())
+    }
+
+    fn bytes(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.memory.view().copy_to(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Initiator {
+    fn append_to(&self, region: &Region, data: &[u8]) {
+        let (pointer, rkey) = (region.memory.address(), region.rkey);
+        self.request(Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey }, data);
+    }
+
+    /// Flushes while nothing makes progress for the host but its library.
+    fn flush_alone(&self) -> Result<()> {
+        let flushed = Flushed { flush_id: 0xbeef + self.answers.borrow().len() as u64 };
+        self.request(Operation::Flush { flush_id: flushed.flush_id }, &[]);
+        let begin = Instant::now();
+        while self.answers.borrow().last() != Some(&Some(flushed)) {
+            self.ucx.progress();
+            ensure!(begin.elapsed() < LIMIT, "a flush is not answered");
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn shared_memory_is_appended_to_and_scattered_into_on_each_path(
+    owner: Owner,
+) -> Result<()> {
+    let plugin = owner.introduce(0)?;
+    let initiator = Initiator::new(&owner, 0, &plugin)?;
+    for path in PATHS {
+        let region = Region::new(&owner, path)?;
+        for round in 0..20_u8 {
+            region.point_to(8)?;
+            initiator.append_to(&region, &[round; 8]);
+            initiator.append_to(&region, b"behind");
+            initiator.append_to(&region, &[1; REGION]);
+            let mut parts = Vec::new();
+            for at in [1001, 2002, 3003] {
+                let (address, data) = (region.memory.address() + at, &[round, 0x33]);
+                Part { address, rkey: region.rkey, data }.write(&mut parts)?;
+            }
+            initiator.request(Operation::Scatter { count: 3 }, &parts);
+            initiator.flush_alone()?;
+            assert_eq!(region.bytes(8, 14)?, [&[round; 8][..], b"behind"].concat(), "{path:?}");
+            assert_eq!(region.pointed()?, 8 + 14);
+            for at in [1001, 2002, 3003] {
+                assert_eq!(region.bytes(at, 2)?, [round, 0x33]);
+            }
+        }
+        let dereg = owner.rdmo.task_mr_dereg(&owner.worker, region.rkey).submit()?;
+        dereg.wait()?;
+    }
+    Ok(())
+}
+
+pub(crate) fn shared_memory_ends_with_its_region_or_its_host(provider: &Provider) -> Result<()> {
+    let (stays, leaves) = (Owner::new(provider)?, Owner::new(provider)?);
+    let (plugin, _) = (stays.introduce(1)?, leaves.introduce(2)?);
+    let initiator = Initiator::new(&stays, 1, &plugin)?;
+    let other = Initiator::new(&leaves, 2, &plugin)?;
+    for path in PATHS {
+        let region = Region::new(&stays, path)?;
+        let export = region.memory.export()?;
+        let (va, len) = (region.memory.address(), region.memory.len());
+        let beyond = stays.rdmo.task_mr_reg(&stays.worker, va + 1, len, &[], &export);
+        assert_eq!(stays.code(beyond.submit()?)?, DocaError::INVALID_VALUE);
+        let theirs = leaves.rdmo.task_mr_reg(&leaves.worker, va, len, &[], &export);
+        assert_eq!(leaves.code(theirs.submit()?)?, DocaError::NOT_FOUND);
+        region.point_to(8)?;
+        initiator.append_to(&region, b"not flushed");
+        // Behind it.
+        let scatter = Part { address: va + 100, rkey: region.rkey, data: b"x" };
+        let mut part = Vec::new();
+        scatter.write(&mut part)?;
+        initiator.request(Operation::Scatter { count: 1 }, &part);
+        let begin = Instant::now();
+        while region.bytes(100, 1)? != b"x" {
+            initiator.ucx.progress();
+            ensure!(begin.elapsed() < LIMIT, "nothing is scattered");
+        }
+        let Region { memory, shared, rkey } = region;
+        stays.rdmo.task_mr_dereg(&stays.worker, rkey).submit()?.wait()?;
+        assert_eq!(memory.view().get::<u64>(0)?, va + 8 + 11, "{path:?}");
+        // The worker is done with it.
+        shared.unshare().wait()?;
+    }
+    let region = Region::new(&leaves, MemoryPath::NETWORK)?;
+    region.point_to(8)?;
+    for _ in 0..10 {
+        other.append_to(&region, b"under way");
+        other.ucx.progress();
+    }
+    let Owner { worker, .. } = leaves;
+    drop(worker);
+    drop(region);
+    let region = Region::new(&stays, MemoryPath::MAPPED)?;
+    region.point_to(8)?;
+    initiator.append_to(&region, b"stays");
+    initiator.flush_alone()?;
+    assert_eq!((region.pointed()?, region.bytes(8, 5)?), (8 + 5, b"stays".to_vec()));
     Ok(())
 }
 

@@ -62,6 +62,10 @@ impl Region {
         MemoryRange { memory: self.number, offset: 0, len: self.len }
     }
 
+    pub(super) fn access(&self) -> Access {
+        self.access
+    }
+
     pub(super) fn path(&self) -> MemoryPath {
         self.path
     }

@@ -8,7 +8,7 @@ use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
 use urom_abi::memory::{Access, MemoryRange};
 use urom_abi::protocol::Protocol;
-use urom_memory::View;
+use urom_memory::{Exported, View};
 
 use super::memory::Region;
 use super::services::Services;
@@ -86,6 +86,13 @@ impl SharedMemory {
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
         self.range().slice(range)
+    }
+
+    /// All of it as the bytes that a host's `Mmap::export` gives.
+    #[must_use]
+    pub fn export(&self) -> [u8; Exported::LEN] {
+        let address = self.view().as_ptr().addr() as u64;
+        Exported::played(self.range(), address, self.region.access()).to_bytes()
     }
 
     /// Its bytes, which the test may read and write at any time, whatever the permissions are.

@@ -1,13 +1,14 @@
 //! A client: a host, its memory, and the queues of its initiators.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rdmo_protocol::MrReg;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -18,10 +19,7 @@ use urom_pdk::prelude::*;
 use crate::clients::dropped;
 use crate::region::Region;
 
-/// How many bytes of messages may wait for their turn.
-const MOST_WAITING: usize = 256 << 20;
-
-/// How many writes may be under way before the next one waits for the oldest.
+/// How many writes, with their bytes, may be under way.
 const MOST_WRITES: usize = 64;
 
 pub(crate) struct Client {
@@ -33,8 +31,6 @@ pub(crate) struct Client {
     next_queue: Cell<u64>,
     /// Held while memory is used: whoever waits for it is paused.
     memory: Mutex<Memory>,
-    /// How many bytes of messages wait for their turn.
-    waiting: Cell<usize>,
     /// One for each initiator.
     tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
 }
@@ -42,9 +38,9 @@ pub(crate) struct Client {
 /// What is not known to have arrived in the host's memory.
 #[derive(Default)]
 struct Memory {
-    /// Anything was written since the last flush of the endpoint.
-    written: bool,
-    writes: VecDeque<ucx::Request<Vec<u8>>>,
+    writes: FuturesUnordered<LocalBoxFuture<'static, Result<()>>>,
+    /// Whether anything was written since the last flush of the endpoint.
+    is_unflushed: bool,
 }
 
 struct Queue {
@@ -65,20 +61,6 @@ pub(crate) enum Bytes {
     Announced(Rendezvous),
 }
 
-impl Bytes {
-    /// How much of this process's memory it has.
-    fn held(&self) -> usize {
-        if let Bytes::Here(bytes) = self { bytes.len() } else { 0 }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Bytes::Here(bytes) => bytes.len(),
-            Bytes::Announced(announced) => announced.len(),
-        }
-    }
-}
-
 impl Client {
     pub(crate) fn new(connection: u64, host: Rc<Endpoint>) -> Client {
         Client {
@@ -88,7 +70,6 @@ impl Client {
             queues: RefCell::default(),
             next_queue: Cell::new(0),
             memory: Mutex::default(),
-            waiting: Cell::new(0),
             tasks: RefCell::default(),
         }
     }
@@ -116,24 +97,17 @@ impl Client {
 
     /// Puts a message into the queue of its initiator.
     pub(crate) fn enqueue(&self, from: EndpointId, job: Job) -> Result<()> {
-        let waiting = self.waiting.get() + job.data.held();
-        if waiting > MOST_WAITING {
-            let text = format!("more than {MOST_WAITING} bytes wait for the host's memory");
-            return Err(Error::new(DocaError::FULL, text));
-        }
         let queues = self.queues.borrow();
         let queue = queues.values().find(|queue| queue.initiator == from);
         if queue.is_none_or(|queue| queue.jobs.send(job).is_err()) {
             return Err(Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there"));
         }
-        self.waiting.set(waiting);
         Ok(())
     }
 
     /// Registers memory, and gives its key.
-    pub(crate) fn register(&self, cmd: &MrReg<'_>) -> Result<u64> {
-        let region = Rc::new(Region::open(&self.host, cmd)?);
-        Ok(self.regions.borrow_mut().insert(region).data().as_ffi())
+    pub(crate) fn register(&self, region: Region) -> u64 {
+        self.regions.borrow_mut().insert(Rc::new(region)).data().as_ffi()
     }
 
     /// Forgets memory, and gives it for the last time.
@@ -148,7 +122,15 @@ impl Client {
     pub(crate) async fn publish(&self, regions: &[Rc<Region>]) -> Result<()> {
         let mut memory = self.memory_after(true).await?;
         for region in regions {
-            memory.written |= region.write_pointers().await?;
+            let pointers = region.pointers.borrow().clone();
+            for (&address, value) in &pointers {
+                let offset = region.offset(address, 8)?;
+                self.write(&mut memory, region, offset, value.to_le_bytes().into()).await?;
+            }
+            // With a device this, and nothing less, makes the host's processor see them.
+            if let Some((&last, _)) = pointers.last_key_value() {
+                region.read(last).await?;
+            }
         }
         self.settle(&mut memory).await?;
         regions.iter().for_each(|region| region.pointers.borrow_mut().clear());
@@ -173,7 +155,6 @@ impl Client {
     /// Carries out an initiator's messages, one after the other.
     async fn serve(self: Rc<Self>, initiator: Rc<Endpoint>, mut jobs: UnboundedReceiver<Job>) {
         while let Some(job) = jobs.recv().await {
-            self.waiting.set(self.waiting.get() - job.data.held());
             if let Err(error) = self.carry_out(&initiator, job).await {
                 dropped(&error);
             }
@@ -182,15 +163,15 @@ impl Client {
 
     async fn carry_out(&self, initiator: &Endpoint, job: Job) -> Result<()> {
         let Job { request: Request { fence, operation, .. }, data } = job;
-        match operation {
-            Operation::Flush { flush_id } => {
+        match (operation, data) {
+            (Operation::Flush { flush_id }, _) => {
                 let regions: Vec<_> = self.regions.borrow().values().cloned().collect();
                 self.publish(&regions).await?;
                 let (answered, ()) =
                     initiator.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
                 answered.or_code(DocaError::DRIVER, "answering a flush")
             }
-            Operation::Append { pointer, pointer_rkey, data_rkey } => {
+            (Operation::Append { pointer, pointer_rkey, data_rkey }, data) => {
                 let target = self.region(data_rkey)?;
                 let data = match data {
                     Bytes::Announced(announced) if target.imported().is_none() => {
@@ -201,23 +182,23 @@ impl Client {
                 let mut memory = self.memory_after(fence).await?;
                 // Now, because they may have been deregistered meanwhile.
                 let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
-                let (at, len) = (pointers.pointer(pointer).await?, data.len());
-                let offset = target.offset(at, len)?;
-                match (data, target.imported()) {
-                    (Bytes::Here(bytes), _) => {
-                        self.write(&mut memory, &target, offset, bytes).await?;
+                let in_place = pointers.in_place(pointer)?;
+                let at = match in_place {
+                    Some(word) => word.load(Ordering::Acquire),
+                    None => pointers.pointer(pointer).await?,
+                };
+                let advanced = at + self.place(&mut memory, &target, at, data).await?;
+                match in_place {
+                    Some(word) => {
+                        // The host sees the pointer at once, and must see the data then.
+                        self.settle(&mut memory).await?;
+                        word.store(advanced, Ordering::Release);
                     }
-                    (Bytes::Announced(announced), Some(imported)) => {
-                        let (came, ()) = announced.recv_imported(imported, offset).await;
-                        came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
-                    }
-                    (Bytes::Announced(_), None) => unreachable!("it was fetched"),
+                    None => _ = pointers.pointers.borrow_mut().insert(pointer, advanced),
                 }
-                pointers.pointers.borrow_mut().insert(pointer, at + len as u64);
                 Ok(())
             }
-            Operation::Scatter { count } => {
-                let Bytes::Here(data) = data else { return Ok(()) };
+            (Operation::Scatter { count }, Bytes::Here(data)) => {
                 let parts = Part::read_all(count, &data);
                 let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
                 let mut memory = self.memory_after(fence).await?;
@@ -232,6 +213,34 @@ impl Client {
                     self.write(&mut memory, &region, offset, bytes).await?;
                 }
                 Ok(())
+            }
+            (Operation::Scatter { .. }, Bytes::Announced(_)) => {
+                let text = "a scatter is too long for one message";
+                Err(Error::new(DocaError::NOT_SUPPORTED, text))
+            }
+        }
+    }
+
+    /// Writes an append's data at an address, and gives their number.
+    async fn place(
+        &self,
+        memory: &mut Memory,
+        target: &Rc<Region>,
+        at: u64,
+        data: Bytes,
+    ) -> Result<u64> {
+        match data {
+            Bytes::Here(bytes) => {
+                let len = bytes.len();
+                self.write(memory, target, target.offset(at, len)?, bytes).await?;
+                Ok(len as u64)
+            }
+            Bytes::Announced(announced) => {
+                let len = announced.len();
+                let imported = target.imported().ok_or(DocaError::NOT_FOUND)?;
+                let (came, ()) = announced.recv_imported(imported, target.offset(at, len)?).await;
+                came.or_code(DocaError::DRIVER, "receiving into imported memory")
+                    .map(|_| len as u64)
             }
         }
     }
@@ -255,37 +264,45 @@ impl Client {
         })
     }
 
-    /// Begins to write, and waits for the oldest write if there are many.
+    /// Begins to write, and waits for earlier writes if there are many.
     async fn write(
         &self,
         memory: &mut Memory,
-        region: &Region,
+        region: &Rc<Region>,
         offset: u64,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        memory.written = true;
-        match region.put(offset, bytes).into_done() {
-            Ok((done, _)) => done.or_code(DocaError::DRIVER, "writing to the host's memory")?,
-            Err(write) => memory.writes.push_back(write),
-        }
-        // A write fails later only with the endpoint, and then no pointer is published.
-        while memory.writes.len() > MOST_WRITES {
-            if let Some(oldest) = memory.writes.pop_front() {
-                drop(oldest.await);
+        memory.is_unflushed |= region.is_remote();
+        let mut write = Box::pin(Rc::clone(region).write(offset, bytes));
+        match (&mut write).now_or_never() {
+            Some(written) => written,
+            None => {
+                memory.writes.push(write);
+                self.drain(memory, MOST_WRITES).await
             }
         }
-        Ok(())
     }
 
     /// Waits until everything that was written has arrived.
     async fn settle(&self, memory: &mut Memory) -> Result<()> {
-        if memory.written {
+        self.drain(memory, 0).await?;
+        if memory.is_unflushed {
             let (flushed, ()) = self.host.flush().await;
             flushed.or_code(DocaError::DRIVER, "waiting for writes to the host's memory")?;
-            *memory = Memory::default();
+            memory.is_unflushed = false;
+        }
+        Ok(())
+    }
+
+    /// Waits until so many writes at most are under way.
+    async fn drain(&self, memory: &mut Memory, most: usize) -> Result<()> {
+        while memory.writes.len() > most {
+            let written = memory.writes.next().await;
+            if let Some(Err(error)) = written {
+                // The host would see pointers beyond data that it has not.
+                self.regions.borrow().values().for_each(|it| it.pointers.borrow_mut().clear());
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rdmo_protocol::data::{Operation, Request};
+use rdmo_protocol::data::Request;
 use ucx::{Data, Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
 use urom_pdk::prelude::*;
 
@@ -24,15 +24,9 @@ impl Clients {
         if self.of(connection).is_ok() {
             return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
         }
-        let other = self.by_id.borrow().get(&id).cloned();
-        match other {
-            // It left nothing but its number.
-            Some(lost) if lost.host.is_failed() => self.end(lost.connection),
-            Some(_) => {
-                let text = format!("client {id} is another host's");
-                return Err(Error::new(DocaError::IN_USE, text));
-            }
-            None => {}
+        if self.by_id.borrow().contains_key(&id) {
+            let text = format!("client {id} is another host's");
+            return Err(Error::new(DocaError::IN_USE, text));
         }
         let client = Client::new(connection, self.connect(ucx, host)?);
         self.by_id.borrow_mut().insert(id, Rc::new(client));
@@ -87,10 +81,9 @@ impl Clients {
         let Some(from) = message.reply().as_ref().map(Reply::endpoint) else {
             return refuse(DocaError::INVALID_VALUE, "it has no UCP_AM_SEND_FLAG_REPLY");
         };
-        let data = match (message.data, request.operation) {
-            (Data::Eager(bytes), _) => Bytes::Here(bytes.to_vec()),
-            (Data::Rendezvous(announced), Operation::Append { .. }) => Bytes::Announced(announced),
-            _ => return refuse(DocaError::NOT_SUPPORTED, "a scatter is too long for one message"),
+        let data = match message.data {
+            Data::Eager(bytes) => Bytes::Here(bytes.to_vec()),
+            Data::Rendezvous(announced) => Bytes::Announced(announced),
         };
         match self.by_id.borrow().get(&request.client) {
             Some(client) => client.enqueue(from, Job { request, data }),

@@ -42,6 +42,7 @@ use ucx::{Features, Worker};
 use urom_pdk::{prelude::*, time};
 
 use clients::{Clients, dropped};
+use region::Region;
 
 /// How long a host that deregisters memory may leave its UCX worker without progress.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -101,7 +102,8 @@ impl Handler for Rdmo {
     }
 
     async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
-        Ok(MrRegistered { rkey: self.clients.of(cx.dest_id())?.register(&cmd)? })
+        let client = self.clients.of(cx.dest_id())?;
+        Ok(MrRegistered { rkey: client.register(Region::open(cx, &client.host, &cmd)?) })
     }
 
     async fn mr_dereg(&self, cx: &Context, cmd: MrDereg) -> Result<MrDeregistered> {

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 
 use rdmo_protocol::MrReg;
-use ucx::{Endpoint, Features, Imported, RemoteMemory, Request, Status};
+use ucx::{Endpoint, Features, Imported, RemoteMemory, Status};
+use urom_pdk::memory::{Exported, HostMemory, MemoryRange};
 use urom_pdk::prelude::*;
 
 /// A registered region.
@@ -19,6 +21,8 @@ pub(crate) struct Region {
 
 /// Where a region is, and so how it is reached.
 enum Place {
+    /// In memory that the host shares with this worker.
+    Shared(HostMemory),
     /// At the other end of the host's endpoint.
     Remote {
         memory: RemoteMemory,
@@ -29,29 +33,24 @@ enum Place {
 
 impl Region {
     /// The region that a command describes.
-    pub(crate) fn open(host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<Region> {
-        let (start, len, context) = (cmd.va, cmd.len, host.worker().context());
+    pub(crate) fn open(cx: &Context, host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<Region> {
+        let (start, len) = (cmd.va, cmd.len);
         if start.checked_add(len).is_none() {
             let text = format!("{len} bytes at {start:#x} go beyond the last address");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        // SAFETY: the host's word for its own memory. It is trusted with the worker's memory: the
-        // guide's page on security says so.
-        let memory = unsafe { host.remote_memory(cmd.packed_rkey, start, len) };
-        let memory = memory.or_code(DocaError::DRIVER, "unpacking a remote key")?;
-        let imports = context.features().contains(Features::EXPORTED_MEMH);
-        let imported = match cmd.packed_memh {
-            exported if imports && !exported.is_empty() => {
-                // SAFETY: as above.
-                match unsafe { Imported::open(context, exported, start, len) } {
-                    // No device here reaches it, so it goes by the remote key.
-                    Err(error) if error.status() == Status::UNREACHABLE => None,
-                    opened => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
-                }
+        let place = match Exported::read(cmd.packed_memh) {
+            Ok(map) => {
+                // Before the map's first byte this wraps, and no map is as long.
+                let offset = start.wrapping_sub(map.address());
+                Place::Shared(cx.memory(MemoryRange { memory: map.id(), offset, len })?)
             }
-            _ => None,
+            // Other handles go with a key.
+            Err(error) if cmd.packed_rkey.is_empty() && !cmd.packed_memh.is_empty() => {
+                return Err(error.into());
+            }
+            Err(_) => Place::remote(host, cmd)?,
         };
-        let place = Place::Remote { memory, imported };
         Ok(Region { start, len, place, pointers: RefCell::default() })
     }
 
@@ -76,37 +75,69 @@ impl Region {
         }
     }
 
-    /// Writes the pointers that have advanced to the client's memory, and reads one back. They have
-    /// arrived after the endpoint's next flush. Whether there were any.
-    pub(crate) async fn write_pointers(&self) -> Result<bool> {
-        let pointers = self.pointers.borrow().clone();
-        let Some((&last, _)) = pointers.last_key_value() else { return Ok(false) };
-        let write = |(address, value): (&u64, &u64)| {
-            Ok(self.put(self.offset(*address, 8)?, value.to_le_bytes().to_vec()))
-        };
-        for write in pointers.iter().map(write).collect::<Result<Vec<_>>>()? {
-            write.await.0.or_code(DocaError::DRIVER, "writing a pointer")?;
-        }
-        self.read(last).await.map(|_| true)
+    /// The pointer at `address` in the client's memory, where that is mapped into this process.
+    pub(crate) fn in_place(&self, address: u64) -> Result<Option<&AtomicU64>> {
+        let Place::Shared(memory) = &self.place else { return Ok(None) };
+        let Some(view) = memory.mapped() else { return Ok(None) };
+        Ok(Some(view.atomic_u64(self.offset(address, 8)?)?))
     }
 
-    /// Begins to write bytes.
-    pub(crate) fn put(&self, offset: u64, bytes: Vec<u8>) -> Request<Vec<u8>> {
-        let Place::Remote { memory, .. } = &self.place;
-        memory.put(offset, bytes)
+    /// Reads the word at `address`.
+    pub(crate) async fn read(&self, address: u64) -> Result<u64> {
+        let (offset, mut word) = (self.offset(address, 8)?, [0; 8]);
+        match &self.place {
+            Place::Shared(memory) => memory.read(offset, &mut word).await?,
+            Place::Remote { memory, .. } => {
+                let (came, read) = memory.get(offset, word.to_vec()).await;
+                came.or_code(DocaError::DRIVER, "reading a pointer")?;
+                word.copy_from_slice(&read);
+            }
+        }
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Writes bytes. Remote ones arrive by the next flush of the host's endpoint.
+    pub(crate) async fn write(self: Rc<Self>, offset: u64, bytes: Vec<u8>) -> Result<()> {
+        match &self.place {
+            Place::Shared(memory) => memory.write(offset, &bytes).await,
+            Place::Remote { memory, .. } => {
+                let (written, _) = memory.put(offset, bytes).await;
+                written.or_code(DocaError::DRIVER, "writing to the host's memory")
+            }
+        }
+    }
+
+    /// Whether what is written arrives by a flush of the host's endpoint.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.place, Place::Remote { .. })
     }
 
     /// Where a device can receive straight into the region.
     pub(crate) fn imported(&self) -> Option<&Imported> {
-        let Place::Remote { imported, .. } = &self.place;
-        imported.as_ref()
+        match &self.place {
+            Place::Remote { imported, .. } => imported.as_ref(),
+            Place::Shared(_) => None,
+        }
     }
+}
 
-    /// Reads the word at `address`.
-    async fn read(&self, address: u64) -> Result<u64> {
-        let Place::Remote { memory, .. } = &self.place;
-        let (came, word) = memory.get(self.offset(address, 8)?, vec![0; 8]).await;
-        came.or_code(DocaError::DRIVER, "reading a pointer")?;
-        Ok(word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
+impl Place {
+    fn remote(host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<Place> {
+        let (start, len, context) = (cmd.va, cmd.len, host.worker().context());
+        // SAFETY: the host's word for its own memory. It is trusted with the worker's memory: the
+        // guide's page on security says so.
+        let memory = unsafe { host.remote_memory(cmd.packed_rkey, start, len) };
+        let memory = memory.or_code(DocaError::DRIVER, "unpacking a remote key")?;
+        let imports = context.features().contains(Features::EXPORTED_MEMH);
+        if !imports || cmd.packed_memh.is_empty() {
+            return Ok(Place::Remote { memory, imported: None });
+        }
+        // SAFETY: as above.
+        let imported = match unsafe { Imported::open(context, cmd.packed_memh, start, len) } {
+            // No device here reaches it, so it goes by the remote key.
+            Err(error) if error.status() == Status::UNREACHABLE => None,
+            opened => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
+        };
+        Ok(Place::Remote { memory, imported })
     }
 }

@@ -5,6 +5,7 @@ mod commands;
 mod defects;
 mod messages;
 mod model;
+mod shared;
 
 use std::cell::RefCell;
 use std::process::Command;
@@ -15,7 +16,8 @@ use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use rdmo_protocol::{ClientInit, MrReg, Protocol, RqCreate};
 use ucx::{AmFlags, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
 use urom_pdk::DocaError;
-use urom_pdk::test_util::{Sent, Worker};
+use urom_pdk::memory::{Access, MemoryPath};
+use urom_pdk::test_util::{Sent, SharedMemory, Worker};
 
 use super::Rdmo;
 
@@ -121,21 +123,37 @@ impl Rig {
     }
 
     fn host_on(&self, connection: u64, id: u64) -> Host {
+        let mut host = self.client(connection, id);
+        host.rkey = self.register(&host, &host.memory);
+        host
+    }
+
+    /// A client that shares its region with the plugin's worker, and whose UCX worker rests.
+    fn sharing_host(&self, path: MemoryPath) -> Host {
+        let mut host = self.client(0, 0);
+        self.stop(&host.worker);
+        let both = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        let shared = self.plugin.share_from(0, [0; REGION], both, path);
+        host.rkey = self.register_export(&host, &shared).unwrap();
+        host.shared = Some(shared);
+        host
+    }
+
+    fn register_export(&self, host: &Host, shared: &SharedMemory) -> Result<u64, DocaError> {
+        let (va, len) = (shared.view().as_ptr().addr() as u64, shared.view().len());
+        let register = MrReg { va, len, packed_rkey: &[], packed_memh: &shared.export() };
+        let registered = self.wait(self.plugin.send_from(host.connection, register));
+        registered.map(|registered| registered.rkey)
+    }
+
+    fn client(&self, connection: u64, id: u64) -> Host {
         let worker = self.worker();
         self.connections.borrow_mut().push(connection);
         let address = worker.address().unwrap();
         let init = ClientInit { id, addr: address.raw_bytes() };
         let plugin = self.wait(self.plugin.send_from(connection, init)).unwrap().addr.to_vec();
-        let mut host = Host {
-            connection,
-            id,
-            memory: Memory::allocate(worker.context(), REGION).unwrap(),
-            worker,
-            rkey: 0,
-            plugin,
-        };
-        host.rkey = self.register(&host, &host.memory);
-        host
+        let memory = Memory::allocate(worker.context(), REGION).unwrap();
+        Host { connection, id, memory, shared: None, worker, rkey: 0, plugin }
     }
 
     fn register(&self, host: &Host, memory: &Memory) -> u64 {
@@ -192,28 +210,48 @@ struct Host {
     id: u64,
     worker: ucx::Worker,
     memory: Memory,
+    /// The region, unless it is `memory`.
+    shared: Option<SharedMemory>,
     rkey: u64,
     plugin: Vec<u8>,
 }
 
 impl Host {
     fn at(&self, offset: usize) -> u64 {
-        self.memory.address() + offset as u64
+        let start = match &self.shared {
+            Some(shared) => shared.view().as_ptr().addr() as u64,
+            None => self.memory.address(),
+        };
+        start + offset as u64
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) {
+        match &self.shared {
+            Some(shared) => shared.view().copy_from(at as u64, bytes).unwrap(),
+            None => self.memory.write(at, bytes),
+        }
+    }
+
+    fn read(&self, at: usize, bytes: &mut [u8]) {
+        match &self.shared {
+            Some(shared) => shared.view().copy_to(at as u64, bytes).unwrap(),
+            None => self.memory.read(at, bytes),
+        }
     }
 
     fn point_to(&self, offset: usize) {
-        self.memory.write(0, &self.at(offset).to_le_bytes());
+        self.write(0, &self.at(offset).to_le_bytes());
     }
 
     /// Where the pointer points.
     fn pointed(&self) -> usize {
         let word = u64::from_le_bytes(self.bytes(0));
-        usize::try_from(word.wrapping_sub(self.memory.address())).unwrap()
+        usize::try_from(word.wrapping_sub(self.at(0))).unwrap()
     }
 
     fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut bytes = [0; N];
-        self.memory.read(at, &mut bytes);
+        self.read(at, &mut bytes);
         bytes
     }
 
