@@ -42,6 +42,18 @@ pub enum Command {
         /// The length of tag messages, in a style that has them.
         bytes: u64,
     },
+    /// Tells a raw UCX worker of the memory to which it puts.
+    #[urom(reply = Aimed)]
+    Aim {
+        /// Where the memory begins.
+        address: u64,
+        /// Its packed remote key.
+        key: [u8; ADDRESS],
+        /// The number of bytes of `key` that count.
+        length: u64,
+        /// Which raw UCX worker.
+        kind: Kind,
+    },
     /// Times the use of a host's memory within one handler, in turns with what it is compared with.
     #[urom(reply = Timed)]
     TimeMemory {
@@ -75,6 +87,8 @@ pub enum Notification {
     Connected {},
     /// The stop message came.
     Served {},
+    /// It aims.
+    Aimed {},
     /// The medians of the rounds, in picoseconds for each use.
     Timed {
         /// Through the kit.

@@ -14,6 +14,8 @@ pub enum Kind {
     Awake,
     /// Can sleep while nothing comes.
     Asleep,
+    /// Polls, and can put to memory of the other end.
+    Putting,
 }
 
 /// What one that serves does with requests, and the lengths of its messages.
@@ -33,6 +35,8 @@ pub enum Style {
     Forward,
     /// Receives tag messages, and replies to the first endpoint.
     Receive,
+    /// Puts the data of messages to memory of the first endpoint.
+    Put,
 }
 
 impl Style {

@@ -6,7 +6,7 @@ mod memory;
 use std::cell::RefCell;
 
 use bench_protocol::{
-    ADDRESS, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served, TimeMemory, Timed,
+    ADDRESS, Aim, Aimed, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served, TimeMemory, Timed,
 };
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
@@ -57,6 +57,12 @@ impl Handler for BenchPeer {
         let Serve { kind, style, bytes } = command;
         self.with(kind, |peer| peer.serve(style, bytes as usize).map_err(driver))?;
         Ok(Served {})
+    }
+
+    async fn aim(&self, _: &Context, command: Aim) -> Result<Aimed> {
+        let key = command.key.get(..command.length as usize).ok_or(DocaError::INVALID_VALUE)?;
+        self.with(command.kind, |peer| peer.aim(command.address, key).map_err(driver))?;
+        Ok(Aimed {})
     }
 
     async fn time_memory(&self, cx: &Context, command: TimeMemory) -> Result<Timed> {

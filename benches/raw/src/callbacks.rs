@@ -7,25 +7,38 @@ use std::ptr;
 use anyhow::Result;
 use ucx_sys as sys;
 
-use crate::{STOP, check};
+use crate::{PUT, STOP, check};
 
 /// An endpoint, an active-message id and a message.
 pub(crate) type Reply = (sys::ucp_ep_h, u32, &'static [u8]);
 
 /// The counts of one sender's messages, which have an active-message id of their own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) received: Cell<u64>,
     pub(crate) stopped: Cell<bool>,
     /// The reply [at once](crate::Style::AtOnce).
     pub(crate) reply: Cell<Option<Reply>>,
+    /// The last message of this length, for [puts](crate::Style::Put).
+    pub(crate) last: Cell<[u8; PUT]>,
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters {
+            received: Cell::default(),
+            stopped: Cell::default(),
+            reply: Cell::default(),
+            last: Cell::new([0; PUT]),
+        }
+    }
 }
 
 unsafe extern "C" fn on_message(
     arg: *mut c_void,
     _header: *const c_void,
     _header_length: usize,
-    _data: *mut c_void,
+    data: *mut c_void,
     length: usize,
     _param: *const sys::ucp_am_recv_param_t,
 ) -> sys::ucs_status_t {
@@ -34,6 +47,10 @@ unsafe extern "C" fn on_message(
     if length == STOP.len() {
         counters.stopped.set(true);
         return sys::UCS_OK;
+    }
+    if length == PUT {
+        // SAFETY: UCX says that as many bytes are there.
+        counters.last.set(unsafe { data.cast::<[u8; PUT]>().read_unaligned() });
     }
     counters.received.set(counters.received.get() + 1);
     if let Some((endpoint, number, reply)) = counters.reply.get() {

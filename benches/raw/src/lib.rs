@@ -5,6 +5,7 @@
 
 mod asleep;
 mod callbacks;
+mod put;
 mod tag;
 
 use std::ptr;
@@ -13,6 +14,7 @@ use anyhow::{Result, ensure};
 use ucx_sys as sys;
 
 use self::callbacks::{Counters, receive, send};
+pub use self::put::{PLACES, PUT};
 pub use bench_protocol::{Kind, Style};
 
 /// Ends [`Peer::serve`] at the other end.
@@ -33,6 +35,8 @@ pub struct Peer {
     number: u32,
     /// By sender.
     counters: Box<[Counters; MOST]>,
+    target: Option<put::Target>,
+    aim: Option<put::Aim>,
 }
 
 fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
@@ -52,7 +56,8 @@ impl Peer {
         let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
         params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
         let wakeup = if kind == Kind::Asleep { sys::UCP_FEATURE_WAKEUP } else { 0 };
-        params.features = u64::from(sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG | wakeup);
+        let puts = if kind == Kind::Putting { sys::UCP_FEATURE_RMA } else { 0 };
+        params.features = u64::from(sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG | wakeup | puts);
         let mut context = ptr::null_mut();
         // SAFETY: the parameters say which field is set; a null configuration is the environment's.
         check("ucp_init", unsafe { sys::ucp_init(&params, ptr::null(), &mut context) })?;
@@ -63,6 +68,8 @@ impl Peer {
             endpoints: Vec::new(),
             number: number as u32,
             counters: Box::default(),
+            target: None,
+            aim: None,
         };
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_worker_params_t = unsafe { std::mem::zeroed() };
@@ -166,6 +173,7 @@ impl Peer {
                 }
                 return Ok(());
             }
+            Style::Put => return self.serve_puts(),
             Style::Doca | Style::Forward => {}
         }
         let mut answered = self.counters.each_ref().map(|counters| counters.received.get());
@@ -227,6 +235,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
+        self.forget_memory();
         if !self.worker.is_null() {
             // SAFETY: the worker is live and nobody else uses it.
             unsafe { sys::ucp_worker_destroy(self.worker) };

@@ -33,7 +33,7 @@ impl Peer {
 
     /// Waits until UCX has done with a request, and frees it. False when it `receives` and the stop
     /// came first, which cancels it.
-    fn finish(&self, request: sys::ucs_status_ptr_t, receives: bool) -> Result<bool> {
+    pub(crate) fn finish(&self, request: sys::ucs_status_ptr_t, receives: bool) -> Result<bool> {
         if !sys::UCS_PTR_IS_PTR(request) {
             return check("a tag message", sys::UCS_PTR_STATUS(request)).map(|()| true);
         }

@@ -9,6 +9,7 @@ mod memory;
 pub(crate) mod peers;
 mod perftest;
 mod plugin_in_c;
+mod rdmo;
 mod sandbox;
 mod stages;
 
@@ -89,6 +90,11 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "memory",
         about: "a host's memory in a plugin's hands, against memcpy and the kernel's copies",
         parts: &[Part { transports: SHM, ..Part::new(memory::measure) }],
+    },
+    Suite {
+        name: "rdmo",
+        about: "appends through the RDMO plugin against a raw UCX active message and a raw put",
+        parts: &[Part { transports: SHM, ..Part::new(rdmo::measure) }],
     },
     Suite {
         name: "stages",

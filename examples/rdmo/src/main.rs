@@ -12,6 +12,7 @@
 mod client;
 mod options;
 mod perf;
+mod queue;
 mod server;
 mod side;
 

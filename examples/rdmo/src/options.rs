@@ -26,6 +26,11 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "PORT", default_value_t = PORT)]
     pub(crate) port: u16,
 
+    /// The server registers its memory with UCX, as it does with NVIDIA's service, instead of
+    /// sharing it with the worker.
+    #[arg(long)]
+    pub(crate) registered: bool,
+
     /// Then measures appends of many sizes; for both ends.
     #[arg(long)]
     pub(crate) perf: bool,

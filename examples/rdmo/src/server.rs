@@ -5,11 +5,11 @@ use std::pin::pin;
 
 use anyhow::{Context, Result, ensure};
 use rdmo_protocol::Protocol as Rdmo;
-use tracing::warn;
-use ucx::{Memory, Worker};
+use ucx::Worker;
 use urom_host::{ProgressEngine, block_on_for};
 
 use crate::options::Options;
+use crate::queue::Queue;
 use crate::side::SideChannel;
 use crate::{BYTES, LIMIT, PARTS, perf, ucx_worker};
 
@@ -17,7 +17,7 @@ use crate::{BYTES, LIMIT, PARTS, perf, ucx_worker};
 pub(crate) const QUEUE: usize = 128 << 10;
 
 /// The size of a pointer.
-const POINTER: usize = 8;
+const POINTER: u64 = 8;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let service = options.common.service().max_workers(2).connect()?;
@@ -48,49 +48,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("Created RQ: {rq_id}");
 
     let len = if options.perf { perf::QUEUE } else { QUEUE };
-    let queue = Memory::allocate(ucx.context(), len)?;
+    let queue = Queue::new(len, &worker, &ucx, options.registered)?;
     let at = queue.address();
-    queue.write(0, &(at + POINTER as u64).to_le_bytes());
-    let exported = queue.export();
-    match &exported {
-        Ok(memh) => println!("ucp_memh_pack() packed length: {}", memh.len()),
-        Err(_) => warn!("ucp_memh_pack() export is not supported"),
-    }
-    let (packed_rkey, memh) = (queue.remote_key()?, exported.unwrap_or_default());
-    let register = rdmo.task_mr_reg(&worker, at, len as u64, &packed_rkey, &memh);
+    queue.set(0, at + POINTER);
+    let (packed_rkey, packed_memh) = queue.packed()?;
+    let register = rdmo.task_mr_reg(&worker, at, len as u64, &packed_rkey, &packed_memh);
     let rkey = drive(&ucx, register.submit()?)?.rkey;
     println!("Allocated rkey: {rkey}");
     side.exchange(&[rkey, at].map(u64::to_ne_bytes).concat())?;
     println!("Sent rkey {rkey} and queue pointer {at:#x}");
 
-    let pointer = (at + (POINTER + BYTES.len()) as u64).to_le_bytes();
-    side.until("nothing was appended", || (read(&queue, 0) == pointer).then_some(()))?;
-    ensure!(read(&queue, POINTER) == BYTES, "other bytes were appended");
+    let pointer = at + POINTER + BYTES.len() as u64;
+    side.until("nothing was appended", || (queue.get(0) == pointer).then_some(()))?;
+    let bytes = u64::from_ne_bytes(BYTES);
+    ensure!(queue.get(POINTER) == bytes, "other bytes were appended");
     println!("Append operation was finished successfully");
 
-    queue.write(0, &vec![0; POINTER + PARTS * BYTES.len()]);
+    let words = || (0..PARTS as u64).map(|part| part * BYTES.len() as u64);
+    words().for_each(|at| queue.set(at, 0));
     side.exchange(&[])?;
-    let last = (PARTS - 1) * BYTES.len();
-    side.until("nothing was scattered", || (read(&queue, last) == BYTES).then_some(()))?;
-    for part in 0..PARTS {
-        ensure!(read(&queue, part * BYTES.len()) == BYTES, "other bytes were scattered");
-    }
+    let last = words().last().unwrap_or_default();
+    side.until("nothing was scattered", || (queue.get(last) == bytes).then_some(()))?;
+    ensure!(words().all(|at| queue.get(at) == bytes), "other bytes were scattered");
     println!("Scatter operation was finished successfully");
 
     // Its last flush may be under way, and what it measures.
     side.ended()?;
     drive(&ucx, rdmo.task_mr_dereg(&worker, rkey).submit()?)?;
+    queue.end()?;
     println!("Deallocated rkey: {rkey}");
     drive(&ucx, rdmo.task_rq_destroy(&worker, rq_id).submit()?)?;
     println!("Destroyed RQ for ID: {rq_id}");
     block_on_for(LIMIT, worker.stop())??;
     Ok(())
-}
-
-fn read(queue: &Memory, offset: usize) -> [u8; POINTER] {
-    let mut word = [0; POINTER];
-    queue.read(offset, &mut word);
-    word
 }
 
 /// Waits for an answer of the plugin, which may use this process's memory for it.

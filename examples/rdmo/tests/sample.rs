@@ -127,9 +127,9 @@ fn are_like(text: &str, expected: &[&str]) {
 fn both_ends_print_what_those_of_doca_do() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
-    let (embedded, common): (&[&str], &[&str]) = (&[], &["--service", daemon.address()]);
-    for service in [embedded, common] {
-        let server = Server::start(&plugins, service)?;
+    let on_daemon = ["--service", daemon.address(), "--registered"];
+    for arguments in [&[][..], &on_daemon[..2], &on_daemon[2..], &on_daemon] {
+        let server = Server::start(&plugins, arguments)?;
         let client = server.client(&[])?;
         let errors = String::from_utf8_lossy(&client.stderr);
         assert!(client.status.success(), "{errors}");
@@ -145,7 +145,13 @@ fn both_ends_print_what_those_of_doca_do() -> Result<()> {
 #[test]
 fn appends_of_each_size_have_a_line_of_sound_figures() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
-    let server = Server::start(&plugins, &["--perf"])?;
+    for arguments in [&["--perf"][..], &["--perf", "--registered"]] {
+        measures(Server::start(&plugins, arguments)?)?;
+    }
+    Ok(())
+}
+
+fn measures(server: Server) -> Result<()> {
     let client = server.client(&["--perf", "--time", "1"])?;
     assert!(client.status.success(), "{}", String::from_utf8_lossy(&client.stderr));
     let text = String::from_utf8_lossy(&client.stdout).into_owned();

@@ -1,0 +1,143 @@
+//! Messages whose data the other end puts into memory of this one, as a plugin in C appends.
+
+use std::ffi::c_void;
+use std::{mem, ptr};
+
+use anyhow::{Context, Result, ensure};
+use ucx_sys as sys;
+
+use crate::{Peer, check};
+
+/// The bytes of a message.
+pub const PUT: usize = 64;
+
+/// The places of the memory, which messages fill in turn.
+pub const PLACES: usize = 64;
+
+/// Memory for the other end's puts.
+#[derive(Debug)]
+pub(crate) struct Target {
+    handle: sys::ucp_mem_h,
+    start: *mut u8,
+}
+
+/// The other end's memory.
+#[derive(Debug)]
+pub(crate) struct Aim {
+    key: sys::ucp_rkey_h,
+    address: u64,
+}
+
+impl Peer {
+    /// Allocates memory for the other end's puts, and gives its address and remote key.
+    ///
+    /// # Errors
+    /// UCX's status.
+    pub fn allocate(&mut self) -> Result<(u64, Vec<u8>)> {
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let mut params: sys::ucp_mem_map_params_t = unsafe { mem::zeroed() };
+        params.field_mask =
+            (sys::UCP_MEM_MAP_PARAM_FIELD_LENGTH | sys::UCP_MEM_MAP_PARAM_FIELD_FLAGS).into();
+        params.length = PUT * PLACES;
+        params.flags = sys::UCP_MEM_MAP_ALLOCATE;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the context is live, and the mask names what is set.
+        check("ucp_mem_map", unsafe { sys::ucp_mem_map(self.context, &params, &mut handle) })?;
+        let target = self.target.insert(Target { handle, start: ptr::null_mut() });
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let mut attributes: sys::ucp_mem_attr_t = unsafe { mem::zeroed() };
+        attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
+        // SAFETY: the memory is mapped, and the mask names what may be written.
+        check("ucp_mem_query", unsafe { sys::ucp_mem_query(handle, &mut attributes) })?;
+        target.start = attributes.address.cast();
+        let (mut buffer, mut length) = (ptr::null_mut(), 0);
+        // SAFETY: the memory is mapped in this context, and both results can be written to.
+        let packed =
+            unsafe { sys::ucp_rkey_pack(self.context, handle, &mut buffer, &mut length) };
+        check("ucp_rkey_pack", packed)?;
+        // SAFETY: UCX says that `length` bytes are there, until they are released below.
+        let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
+        // SAFETY: from `ucp_rkey_pack`, released once.
+        unsafe { sys::ucp_rkey_buffer_release(buffer) };
+        Ok((target.start.addr() as u64, key))
+    }
+
+    /// Puts what comes to the other end's memory from now on.
+    ///
+    /// # Errors
+    /// UCX's status; when this is not connected.
+    pub fn aim(&mut self, address: u64, key: &[u8]) -> Result<()> {
+        let endpoint = *self.endpoints.first().context("there is no endpoint")?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the endpoint is live, and its other end's UCX wrote the key.
+        check("ucp_ep_rkey_unpack", unsafe {
+            sys::ucp_ep_rkey_unpack(endpoint, key.as_ptr().cast(), &mut raw)
+        })?;
+        ensure!(self.aim.replace(Aim { key: raw, address }).is_none(), "it aims already");
+        Ok(())
+    }
+
+    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put.
+    ///
+    /// # Panics
+    /// When UCX fails, or nothing is allocated.
+    #[inline]
+    pub fn send_and_see(&self, count: u64, message: &[u8; PUT]) {
+        let target = self.target.as_ref().expect("memory is allocated");
+        let place = target.start.wrapping_add(place(count) + PUT - 8).cast::<u64>();
+        let last = message.last_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
+        // SAFETY: a C structure of integers and pointers, for which zero is a value.
+        let param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
+        let (endpoint, bytes) = (self.endpoints[0], message.as_ptr().cast::<c_void>());
+        // SAFETY: the endpoint is live, and this waits until UCX has done with the message.
+        let request = unsafe {
+            sys::ucp_am_send_nbx(endpoint, self.number, ptr::null(), 0, bytes, PUT, &param)
+        };
+        self.finish(request, false).expect("a message is sent");
+        // SAFETY: an aligned word of the memory, which another process writes.
+        while unsafe { place.read_volatile() } != last {
+            self.progress();
+        }
+    }
+
+    /// Puts each message that comes, until the stop.
+    pub(crate) fn serve_puts(&self) -> Result<()> {
+        let aim = self.aim.as_ref().context("it aims at nothing")?;
+        let counters = &self.counters[0];
+        let (first, mut served) = (counters.received.get(), 0);
+        while !counters.stopped.take() {
+            self.progress();
+            while served < counters.received.get() - first {
+                let data = counters.last.get();
+                // SAFETY: a C structure of integers and pointers, for which zero is a value.
+                let param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
+                let address = aim.address + place(served) as u64;
+                let (endpoint, bytes) = (self.endpoints[0], data.as_ptr().cast::<c_void>());
+                // SAFETY: the endpoint and its key are live, the other end has as many bytes there,
+                // and this waits until UCX has done with the data.
+                let request =
+                    unsafe { sys::ucp_put_nbx(endpoint, bytes, PUT, address, aim.key, &param) };
+                self.finish(request, false)?;
+                served += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Before the worker and the context go.
+    pub(crate) fn forget_memory(&mut self) {
+        if let Some(aim) = self.aim.take() {
+            // SAFETY: unpacked by this peer, and destroyed once.
+            unsafe { sys::ucp_rkey_destroy(aim.key) };
+        }
+        if let Some(target) = self.target.take() {
+            // SAFETY: mapped in this context, and unmapped once.
+            unsafe { sys::ucp_mem_unmap(self.context, target.handle) };
+        }
+    }
+}
+
+/// Where the `count`th message goes.
+fn place(count: u64) -> usize {
+    (count % PLACES as u64) as usize * PUT
+}

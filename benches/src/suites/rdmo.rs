@@ -1,0 +1,154 @@
+//! Appends through the RDMO plugin, from the host itself to memory that it shares with the worker,
+//! against raw UCX: a message of the same bytes to a loop in the same worker, which puts them into
+//! the host's memory.
+//!
+//! The time is that from the call that sends to the moment at which the host sees the bytes: the
+//! pointer behind them with the plugin, their last word with raw UCX. Both fill as many places in
+//! turn.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use bench_protocol::ADDRESS;
+use bench_raw::{Kind, PLACES, PUT, Peer, STOP, Style};
+use rdmo_protocol::data::{AM_ID, Operation, Request};
+use ucx::{AmFlags, Endpoint, ErrorMode, Features, WorkerAddress};
+use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::{Host, Service, Worker};
+
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{Daemon, Launch, worker};
+use crate::party::{RawClient, introduce, prepare, serve};
+use crate::statistics::{in_turns, of_rounds};
+
+/// Where the places begin: behind the pointer, in cache lines of their own.
+const FIRST: u64 = 64;
+/// What a round begins with, so that the other side's data leaves the caches.
+const WARM_UP: u64 = 64;
+
+static DATA: [u8; PUT] = [0x5a; PUT];
+
+struct Party {
+    bench: RawClient,
+    worker: Worker,
+    raw: Peer,
+    /// This process's worker of UCX as client and initiator.
+    ucx: ucx::Worker,
+    plugin: Endpoint,
+    memory: Mmap,
+    rkey: u64,
+    _shared: Shared,
+    _rdmo: rdmo_protocol::Client<Host>,
+    _service: Service,
+    _daemon: Daemon,
+}
+
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let party = Party::start(launch)?;
+    let begin = Instant::now();
+    party.append(WARM_UP)?;
+    let each = begin.elapsed().as_nanos() as f64 / WARM_UP as f64;
+    let count = launch.trips(each, 1000);
+    let rounds = in_turns(launch.rounds(), 2, |side| {
+        if side == 0 {
+            party.append(WARM_UP)?;
+            return party.append(count);
+        }
+        let serving = serve(&party.bench, &party.worker, Kind::Putting, Style::Put, 0)?;
+        // With the time that the worker takes to begin.
+        party.put(0, WARM_UP);
+        let time = party.put(WARM_UP, count);
+        party.raw.send(STOP);
+        party.raw.progress();
+        serving.wait()?;
+        Ok(time)
+    })?;
+    let name = format!("rdmo/append/{}/{PUT}", launch.transport.name());
+    let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
+    Ok(vec![figure.against("raw UCX message and put", of_rounds(&rounds[1])?)])
+}
+
+impl Party {
+    fn start(launch: &Launch) -> Result<Party> {
+        let daemon = launch.daemon(&["worker_rdmo", "worker_benchpeer"])?;
+        let service = daemon.connect()?;
+        let rdmo = service.plugin::<rdmo_protocol::Protocol>()?;
+        let bench = service.plugin::<bench_protocol::Protocol>()?;
+        let plugins = [rdmo.plugin(), bench.plugin()];
+        let worker = worker(&service, &plugins, launch.cores.worker())?;
+        pin(launch.cores.host(0))?;
+
+        let mut raw = Peer::new(0, Kind::Putting)?;
+        raw.connect(&prepare(&bench, &worker, 0, Kind::Putting)?)?;
+        introduce(&bench, &worker, &raw.address()?, Kind::Putting)?;
+        let (address, bytes) = raw.allocate()?;
+        let mut key = [0; ADDRESS];
+        key.get_mut(..bytes.len()).context("a remote key is too long")?.copy_from_slice(&bytes);
+        let length = bytes.len() as u64;
+        bench.task_aim(&worker, address, key, length, Kind::Putting).submit()?.wait()?;
+
+        let ucx = ucx::Context::builder(Features::AM | Features::RMA).build()?.worker()?;
+        let own = ucx.address()?;
+        let client = rdmo.task_client_init(&worker, 0, own.raw_bytes()).submit()?.wait()?;
+        // SAFETY: the plugin's own address.
+        let address = unsafe { WorkerAddress::from_raw(&client.addr) }?;
+        let plugin = ucx.endpoint().error_mode(ErrorMode::None).connect(&address)?;
+        rdmo.task_rq_create(&worker, own.raw_bytes()).submit()?.wait()?;
+        let both = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        let memory = Mmap::allocate(FIRST as usize + PUT * PLACES, both)?;
+        let shared = memory.share(&worker).wait()?;
+        let (va, len, export) = (memory.address(), memory.len(), memory.export()?);
+        let registered = rdmo.task_mr_reg(&worker, va, len, &[], &export).submit()?.wait()?;
+        Ok(Party {
+            bench,
+            raw,
+            ucx,
+            plugin,
+            memory,
+            rkey: registered.rkey,
+            _shared: shared,
+            worker,
+            _rdmo: rdmo,
+            _service: service,
+            _daemon: daemon,
+        })
+    }
+
+    /// The nanoseconds of one of `count` appends.
+    fn append(&self, count: u64) -> Result<f64> {
+        let word = self.memory.view().atomic_u64(0)?;
+        let (pointer, rkey) = (self.memory.address(), self.rkey);
+        let operation = Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey };
+        let request = Request { client: 0, fence: false, operation };
+        let mut room = Request::ROOM;
+        let header = request.header(&mut room);
+        let begin = Instant::now();
+        let mut to = 0;
+        for number in 0..count {
+            if number % PLACES as u64 == 0 {
+                to = pointer + FIRST;
+                word.store(to, Ordering::Release);
+            }
+            to += PUT as u64;
+            self.plugin.am_send_with(AM_ID, header, &DATA[..], AmFlags::REPLY).detach();
+            while word.load(Ordering::Acquire) != to {
+                self.ucx.progress();
+            }
+        }
+        Ok(begin.elapsed().as_nanos() as f64 / count as f64)
+    }
+
+    /// The nanoseconds of one of `count` messages that are put, from the `first` on.
+    fn put(&self, first: u64, count: u64) -> f64 {
+        let begin = Instant::now();
+        for number in first..first + count {
+            let mut message = DATA;
+            // Never zero, which the memory has at first.
+            message[PUT - 8..].copy_from_slice(&(number + 1).to_ne_bytes());
+            self.raw.send_and_see(number, &message);
+        }
+        begin.elapsed().as_nanos() as f64 / count as f64
+    }
+}
