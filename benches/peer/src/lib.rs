@@ -6,7 +6,8 @@ mod memory;
 use std::cell::RefCell;
 
 use bench_protocol::{
-    ADDRESS, Aim, Aimed, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served, TimeMemory, Timed,
+    ADDRESS, Aim, Aimed, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served,
+    TimeMemory, Timed,
 };
 use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};

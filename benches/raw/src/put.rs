@@ -52,8 +52,7 @@ impl Peer {
         target.start = attributes.address.cast();
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the memory is mapped in this context, and both results can be written to.
-        let packed =
-            unsafe { sys::ucp_rkey_pack(self.context, handle, &mut buffer, &mut length) };
+        let packed = unsafe { sys::ucp_rkey_pack(self.context, handle, &mut buffer, &mut length) };
         check("ucp_rkey_pack", packed)?;
         // SAFETY: UCX says that `length` bytes are there, until they are released below.
         let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();

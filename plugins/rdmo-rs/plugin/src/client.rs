@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
@@ -19,40 +18,23 @@ use urom_pdk::prelude::*;
 use crate::clients::dropped;
 use crate::region::Region;
 
-/// How many writes, with their bytes, may be under way.
-const MOST_WRITES: usize = 64;
-
 pub(crate) struct Client {
     pub(crate) connection: u64,
     /// To the host's UCX worker.
     pub(crate) host: Rc<Endpoint>,
     regions: RefCell<SlotMap<DefaultKey, Rc<Region>>>,
-    queues: RefCell<BTreeMap<u64, Queue>>,
+    /// The initiators, and who carries out their messages.
+    queues: RefCell<BTreeMap<u64, (EndpointId, UnboundedSender<Job>)>>,
     next_queue: Cell<u64>,
-    /// Held while memory is used: whoever waits for it is paused.
-    memory: Mutex<Memory>,
+    /// Held while memory is used: whoever waits for it is paused. Whether anything was written
+    /// that arrives by a flush of the host's endpoint.
+    unflushed: Mutex<bool>,
     /// One for each initiator.
     tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
 }
 
-/// What is not known to have arrived in the host's memory.
-#[derive(Default)]
-struct Memory {
-    writes: FuturesUnordered<LocalBoxFuture<'static, Result<()>>>,
-    /// Whether anything was written since the last flush of the endpoint.
-    is_unflushed: bool,
-}
-
-struct Queue {
-    initiator: EndpointId,
-    jobs: UnboundedSender<Job>,
-}
-
 /// A message that waits for its turn.
-pub(crate) struct Job {
-    pub(crate) request: Request,
-    pub(crate) data: Bytes,
-}
+pub(crate) type Job = (Request, Bytes);
 
 /// A message's data.
 pub(crate) enum Bytes {
@@ -69,23 +51,17 @@ impl Client {
             regions: RefCell::default(),
             queues: RefCell::default(),
             next_queue: Cell::new(0),
-            memory: Mutex::default(),
+            unflushed: Mutex::default(),
             tasks: RefCell::default(),
         }
     }
 
     /// Makes a queue for an initiator, and gives its number.
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
-        let (number, id) = (self.next_queue.get(), initiator.id());
-        self.next_queue.set(number + 1);
-        let mut queues = self.queues.borrow_mut();
-        let known = queues.values().find(|queue| queue.initiator == id);
-        let jobs = known.map(|queue| queue.jobs.clone()).unwrap_or_else(|| {
-            let (jobs, waiting) = unbounded_channel();
-            self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, waiting)));
-            jobs
-        });
-        queues.insert(number, Queue { initiator: id, jobs });
+        let (jobs, waiting) = unbounded_channel();
+        let number = self.next_queue.replace(self.next_queue.get() + 1);
+        self.queues.borrow_mut().insert(number, (initiator.id(), jobs));
+        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, waiting)));
         number
     }
 
@@ -98,8 +74,8 @@ impl Client {
     /// Puts a message into the queue of its initiator.
     pub(crate) fn enqueue(&self, from: EndpointId, job: Job) -> Result<()> {
         let queues = self.queues.borrow();
-        let queue = queues.values().find(|queue| queue.initiator == from);
-        if queue.is_none_or(|queue| queue.jobs.send(job).is_err()) {
+        let queue = queues.values().find(|(initiator, _)| *initiator == from);
+        if queue.is_none_or(|(_, jobs)| jobs.send(job).is_err()) {
             return Err(Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there"));
         }
         Ok(())
@@ -120,19 +96,19 @@ impl Client {
     /// Waits until everything that was written has arrived, then until the pointers of these
     /// regions have.
     pub(crate) async fn publish(&self, regions: &[Rc<Region>]) -> Result<()> {
-        let mut memory = self.memory_after(true).await?;
+        let mut unflushed = self.memory_after(true).await?;
         for region in regions {
             let pointers = region.pointers.borrow().clone();
             for (&address, value) in &pointers {
                 let offset = region.offset(address, 8)?;
-                self.write(&mut memory, region, offset, value.to_le_bytes().into()).await?;
+                *unflushed |= region.write(offset, value.to_le_bytes().into()).await?;
             }
             // With a device this, and nothing less, makes the host's processor see them.
             if let Some((&last, _)) = pointers.last_key_value() {
                 region.read(last).await?;
             }
         }
-        self.settle(&mut memory).await?;
+        self.settle(&mut unflushed).await?;
         regions.iter().for_each(|region| region.pointers.borrow_mut().clear());
         Ok(())
     }
@@ -162,7 +138,7 @@ impl Client {
     }
 
     async fn carry_out(&self, initiator: &Endpoint, job: Job) -> Result<()> {
-        let Job { request: Request { fence, operation, .. }, data } = job;
+        let (Request { fence, operation, .. }, data) = job;
         match (operation, data) {
             (Operation::Flush { flush_id }, _) => {
                 let regions: Vec<_> = self.regions.borrow().values().cloned().collect();
@@ -179,7 +155,7 @@ impl Client {
                     }
                     data => data,
                 };
-                let mut memory = self.memory_after(fence).await?;
+                let mut unflushed = self.memory_after(fence).await?;
                 // Now, because they may have been deregistered meanwhile.
                 let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
                 let in_place = pointers.in_place(pointer)?;
@@ -187,11 +163,24 @@ impl Client {
                     Some(word) => word.load(Ordering::Acquire),
                     None => pointers.pointer(pointer).await?,
                 };
-                let advanced = at + self.place(&mut memory, &target, at, data).await?;
+                let len = match &data {
+                    Bytes::Here(bytes) => bytes.len(),
+                    Bytes::Announced(announced) => announced.len(),
+                };
+                let offset = target.offset(at, len)?;
+                match (data, target.imported()) {
+                    (Bytes::Here(bytes), _) => *unflushed |= target.write(offset, bytes).await?,
+                    (Bytes::Announced(announced), Some(imported)) => {
+                        let (came, ()) = announced.recv_imported(imported, offset).await;
+                        came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
+                    }
+                    (Bytes::Announced(_), None) => unreachable!("it was fetched"),
+                }
+                let advanced = at + len as u64;
                 match in_place {
                     Some(word) => {
                         // The host sees the pointer at once, and must see the data then.
-                        self.settle(&mut memory).await?;
+                        self.settle(&mut unflushed).await?;
                         word.store(advanced, Ordering::Release);
                     }
                     None => _ = pointers.pointers.borrow_mut().insert(pointer, advanced),
@@ -201,7 +190,7 @@ impl Client {
             (Operation::Scatter { count }, Bytes::Here(data)) => {
                 let parts = Part::read_all(count, &data);
                 let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
-                let mut memory = self.memory_after(fence).await?;
+                let mut unflushed = self.memory_after(fence).await?;
                 let place = |part: &Part<'_>| {
                     let region = self.region(part.rkey)?;
                     let offset = region.offset(part.address, part.data.len())?;
@@ -210,7 +199,7 @@ impl Client {
                 // All of them, before the first is written.
                 let placed = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
                 for (region, offset, bytes) in placed {
-                    self.write(&mut memory, &region, offset, bytes).await?;
+                    *unflushed |= region.write(offset, bytes).await?;
                 }
                 Ok(())
             }
@@ -221,37 +210,13 @@ impl Client {
         }
     }
 
-    /// Writes an append's data at an address, and gives their number.
-    async fn place(
-        &self,
-        memory: &mut Memory,
-        target: &Rc<Region>,
-        at: u64,
-        data: Bytes,
-    ) -> Result<u64> {
-        match data {
-            Bytes::Here(bytes) => {
-                let len = bytes.len();
-                self.write(memory, target, target.offset(at, len)?, bytes).await?;
-                Ok(len as u64)
-            }
-            Bytes::Announced(announced) => {
-                let len = announced.len();
-                let imported = target.imported().ok_or(DocaError::NOT_FOUND)?;
-                let (came, ()) = announced.recv_imported(imported, target.offset(at, len)?).await;
-                came.or_code(DocaError::DRIVER, "receiving into imported memory")
-                    .map(|_| len as u64)
-            }
-        }
-    }
-
     /// The client's memory, for one message; after a fence, once everything has arrived.
-    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, Memory>> {
-        let mut memory = self.memory.lock().await;
+    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, bool>> {
+        let mut unflushed = self.unflushed.lock().await;
         if fence {
-            self.settle(&mut memory).await?;
+            self.settle(&mut unflushed).await?;
         }
-        Ok(memory)
+        Ok(unflushed)
     }
 
     /// The region with this key.
@@ -264,45 +229,12 @@ impl Client {
         })
     }
 
-    /// Begins to write, and waits for earlier writes if there are many.
-    async fn write(
-        &self,
-        memory: &mut Memory,
-        region: &Rc<Region>,
-        offset: u64,
-        bytes: Vec<u8>,
-    ) -> Result<()> {
-        memory.is_unflushed |= region.is_remote();
-        let mut write = Box::pin(Rc::clone(region).write(offset, bytes));
-        match (&mut write).now_or_never() {
-            Some(written) => written,
-            None => {
-                memory.writes.push(write);
-                self.drain(memory, MOST_WRITES).await
-            }
-        }
-    }
-
     /// Waits until everything that was written has arrived.
-    async fn settle(&self, memory: &mut Memory) -> Result<()> {
-        self.drain(memory, 0).await?;
-        if memory.is_unflushed {
+    async fn settle(&self, unflushed: &mut bool) -> Result<()> {
+        if *unflushed {
             let (flushed, ()) = self.host.flush().await;
             flushed.or_code(DocaError::DRIVER, "waiting for writes to the host's memory")?;
-            memory.is_unflushed = false;
-        }
-        Ok(())
-    }
-
-    /// Waits until so many writes at most are under way.
-    async fn drain(&self, memory: &mut Memory, most: usize) -> Result<()> {
-        while memory.writes.len() > most {
-            let written = memory.writes.next().await;
-            if let Some(Err(error)) = written {
-                // The host would see pointers beyond data that it has not.
-                self.regions.borrow().values().for_each(|it| it.pointers.borrow_mut().clear());
-                return Err(error);
-            }
+            *unflushed = false;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use rdmo_protocol::data::Request;
 use ucx::{Data, Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
 use urom_pdk::prelude::*;
 
-use crate::client::{Bytes, Client, Job};
+use crate::client::{Bytes, Client};
 
 #[derive(Default)]
 pub(crate) struct Clients {
@@ -86,7 +86,7 @@ impl Clients {
             Data::Rendezvous(announced) => Bytes::Announced(announced),
         };
         match self.by_id.borrow().get(&request.client) {
-            Some(client) => client.enqueue(from, Job { request, data }),
+            Some(client) => client.enqueue(from, (request, data)),
             None => refuse(DocaError::NOT_FOUND, "its client does not exist"),
         }
     }

@@ -96,20 +96,16 @@ impl Region {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Writes bytes. Remote ones arrive by the next flush of the host's endpoint.
-    pub(crate) async fn write(self: Rc<Self>, offset: u64, bytes: Vec<u8>) -> Result<()> {
+    /// Writes bytes. Whether they arrive by the next flush of the host's endpoint only, which fails
+    /// if they do not.
+    pub(crate) async fn write(&self, offset: u64, bytes: Vec<u8>) -> Result<bool> {
         match &self.place {
-            Place::Shared(memory) => memory.write(offset, &bytes).await,
+            Place::Shared(memory) => memory.write(offset, &bytes).await.map(|()| false),
             Place::Remote { memory, .. } => {
-                let (written, _) = memory.put(offset, bytes).await;
-                written.or_code(DocaError::DRIVER, "writing to the host's memory")
+                memory.put(offset, bytes).detach();
+                Ok(true)
             }
         }
-    }
-
-    /// Whether what is written arrives by a flush of the host's endpoint.
-    pub(crate) fn is_remote(&self) -> bool {
-        matches!(self.place, Place::Remote { .. })
     }
 
     /// Where a device can receive straight into the region.

@@ -175,11 +175,10 @@ impl<'a> Part<'a> {
         let read = |part| {
             let cut = Malformed::Part { part, count };
             let (head, rest) = data.split_at_checked(PART).ok_or(cut)?;
+            let [address, rkey, len] = [0, 8, 16].map(|at| word(head, at).unwrap_or_default());
             // Behind the length are six bytes of C's padding.
-            let len = usize::from(u16::from_le_bytes([head[16], head[17]]));
-            let (bytes, behind) = rest.split_at_checked(len).ok_or(cut)?;
+            let (bytes, behind) = rest.split_at_checked((len as u16).into()).ok_or(cut)?;
             data = behind;
-            let [address, rkey] = [0, 8].map(|at| word(head, at).unwrap_or_default());
             Ok(Part { address, rkey, data: bytes })
         };
         (0..count).map(read).collect()
@@ -203,8 +202,8 @@ impl Flushed {
 
     /// Reads a header; `None` for one that answers no flush.
     pub fn read(header: &[u8]) -> Option<Flushed> {
-        let is_one = header.len() == 12 && header.starts_with(&[0; 4]);
-        word(header, 4).filter(|_| is_one).map(|flush_id| Flushed { flush_id })
+        let flush_id = header.strip_prefix(&[0; 4])?.try_into().ok()?;
+        Some(Flushed { flush_id: u64::from_le_bytes(flush_id) })
     }
 }
 
