@@ -12,7 +12,6 @@ pub const ADDRESS: usize = 1024;
 
 /// What the benchmark's plugin can do.
 #[urom_command(plugin = "worker_benchpeer", version = 1)]
-#[expect(clippy::large_enum_variant, reason = "an address is sent once a launch, and never kept")]
 pub enum Command {
     /// Starts a raw UCX worker of a kind, unless there is one; the answer holds its address.
     #[urom(reply = Prepared)]

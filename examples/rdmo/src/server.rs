@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let words = || (0..PARTS as u64).map(|part| part * BYTES.len() as u64);
     words().for_each(|at| queue.set(at, 0));
     side.exchange(&[])?;
-    let last = words().last().unwrap_or_default();
+    let last = (PARTS - 1) as u64 * BYTES.len() as u64;
     side.until("nothing was scattered", || (queue.get(last) == bytes).then_some(()))?;
     ensure!(words().all(|at| queue.get(at) == bytes), "other bytes were scattered");
     println!("Scatter operation was finished successfully");

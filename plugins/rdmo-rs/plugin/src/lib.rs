@@ -2,8 +2,8 @@
 //!
 //! It is the worker's part of DOCA's RDMO application, byte for byte, on UCX of its own. A host is
 //! a *client*: it registers memory, and for each *initiator* a receive queue. Initiators send
-//! active messages ([`rdmo_protocol::data`]), which the plugin carries out by one-sided UCX on the
-//! client's memory.
+//! active messages ([`rdmo_protocol::data`]), which the plugin carries out on the client's memory:
+//! in memory that the client shares with the worker, or by one-sided UCX.
 //!
 //! # Order
 //!
@@ -11,6 +11,7 @@
 //! initiators of a client in any. Nothing else of a client starts while a pointer is fetched from
 //! its memory. A pointer advances here alone until a flush, which first waits until all data has
 //! arrived, then writes the pointers, reads one back, and answers. A fence waits for all data, too.
+//! Pointers in memory that is mapped advance there, each after its data.
 //!
 //! # Errors
 //!

@@ -96,13 +96,16 @@ impl Region {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Writes bytes. Whether they arrive by the next flush of the host's endpoint only, which fails
-    /// if they do not.
+    /// Writes bytes, and says whether it takes a flush of the host's endpoint until they arrive.
     pub(crate) async fn write(&self, offset: u64, bytes: Vec<u8>) -> Result<bool> {
         match &self.place {
             Place::Shared(memory) => memory.write(offset, &bytes).await.map(|()| false),
             Place::Remote { memory, .. } => {
-                memory.put(offset, bytes).detach();
+                match memory.put(offset, bytes).into_done() {
+                    Ok((written, _)) => written.or_code(DocaError::DRIVER, "writing")?,
+                    // It fails with the endpoint if at all, and so does the flush.
+                    Err(write) => write.detach(),
+                }
                 Ok(true)
             }
         }

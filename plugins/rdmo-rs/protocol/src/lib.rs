@@ -46,10 +46,11 @@ pub enum Command<'a> {
         va: u64,
         /// How long it is, in bytes.
         len: u64,
-        /// The packed remote key, `ucp_rkey_pack`'s.
+        /// The packed remote key, `ucp_rkey_pack`'s. A shared memory map has none.
         #[urom(inline)]
         packed_rkey: &'a [u8],
-        /// The exported memory handle, `ucp_memh_pack`'s; empty without one.
+        /// The exported memory handle, `ucp_memh_pack`'s, empty without one; or what `Mmap::export`
+        /// gives for memory that the host shares with the worker.
         #[urom(inline)]
         packed_memh: &'a [u8],
     },
