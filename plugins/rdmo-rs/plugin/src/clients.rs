@@ -58,7 +58,7 @@ impl Clients {
             let address = unsafe { WorkerAddress::from_raw(address) }?;
             let uid = address.worker_uid()?;
             let known = self.endpoints.borrow().get(&uid).and_then(Weak::upgrade);
-            if let Some(known) = known.filter(|known| !known.is_failed()) {
+            if let Some(known) = known {
                 return Ok(known);
             }
             let endpoint = Rc::new(ucx.endpoint().error_mode(ErrorMode::None).connect(&address)?);

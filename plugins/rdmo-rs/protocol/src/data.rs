@@ -169,9 +169,6 @@ impl<'a> Part<'a> {
     /// # Errors
     /// [`Malformed::Part`] for the first that is not all there.
     pub fn read_all(count: u64, mut data: &'a [u8]) -> Result<Vec<Part<'a>>, Malformed> {
-        if count > (data.len() / PART) as u64 {
-            return Err(Malformed::Part { part: (data.len() / PART) as u64, count });
-        }
         let read = |part| {
             let cut = Malformed::Part { part, count };
             let (head, rest) = data.split_at_checked(PART).ok_or(cut)?;
