@@ -37,8 +37,8 @@ fn main() -> Result<()> {
     let handle = map.submit()?.wait()?.memh_id;
 
     let part = Registered { memory: handle.try_into()?, address: 0, len: LENGTH };
-    let _sending = sandbox.task_tag_send(&worker, 0, 1).data(part).submit()?;
-    let receive = sandbox.task_tag_recv(&worker, LENGTH, 2, u64::MAX).memh_id(handle);
+    let _sending = sandbox.task_tag_send(&worker, 0, 5).data(part).submit()?;
+    let receive = sandbox.task_tag_recv(&worker, LENGTH, 1, u64::MAX).memh_id(handle);
     let _receiving = receive.buffer(LENGTH).submit()?;
     // Commands keep their order.
     let own = sandbox.task_tag_recv(&worker, 1, 3, u64::MAX).submit()?;
