@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn ucx_listens_where_the_worker_does_unless_somebody_says_otherwise() {
         let loopback =
-            ["UCX_NET_DEVICES=lo", "UCX_TCP_TX_SEG_SIZE=256K", "UCX_TCP_RX_SEG_SIZE=512K"];
+            ["UCX_NET_DEVICES=lo", "UCX_TCP_TX_SEG_SIZE=64K", "UCX_TCP_RX_SEG_SIZE=512K"];
         assert_eq!(names(&[], &[], LOCAL), loopback);
         assert_eq!(names(&[], &[], "::ffff:127.0.0.1".parse().unwrap()), loopback);
         assert_eq!(names(&[], &[], ANYWHERE), [""; 0]);
