@@ -19,7 +19,7 @@ use crate::plugin_elf::{self, PluginElf, plugin_name};
 /// may be larger than 64 KiB: a peer with UCX's own settings has room for no more, and UCX compares
 /// nothing.
 pub(crate) const LOOPBACK: &[(&str, &str)] =
-    &[("NET_DEVICES", "lo"), ("TCP_TX_SEG_SIZE", "256K"), ("TCP_RX_SEG_SIZE", "512K")];
+    &[("NET_DEVICES", "lo"), ("TCP_TX_SEG_SIZE", "64K"), ("TCP_RX_SEG_SIZE", "512K")];
 
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
