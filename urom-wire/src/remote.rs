@@ -59,6 +59,7 @@ pub struct Answer {
 /// A UCX context for both ends: its endpoints notice a peer that is gone.
 pub fn context() -> ContextBuilder {
     let features = Features::AM | Features::TAG | Features::WAKEUP;
-    // With UCX's own 8 KiB, bulk over the loopback device is four times slower.
+    // With UCX's own 8 KiB, bulk over the loopback device is four times slower. Both ends have the
+    // room for the larger pieces.
     Context::builder(features).config("TCP_TX_SEG_SIZE", "256K").config("TCP_RX_SEG_SIZE", "512K")
 }

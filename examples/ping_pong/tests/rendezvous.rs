@@ -129,6 +129,35 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
     Ok(())
 }
 
+/// A plugin in C imports what UCX exports, and so does the kit's for a host that exports so.
+#[test]
+fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> Result<()> {
+    let library = prefix()?.lib().join("liburom_ucx_emulation.so");
+    let in_c = Source::new("sandbox_plugin.c").ucx().define("SANDBOX_BELIEVES_ITS_HOSTS", "");
+    let mut plugins = PluginDirectory::with(&[])?;
+    plugins.add(&in_c.plugin("worker_sandbox")?)?;
+    for plugins in [plugins, sandbox()?] {
+        let mut uromd = Command::new(prefix()?.uromd());
+        uromd.args(["-l", "40", "--plain-doca", "--emulate-exported-memory"]);
+        let daemon = Uromd::start_command(uromd, plugins.path())?;
+        for size in ["12", "4000", MIB] {
+            let place = place()?;
+            let start = |rank: &str| {
+                let mut command = command(PROGRAM, &plugins);
+                command.env("LD_PRELOAD", &library);
+                let service = daemon.address();
+                command.args(["--rendezvous", &place, "--rank", rank, "--service", service]);
+                command.args(["--registered", "--size", size, "-i", "20"]);
+                Running::start(command)
+            };
+            let [server, client] = end([start("0")?, start("1")?])?;
+            assert_eq!(server.code, Some(0), "{}", server.errors);
+            client.has_table(["rendezvous", size, "registered", "20", "18"]);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn one_process_may_send_from_registered_memory_and_the_other_inline() -> Result<()> {
     let (server, client) = (["--size", "3000", "--registered"], ["--size", "3000"]);
