@@ -4,7 +4,7 @@
 //!
 //! The time is that from the call that sends to the moment at which the host sees the bytes: the
 //! pointer behind them with the plugin, their last word with raw UCX. Both fill as many places in
-//! turn.
+//! turn. A round's figure is the median of its messages.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -47,10 +47,8 @@ struct Party {
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let party = Party::start(launch)?;
-    let begin = Instant::now();
     party.append(WARM_UP)?;
-    let each = begin.elapsed().as_nanos() as f64 / WARM_UP as f64;
-    let count = launch.trips(each, 1000);
+    let count = launch.trips(party.append(WARM_UP)?, 1000).min(100_000);
     let rounds = in_turns(launch.rounds(), 2, |side| {
         if side == 0 {
             party.append(WARM_UP)?;
@@ -58,8 +56,8 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         }
         let serving = serve(&party.bench, &party.worker, Kind::Putting, Style::Put, 0)?;
         // With the time that the worker takes to begin.
-        party.put(0, WARM_UP);
-        let time = party.put(WARM_UP, count);
+        party.put(0, WARM_UP)?;
+        let time = party.put(WARM_UP, count)?;
         party.raw.send(STOP);
         party.raw.progress();
         serving.wait()?;
@@ -116,7 +114,7 @@ impl Party {
         })
     }
 
-    /// The nanoseconds of one of `count` appends.
+    /// The median of `count` appends, in nanoseconds.
     fn append(&self, count: u64) -> Result<f64> {
         let word = self.memory.view().atomic_u64(0)?;
         let (pointer, rkey) = (self.memory.address(), self.rkey);
@@ -124,31 +122,34 @@ impl Party {
         let request = Request { client: 0, fence: false, operation };
         let mut room = Request::ROOM;
         let header = request.header(&mut room);
-        let begin = Instant::now();
-        let mut to = 0;
+        let (mut to, mut times) = (0, Vec::with_capacity(count as usize));
         for number in 0..count {
             if number % PLACES as u64 == 0 {
                 to = pointer + FIRST;
                 word.store(to, Ordering::Release);
             }
             to += PUT as u64;
+            let begin = Instant::now();
             self.plugin.am_send_with(AM_ID, header, &DATA[..], AmFlags::REPLY).detach();
             while word.load(Ordering::Acquire) != to {
                 self.ucx.progress();
             }
+            times.push(begin.elapsed().as_nanos() as f64);
         }
-        Ok(begin.elapsed().as_nanos() as f64 / count as f64)
+        of_rounds(&times)
     }
 
-    /// The nanoseconds of one of `count` messages that are put, from the `first` on.
-    fn put(&self, first: u64, count: u64) -> f64 {
-        let begin = Instant::now();
+    /// The median of `count` messages that are put, from the `first` on.
+    fn put(&self, first: u64, count: u64) -> Result<f64> {
+        let mut times = Vec::with_capacity(count as usize);
         for number in first..first + count {
             let mut message = DATA;
             // Never zero, which the memory has at first.
             message[PUT - 8..].copy_from_slice(&(number + 1).to_ne_bytes());
+            let begin = Instant::now();
             self.raw.send_and_see(number, &message);
+            times.push(begin.elapsed().as_nanos() as f64);
         }
-        begin.elapsed().as_nanos() as f64 / count as f64
+        of_rounds(&times)
     }
 }
