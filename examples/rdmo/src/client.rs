@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("Received AM Reply, ID: {id:#x}");
     println!("Flush complete");
     if options.perf {
+        side.exchange(&[])?;
         print!("{}", perf::measure(&initiator, &side, options.time)?);
     }
     Ok(())
