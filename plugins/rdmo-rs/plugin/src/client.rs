@@ -12,7 +12,7 @@ use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
-use ucx::{Endpoint, EndpointId, Rendezvous};
+use ucx::{Data, Endpoint, EndpointId, Rendezvous};
 use urom_pdk::prelude::*;
 
 use crate::clients::dropped;
@@ -23,8 +23,7 @@ pub(crate) struct Client {
     /// To the host's UCX worker.
     pub(crate) host: Rc<Endpoint>,
     regions: RefCell<SlotMap<DefaultKey, Rc<Region>>>,
-    /// The initiators, and who carries out their messages.
-    queues: RefCell<BTreeMap<u64, (EndpointId, UnboundedSender<Job>)>>,
+    queues: RefCell<BTreeMap<u64, Queue>>,
     next_queue: Cell<u64>,
     /// Held while memory is used: whoever waits for it is paused. Whether anything was written
     /// that arrives by a flush of the host's endpoint.
@@ -33,11 +32,19 @@ pub(crate) struct Client {
     tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
 }
 
+/// An initiator, and who carries out its messages.
+struct Queue {
+    initiator: EndpointId,
+    jobs: UnboundedSender<Job>,
+    /// How many messages are not carried out yet.
+    waiting: Rc<Cell<usize>>,
+}
+
 /// A message that waits for its turn.
-pub(crate) type Job = (Request, Bytes);
+type Job = (Request, Bytes);
 
 /// A message's data.
-pub(crate) enum Bytes {
+enum Bytes {
     Here(Vec<u8>),
     /// Still at the initiator.
     Announced(Rendezvous),
@@ -58,10 +65,11 @@ impl Client {
 
     /// Makes a queue for an initiator, and gives its number.
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
-        let (jobs, waiting) = unbounded_channel();
+        let ((jobs, given), waiting) = (unbounded_channel(), Rc::default());
         let number = self.next_queue.replace(self.next_queue.get() + 1);
-        self.queues.borrow_mut().insert(number, (initiator.id(), jobs));
-        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, waiting)));
+        let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::clone(&waiting) };
+        self.queues.borrow_mut().insert(number, queue);
+        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, given, waiting)));
         number
     }
 
@@ -71,14 +79,42 @@ impl Client {
         self.queues.borrow_mut().remove(&number).map(drop).ok_or_else(missing)
     }
 
-    /// Puts a message into the queue of its initiator.
-    pub(crate) fn enqueue(&self, from: EndpointId, job: Job) -> Result<()> {
+    /// Carries a message out, or puts it into the queue of its initiator.
+    pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
         let queues = self.queues.borrow();
-        let queue = queues.values().find(|(initiator, _)| *initiator == from);
-        if queue.is_none_or(|(_, jobs)| jobs.send(job).is_err()) {
-            return Err(Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there"));
-        }
+        let missing = || Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there");
+        let queue = queues.values().find(|queue| queue.initiator == from).ok_or_else(missing)?;
+        let data = match data {
+            Data::Eager(bytes) => {
+                if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
+                    return Ok(());
+                }
+                Bytes::Here(bytes.to_vec())
+            }
+            Data::Rendezvous(announced) => Bytes::Announced(announced),
+        };
+        queue.jobs.send((request, data)).map_err(|_| missing())?;
+        queue.waiting.set(queue.waiting.get() + 1);
         Ok(())
+    }
+
+    /// Carries out an append to memory that is mapped here, if nothing else is at the client's
+    /// memory. Whether it did: no message has to wait for its turn and no byte is copied twice.
+    fn append_at_once(&self, request: &Request, bytes: &[u8]) -> Result<bool> {
+        let Operation::Append { pointer, pointer_rkey, data_rkey } = request.operation else {
+            return Ok(false);
+        };
+        // Whatever has not arrived, arrives first.
+        if self.unflushed.try_lock().is_ok_and(|unflushed| !*unflushed) {
+            let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
+            if let (Some(word), Some(view)) = (pointers.in_place(pointer)?, target.mapped()) {
+                let at = word.load(Ordering::Acquire);
+                view.copy_from(target.offset(at, bytes.len())?, bytes)?;
+                word.store(at + bytes.len() as u64, Ordering::Release);
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Registers memory, and gives its key.
@@ -129,11 +165,17 @@ impl Client {
     }
 
     /// Carries out an initiator's messages, one after the other.
-    async fn serve(self: Rc<Self>, initiator: Rc<Endpoint>, mut jobs: UnboundedReceiver<Job>) {
+    async fn serve(
+        self: Rc<Self>,
+        initiator: Rc<Endpoint>,
+        mut jobs: UnboundedReceiver<Job>,
+        waiting: Rc<Cell<usize>>,
+    ) {
         while let Some(job) = jobs.recv().await {
             if let Err(error) = self.carry_out(&initiator, job).await {
                 dropped(&error);
             }
+            waiting.set(waiting.get() - 1);
         }
     }
 

@@ -6,10 +6,10 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::Request;
-use ucx::{Data, Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
+use ucx::{Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
 use urom_pdk::prelude::*;
 
-use crate::client::{Bytes, Client};
+use crate::client::Client;
 
 #[derive(Default)]
 pub(crate) struct Clients {
@@ -81,12 +81,8 @@ impl Clients {
         let Some(from) = message.reply().as_ref().map(Reply::endpoint) else {
             return refuse(DocaError::INVALID_VALUE, "it has no UCP_AM_SEND_FLAG_REPLY");
         };
-        let data = match message.data {
-            Data::Eager(bytes) => Bytes::Here(bytes.to_vec()),
-            Data::Rendezvous(announced) => Bytes::Announced(announced),
-        };
         match self.by_id.borrow().get(&request.client) {
-            Some(client) => client.enqueue(from, (request, data)),
+            Some(client) => client.receive(from, request, message.data),
             None => refuse(DocaError::NOT_FOUND, "its client does not exist"),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use rdmo_protocol::MrReg;
 use ucx::{Endpoint, Features, Imported, RemoteMemory, Status};
-use urom_pdk::memory::{Exported, HostMemory, MemoryRange};
+use urom_pdk::memory::{Exported, HostMemory, MemoryRange, View};
 use urom_pdk::prelude::*;
 
 /// A registered region.
@@ -77,9 +77,16 @@ impl Region {
 
     /// The pointer at `address` in the client's memory, where that is mapped into this process.
     pub(crate) fn in_place(&self, address: u64) -> Result<Option<&AtomicU64>> {
-        let Place::Shared(memory) = &self.place else { return Ok(None) };
-        let Some(view) = memory.mapped() else { return Ok(None) };
+        let Some(view) = self.mapped() else { return Ok(None) };
         Ok(Some(view.atomic_u64(self.offset(address, 8)?)?))
+    }
+
+    /// The region, where it is mapped into this process.
+    pub(crate) fn mapped(&self) -> Option<View<'_>> {
+        match &self.place {
+            Place::Shared(memory) => memory.mapped(),
+            Place::Remote { .. } => None,
+        }
     }
 
     /// Reads the word at `address`.
