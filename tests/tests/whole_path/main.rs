@@ -10,6 +10,7 @@ mod domains;
 mod given_up;
 mod health;
 mod memory;
+mod memory_lost;
 mod provider;
 mod rdmo;
 mod restarts;
@@ -189,6 +190,13 @@ on_processes! {
     }
     given_up::{
         a_question_is_given_up_while_the_daemon_is_stopped,
+    }
+    memory_lost::{
+        a_host_that_is_killed_takes_nothing_from_another,
+        a_host_that_is_stopped_for_a_moment_loses_nothing,
+        a_host_that_is_killed_while_it_is_stopped_is_lost,
+        memory_that_its_host_unmaps_costs_its_commands_alone,
+        memory_that_is_mapped_cannot_be_truncated,
     }
     restarts::{
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,

@@ -70,6 +70,16 @@ impl Provider {
         self.daemon.as_ref().map(Uromd::pid)
     }
 
+    /// The library's file, if one is loaded.
+    pub(crate) fn library(&self) -> Option<&Path> {
+        self.library.as_deref()
+    }
+
+    /// Where the daemon listens, if there is one.
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.daemon.as_ref().map(Uromd::address)
+    }
+
     pub(crate) fn has_processes(&self) -> bool {
         self.daemon.is_some()
     }
@@ -88,7 +98,7 @@ impl Provider {
 
     /// Processes of an example of this package that connect to the same, each for itself.
     pub(crate) fn participants(&self, example: &str, count: u32) -> Result<Participants> {
-        let library = self.library.as_deref().unwrap_or(Path::new("builtin"));
+        let library = self.library().unwrap_or(Path::new("builtin"));
         Participants::start_with(example, &self.place(), count, |command| {
             command.env("UROM_DOCA_LIBRARY", library)
         })

@@ -33,9 +33,13 @@ pub enum Command<'a> {
     /// Copies all of a memory to another, piece by piece.
     #[urom(reply = Done)]
     Copy { from: MemoryRange, to: MemoryRange, piece: u64 },
-    /// Reads all again and again, until nobody waits or that fails; writes it back if told to.
+    /// Does this again and again, until nobody waits or it fails: 0 reads all, 1 writes it back as
+    /// well, 2 adds to the first number.
     #[urom(reply = Value)]
-    Churn { memory: MemoryRange, writes: u64 },
+    Churn { memory: MemoryRange, kind: u64 },
+    /// How many such commands run, of all hosts.
+    #[urom(reply = Value)]
+    Churning,
     /// Keeps memory open under a key.
     #[urom(reply = Done)]
     Keep { memory: MemoryRange, key: u64 },

@@ -1,12 +1,12 @@
 //! A plugin that uses its hosts' memory.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::task::Poll;
 
 use memory_protocol::{
-    Atomic, Bytes, Churn, Copy, Done, Handler, InPlace, Keep, Look, Looked, Read, ReadKept,
-    Release, Sum, Value, Write,
+    Atomic, Bytes, Churn, Churning, Copy, Done, Handler, InPlace, Keep, Look, Looked, Read,
+    ReadKept, Release, Sum, Value, Write,
 };
 use urom_pdk::memory::HostMemory;
 use urom_pdk::prelude::*;
@@ -14,6 +14,23 @@ use urom_pdk::prelude::*;
 #[derive(Default)]
 struct Memory {
     kept: RefCell<HashMap<u64, HostMemory>>,
+    churning: Cell<u64>,
+}
+
+/// One that is counted, however it ends.
+struct Counted<'a>(&'a Cell<u64>);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a Cell<u64>) -> Self {
+        count.set(count.get() + 1);
+        Counted(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 /// Lets the worker do something else.
@@ -87,13 +104,18 @@ impl Handler for Memory {
 
     async fn churn(&self, cx: &Context, cmd: Churn) -> Result<Value> {
         let memory = cx.memory(cmd.memory)?;
+        let _counted = Counted::new(&self.churning);
         let mut bytes = vec![0; memory.len() as usize];
         let mut rounds = 0;
         let churning = async {
             loop {
-                memory.read(0, &mut bytes).await?;
-                if cmd.writes != 0 {
-                    memory.write(0, &bytes).await?;
+                match cmd.kind {
+                    0 => memory.read(0, &mut bytes).await?,
+                    1 => {
+                        memory.read(0, &mut bytes).await?;
+                        memory.write(0, &bytes).await?;
+                    }
+                    _ => drop(memory.fetch_add(0, 1).await?),
                 }
                 rounds += 1;
                 yield_now().await;
@@ -103,6 +125,10 @@ impl Handler for Memory {
             Ok(ended) => ended,
             Err(_) => Ok(Value { value: rounds }),
         }
+    }
+
+    async fn churning(&self, _cx: &Context, _cmd: Churning) -> Result<Value> {
+        Ok(Value { value: self.churning.get() })
     }
 
     async fn keep(&self, cx: &Context, cmd: Keep) -> Result<Done> {

@@ -1,0 +1,98 @@
+//! A host that shares memory with a worker and has a command use it, and does to that memory or to
+//! itself what it is told.
+//!
+//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id, the
+//! path to the memory, and what the command does (see `Churn`). It prints `churning` when the
+//! command is at work. Then it reads orders, a line each, and answers each by a line.
+
+use std::io::{BufRead, stdin};
+use std::ptr;
+
+use anyhow::{Context, Result, bail, ensure};
+use memory_protocol::{Client, Protocol};
+use rustix::fs::ftruncate;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::{Host, Service, Worker};
+
+const LEN: usize = 1 << 20;
+
+struct Memory {
+    plugin: Client<Host>,
+    worker: Worker,
+    memory: Mmap,
+    shared: Shared,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, id, path, kind] = &arguments[..] else { bail!("four arguments, please") };
+    let service = Service::builder().address(address.as_str()).connect()?;
+    let plugin = service.plugin::<Protocol>()?;
+    let worker = service.worker().id(id.parse()?).plugin(&plugin).start().wait()?;
+    let path = MemoryPath(path.parse()?);
+    let memory = allocate(path)?;
+    let shared = memory.share_from(&worker, path).wait()?;
+    ensure!(shared.path() == path, "it is {}", shared.path().name());
+    let at = Memory { plugin, worker, memory, shared };
+    let churn = at.plugin.task_churn(&at.worker, at.shared.range(), kind.parse()?).submit()?;
+    while at.churning()? == 0 {}
+    println!("churning");
+    let mut churn = Some(churn);
+    for order in stdin().lock().lines() {
+        match order?.as_str() {
+            "unmap" => {
+                let start = at.memory.view().as_ptr().cast();
+                // SAFETY: nobody but the worker's plugin uses these bytes from now on.
+                unsafe { munmap(start, LEN) }?;
+                match path {
+                    MemoryPath::MAPPED => {
+                        let last = LEN as u64 - 8;
+                        let read = at.plugin.task_read(&at.worker, at.shared.range(), last, 8);
+                        println!("it reads {:?}", &read.submit()?.wait()?.data[..]);
+                    }
+                    _ => {
+                        let ended = churn.take().context("it ended before")?.wait();
+                        let error = ended.map(drop).err().context("it went on")?;
+                        println!("it failed with {}", error.code().name());
+                    }
+                }
+            }
+            "truncate" => {
+                let (fd, _) = at.memory.fd().context("there is no descriptor")?;
+                let cut = ftruncate(fd, 0).and_then(|()| ftruncate(fd, LEN as u64));
+                println!("{cut:?}");
+            }
+            "finish" => {
+                drop(churn.take());
+                while at.churning()? != 0 {}
+                at.memory.view().set(9, 4711_u64)?;
+                let read = at.plugin.task_read(&at.worker, at.shared.range(), 72, 8);
+                ensure!(read.submit()?.wait()?.data[..] == 4711_u64.to_le_bytes());
+                println!("well");
+            }
+            other => bail!("what is {other}?"),
+        }
+    }
+    Ok(())
+}
+
+impl Memory {
+    fn churning(&self) -> Result<u64, urom_host::Error> {
+        Ok(self.plugin.task_churning(&self.worker).submit()?.wait()?.value)
+    }
+}
+
+/// Pages of their own, which can be unmapped.
+fn allocate(path: MemoryPath) -> Result<Mmap> {
+    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    if path == MemoryPath::MAPPED {
+        return Ok(Mmap::allocate(LEN, access)?);
+    }
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a new mapping at a place of the kernel's choice.
+    let start = unsafe { mmap_anonymous(ptr::null_mut(), LEN, protection, flags) }?;
+    // SAFETY: these bytes, of which there are references nowhere. Whoever unmaps them does so to
+    // see what that costs.
+    Ok(unsafe { Mmap::from_raw(start.cast(), LEN, access) }?)
+}

@@ -1,0 +1,186 @@
+//! Hosts that die, stop, or take their memory away while a command uses it, on each path and with
+//! each operation: it costs their own commands an error, and nobody else anything.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use memory_protocol::Client;
+use rustix::process::{Pid, Signal, kill_process};
+use urom_host::memory::{Access, MemoryPath, Mmap, Share};
+use urom_host::{Host, Service, Worker};
+use urom_tests::built;
+
+use crate::provider::Provider;
+
+const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+
+/// What the command does: reads, reads and writes, adds.
+const KINDS: std::ops::Range<u64> = 0..3;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A process with a command at work on its memory. Dropping it kills it.
+struct Other {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn start(provider: &Provider, worker: &Worker, path: MemoryPath, kind: u64) -> Result<Other> {
+        let library = provider.library().unwrap_or(Path::new("builtin"));
+        let mut child = Command::new(built("examples/memory_host")?)
+            .arg(provider.address().context("a daemon")?)
+            .args([worker.id().to_string(), path.0.to_string(), kind.to_string()])
+            .env("UROM_DOCA_LIBRARY", library)
+            // To the same output as the answers.
+            .env("UCX_LOG_LEVEL", "fatal")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = BufReader::new(child.stdout.take().context("its output")?);
+        let mut other = Other { child, output };
+        assert_eq!(other.line()?, "churning");
+        Ok(other)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+
+    fn order(&mut self, order: &str) -> Result<String> {
+        writeln!(self.child.stdin.as_mut().context("its input")?, "{order}")?;
+        self.line()
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A host of the same worker.
+struct Bystander {
+    plugin: Client<Host>,
+    worker: Worker,
+    _service: Service,
+}
+
+impl Bystander {
+    fn new(provider: &Provider) -> Result<Bystander> {
+        let service = provider.connect()?;
+        let plugin = service.plugin::<memory_protocol::Protocol>()?;
+        let worker = service.worker().plugin(&plugin).start().wait()?;
+        Ok(Bystander { plugin, worker, _service: service })
+    }
+
+    fn churning(&self) -> Result<u64> {
+        Ok(self.plugin.task_churning(&self.worker).submit()?.wait()?.value)
+    }
+
+    /// Waits until no command is at work.
+    fn until_none(&self, what: &str) -> Result<()> {
+        let start = Instant::now();
+        while self.churning()? > 0 {
+            ensure!(start.elapsed() < LIMIT, "the command did not end: {what}");
+        }
+        Ok(())
+    }
+
+    /// Is served, on each path.
+    fn is_served(&self) -> Result<()> {
+        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        for path in PATHS {
+            let memory = Mmap::allocate(4096, access)?;
+            let shared = memory.share_from(&self.worker, path).wait()?;
+            let write = self.plugin.task_write(&self.worker, shared.range(), 8, b"bystands");
+            write.submit()?.wait()?;
+            assert_eq!(memory.view().get::<[u8; 8]>(1)?, *b"bystands");
+            shared.unshare().wait()?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn a_host_that_is_killed_takes_nothing_from_another(provider: &Provider) -> Result<()> {
+    let bystander = Bystander::new(provider)?;
+    for path in PATHS {
+        for kind in [1, 2] {
+            let other = Other::start(provider, &bystander.worker, path, kind)?;
+            assert_eq!(bystander.churning()?, 1);
+            other.signal(Signal::KILL)?;
+            bystander.until_none(&format!("{} {kind}", path.name()))?;
+            bystander.is_served()?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn a_host_that_is_stopped_for_a_moment_loses_nothing(provider: &Provider) -> Result<()> {
+    let bystander = Bystander::new(provider)?;
+    for path in PATHS {
+        let mut other = Other::start(provider, &bystander.worker, path, 1)?;
+        for _ in 0..3 {
+            other.signal(Signal::STOP)?;
+            bystander.is_served()?;
+            assert_eq!(bystander.churning()?, 1, "{}", path.name());
+            other.signal(Signal::CONT)?;
+        }
+        assert_eq!(other.order("finish")?, "well", "{}", path.name());
+    }
+    Ok(())
+}
+
+pub(crate) fn a_host_that_is_killed_while_it_is_stopped_is_lost(provider: &Provider) -> Result<()> {
+    let bystander = Bystander::new(provider)?;
+    let other = Other::start(provider, &bystander.worker, MemoryPath::NETWORK, 1)?;
+    other.signal(Signal::STOP)?;
+    assert_eq!(bystander.churning()?, 1);
+    drop(other);
+    bystander.until_none("network")?;
+    bystander.is_served()
+}
+
+pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
+    provider: &Provider,
+) -> Result<()> {
+    let bystander = Bystander::new(provider)?;
+    for kind in KINDS {
+        let mut other = Other::start(provider, &bystander.worker, MemoryPath::MAPPED, kind)?;
+        // The worker has it still.
+        assert_eq!(other.order("unmap")?, "it reads [0, 0, 0, 0, 0, 0, 0, 0]");
+        assert_eq!(bystander.churning()?, 1);
+        drop(other);
+        bystander.until_none("mapped")?;
+        if kind < 2 {
+            let mut other = Other::start(provider, &bystander.worker, MemoryPath::PROCESS, kind)?;
+            assert_eq!(other.order("unmap")?, "it failed with DOCA_ERROR_IO_FAILED");
+        }
+        // Its own library, which is asked for the bytes, has a fault or gives the worker up.
+        let mut other = Other::start(provider, &bystander.worker, MemoryPath::NETWORK, kind)?;
+        let said = other.order("unmap")?;
+        assert!(["", "it failed with DOCA_ERROR_CONNECTION_RESET"].contains(&&*said), "{said}");
+        bystander.until_none("network")?;
+        bystander.is_served()?;
+    }
+    Ok(())
+}
+
+pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> Result<()> {
+    let bystander = Bystander::new(provider)?;
+    let mut other = Other::start(provider, &bystander.worker, MemoryPath::MAPPED, 1)?;
+    let refused = other.order("truncate")?;
+    assert!(refused.contains("Operation not permitted"), "{refused}");
+    assert_eq!(other.order("finish")?, "well");
+    Ok(())
+}
