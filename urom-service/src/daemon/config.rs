@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
@@ -16,6 +15,7 @@ use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
 use super::environment::{allowed, given};
+use super::roster::Serial;
 use crate::log::LogLevel;
 
 /// The smallest message limit in bytes.
@@ -218,10 +218,11 @@ impl DaemonConfig {
         }
     }
 
-    /// The socket of a worker, if there is a folder for them. Several daemons may have one folder.
-    pub(crate) fn socket(&self, id: WorkerId) -> Option<PathBuf> {
+    /// The socket of a worker, if there is a folder for them. Several daemons may have one folder,
+    /// and several workers one id, one after the other.
+    pub(crate) fn socket(&self, serial: Serial) -> Option<PathBuf> {
         let folder = self.args.socket_dir.as_ref()?;
-        Some(folder.join(format!("urom-{}-{id}", std::process::id())))
+        Some(folder.join(format!("urom-{}-{serial}", std::process::id())))
     }
 
     /// What starts each worker, with its first arguments; empty when workers are started directly.

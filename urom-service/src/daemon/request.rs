@@ -34,7 +34,7 @@ pub(crate) fn resolve(
         plugin_timeout: args.plugin_timeout,
         plain_doca: args.plain_doca,
         listen,
-        socket: daemon.socket(id),
+        socket: None,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: args.log_level,
         sdk_log_level: args.sdk_log_level(),

@@ -225,8 +225,11 @@ impl Server {
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
         let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
         let (gid, listen) = (worker.gid, self.address.ip());
+        let socket = config.socket(serial);
+        let of_worker = socket.clone();
         let launch = move || {
-            let (config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
+            let (mut config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
+            config.socket = of_worker;
             let launched = launcher.launch(config, env).map_err(|error| {
                 let text = format!("worker {id} could not be started: {error}");
                 Failure::new(DocaError::OPERATING_SYSTEM, text)
@@ -237,6 +240,12 @@ impl Server {
         };
         let (events, patience) = (self.events.clone(), (self.ready_within(), self.config.patience));
         let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
+        let supervisor = async move {
+            supervisor.await;
+            if let Some(socket) = socket {
+                supervisor::remove_socket(socket).await;
+            }
+        };
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
     }

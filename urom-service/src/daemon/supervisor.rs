@@ -1,5 +1,7 @@
 //! One worker from its start to its end, as the daemon sees it.
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::net::UnixStream;
@@ -98,6 +100,20 @@ async fn talk(
     }
     relay::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
         .await
+}
+
+/// Removes the file of a worker's socket, which a worker that was killed has left behind.
+pub(crate) async fn remove_socket(file: PathBuf) {
+    // It is usually not there: either no host asked for it, or the worker removed it.
+    let removed = result_of("urom-socket", move || match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("{}: {error}", file.display()))
+        }
+        _ => Ok(()),
+    });
+    if let Err(problem) | Ok(Err(problem)) = removed.await {
+        warn!("the socket of a worker that has ended cannot be removed: {problem}");
+    }
 }
 
 async fn see_off(id: WorkerId, mut body: Body) {
