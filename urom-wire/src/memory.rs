@@ -37,13 +37,19 @@ pub enum MemoryWord {
     /// The memory is not for commands any more.
     End {
         memory: u64,
+        share: u64,
     },
+    /// None is: the host leaves, and frees its memory when it has the answer.
+    Leave,
 }
 
 /// Memory of a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MemoryOffer {
-    /// Its number, which the host never uses again.
+    /// The number of this share, which is never used again on this stream. The same memory may be
+    /// shared again while commands still use it by an earlier share.
+    pub share: u64,
+    /// The number by which commands name it.
     pub memory: u64,
     /// Where it begins in the host.
     pub address: u64,
@@ -84,9 +90,11 @@ pub enum MemoryAnswer {
         Vec<u8>,
     ),
     /// Commands may use it, or this failed.
-    Shared { memory: u64, result: Result<SharedBy, Failure> },
-    /// No command uses it, and none will.
-    Ended { memory: u64 },
+    Shared { share: u64, result: Result<SharedBy, Failure> },
+    /// No command uses it by this share, and none will.
+    Ended { share: u64 },
+    /// Nothing of this host's memory is used any more but what is mapped.
+    Left,
 }
 
 /// How a worker reaches memory from now on.
@@ -102,12 +110,12 @@ pub struct SharedBy {
     pub ucx_address: Vec<u8>,
 }
 
-/// What a host shows at the door: the ticket of its stream and the number of the memory, both
+/// What a host shows at the door: the ticket of its stream and the number of the share, both
 /// little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip {
     pub ticket: u128,
-    pub memory: u64,
+    pub share: u64,
 }
 
 const SLIP_LEN: usize = 24;
@@ -119,16 +127,16 @@ impl Slip {
     fn to_bytes(self) -> [u8; SLIP_LEN] {
         let mut bytes = [0; SLIP_LEN];
         bytes[..16].copy_from_slice(&self.ticket.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.memory.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.share.to_le_bytes());
         bytes
     }
 
     fn from_bytes(bytes: [u8; SLIP_LEN]) -> Slip {
-        let (ticket, memory) = bytes.split_at(16);
+        let (ticket, share) = bytes.split_at(16);
         let mut slip = ([0; 16], [0; 8]);
         slip.0.copy_from_slice(ticket);
-        slip.1.copy_from_slice(memory);
-        Slip { ticket: u128::from_le_bytes(slip.0), memory: u64::from_le_bytes(slip.1) }
+        slip.1.copy_from_slice(share);
+        Slip { ticket: u128::from_le_bytes(slip.0), share: u64::from_le_bytes(slip.1) }
     }
 }
 
@@ -224,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    const SLIP: Slip = Slip { ticket: 0x1122 << 100 | 7, memory: 0x99 };
+    const SLIP: Slip = Slip { ticket: 0x1122 << 100 | 7, share: 0x99 };
 
     async fn door() -> (tempfile::TempDir, std::path::PathBuf, UnixListener) {
         let directory = tempfile::tempdir().unwrap();

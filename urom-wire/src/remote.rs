@@ -27,7 +27,7 @@ pub struct Ask {
     pub ticket: U128,
     /// Comes back with the answer.
     pub number: U64,
-    pub memory: U64,
+    pub share: U64,
     /// From the beginning of the memory on.
     pub offset: U64,
     pub len: U64,
@@ -48,6 +48,8 @@ impl Ask {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Answer {
+    /// That of the question: other hosts of the worker do not know it.
+    pub ticket: U128,
     pub number: U64,
     /// What was there before, for atomic operations.
     pub result: U64,
@@ -56,7 +58,8 @@ pub struct Answer {
     pub reserved: U32,
 }
 
-/// A UCX context for both ends: its endpoints notice a peer that is gone.
+/// A UCX context for both ends, and for nobody else: UCX writes behind the memory of a receiver
+/// whose TCP segments are shorter than the sender's.
 pub fn context() -> ContextBuilder {
     let features = Features::AM | Features::TAG | Features::WAKEUP;
     // With UCX's own 8 KiB, bulk over the loopback device is four times slower. Both ends have the

@@ -1,7 +1,7 @@
 //! The memory thread: it answers workers' questions about this program's memory over UCX, so that no
 //! program runs a UCX worker of its own for that. It sleeps while nobody asks.
 
-mod answers;
+pub(crate) mod answers;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -20,19 +20,19 @@ use crate::failure::failure;
 pub(super) struct Served {
     /// The ticket of the stream to the worker.
     pub(super) ticket: u128,
-    pub(super) memory: u64,
+    pub(super) share: u64,
     pub(super) address: u64,
     pub(super) len: u64,
     pub(super) access: u32,
 }
 
-/// What to do when a memory is forgotten.
+/// What to do afterwards.
 pub(super) type Then = Box<dyn FnOnce() + Send>;
 
 enum Order {
     Serve(Served),
     /// The UCX worker that asks about the memory of a stream.
-    Connect(u128, Vec<u8>),
+    Connect(u128, Vec<u8>, Then),
     Forget(u128, u64, Option<Then>),
     Leave(u128, oneshot::Sender<()>),
     End,
@@ -91,14 +91,15 @@ impl MemoryThread {
         self.mailbox.post(Order::Serve(served));
     }
 
-    /// Names the UCX worker that asks about the memory of a stream.
-    pub(super) fn connect(&self, ticket: u128, address: Vec<u8>) {
-        self.mailbox.post(Order::Connect(ticket, address));
+    /// Names the UCX worker that asks about the memory of a stream, and does something when it is
+    /// answered.
+    pub(super) fn connect(&self, ticket: u128, address: Vec<u8>, then: Then) {
+        self.mailbox.post(Order::Connect(ticket, address, then));
     }
 
-    /// Forgets a memory, and does something when nothing uses it any more.
-    pub(super) fn forget(&self, ticket: u128, memory: u64, then: Option<Then>) {
-        self.mailbox.post(Order::Forget(ticket, memory, then));
+    /// Forgets a share, and does something when nothing uses its memory any more.
+    pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
+        self.mailbox.post(Order::Forget(ticket, share, then));
     }
 
     /// Forgets a stream, and says so when nothing uses its memory any more.
@@ -129,8 +130,11 @@ fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
         for order in mailbox.take() {
             match order {
                 Order::Serve(served) => answers.serve(served),
-                Order::Connect(ticket, address) => answers.connect(ticket, &address),
-                Order::Forget(ticket, memory, then) => answers.forget(ticket, memory, then),
+                Order::Connect(ticket, address, then) => {
+                    answers.connect(ticket, &address);
+                    then();
+                }
+                Order::Forget(ticket, share, then) => answers.forget(ticket, share, then),
                 Order::Leave(ticket, done) => answers.leave(ticket, done),
                 Order::End => return answers.flush(),
             }

@@ -4,7 +4,7 @@
 //! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the memory
 //! thread answers the worker's questions over UCX.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsString, c_void};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -19,6 +19,7 @@ use urom_abi::host_memory::{MemoryCallback, MemoryPath};
 use urom_wire::awake::timeout;
 use urom_wire::control::{
     Failure, HostToWorker, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
+    WorkerToHost,
 };
 use urom_wire::memory::{Slip, hand_over};
 
@@ -28,6 +29,13 @@ use crate::stream::WorkerStream;
 
 /// How long the door may take to answer.
 const AT_DOOR: Duration = Duration::from_secs(2);
+
+/// How many offers are made ready, or wait for the worker's answer, at a time: fewer than the
+/// worker keeps at its door.
+const AT_ONCE: usize = 32;
+
+/// How long the worker's plugins may take to return, so that the worker uses memory no more.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// Whom to tell how sharing went, once: one that is dropped says that the worker is gone.
 pub(super) struct Told {
@@ -114,23 +122,28 @@ pub(super) struct Offered {
 pub(super) struct Sharing {
     ticket: u128,
     door: Door,
-    /// Offers that are made ready.
+    /// The number of the last share.
+    last: u64,
+    /// Shares whose turn has not come.
+    waiting: VecDeque<(u64, Offered)>,
+    /// Those that are made ready.
     ready: JoinSet<Result<Ready, Refused>>,
-    /// Memories that are shared, or will be unless that fails; whether they were offered yet.
-    known: HashMap<u64, bool>,
-    /// Those whose end was asked for before they were offered.
-    given_up: HashMap<u64, Told>,
-    /// Those that the worker has not answered for.
-    asked: HashMap<u64, Told>,
-    /// Memories whose end was asked for.
+    /// Memories that are shared, or will be unless that fails, and by which share.
+    known: HashMap<u64, u64>,
+    /// Shares that were not offered yet, and who asked for their end.
+    unoffered: HashMap<u64, Option<Told>>,
+    /// Those that the worker has not answered for, and their memories.
+    asked: HashMap<u64, (u64, Told)>,
+    /// Shares whose end was asked for.
     ending: HashMap<u64, Told>,
+    /// Whether the kernel may copy memory of this process for the worker.
+    is_copied: bool,
     thread: Option<Arc<MemoryThread>>,
 }
 
 enum Door {
     Unknown,
-    /// Who waits to know it.
-    Asked(Vec<Offered>),
+    Asked,
     Known(Option<PathBuf>),
 }
 
@@ -141,19 +154,27 @@ struct Ready {
     thread: Option<Arc<MemoryThread>>,
 }
 
-/// A memory that cannot be offered.
-type Refused = (u64, Failure, Told);
+/// A share that cannot be offered.
+struct Refused {
+    share: u64,
+    memory: u64,
+    failure: Failure,
+    told: Told,
+}
 
 impl Sharing {
     pub(super) fn new(ticket: u128) -> Sharing {
         Sharing {
             ticket,
             door: Door::Unknown,
+            last: 0,
+            waiting: VecDeque::new(),
             ready: JoinSet::new(),
             known: HashMap::new(),
-            given_up: HashMap::new(),
+            unoffered: HashMap::new(),
             asked: HashMap::new(),
             ending: HashMap::new(),
+            is_copied: false,
             thread: None,
         }
     }
@@ -161,114 +182,148 @@ impl Sharing {
     /// Begins to share memory.
     pub(super) async fn share(&mut self, stream: &WorkerStream, offered: Offered) {
         let memory = offered.memory;
-        if self.known.contains_key(&memory) || self.given_up.contains_key(&memory) {
+        if self.known.contains_key(&memory) {
             let text = "this memory is shared with this worker already";
             return offered.told.tell(&Err(Failure::new(DocaError::ALREADY_EXIST, text)));
         }
-        self.known.insert(memory, false);
-        match &mut self.door {
-            Door::Known(door) => {
-                let making = make_ready(offered, door.clone(), self.ticket);
-                self.ready.spawn(making);
-            }
-            Door::Asked(waiting) => waiting.push(offered),
-            Door::Unknown => {
-                self.door = Door::Asked(vec![offered]);
-                stream.send(HostToWorker::Memory(MemoryWord::Door)).await;
-            }
+        self.last += 1;
+        self.known.insert(memory, self.last);
+        self.unoffered.insert(self.last, None);
+        self.waiting.push_back((self.last, offered));
+        self.begin();
+        if matches!(self.door, Door::Unknown) {
+            self.door = Door::Asked;
+            stream.send(HostToWorker::Memory(MemoryWord::Door)).await;
+        }
+    }
+
+    /// Makes offers ready, as many as may be.
+    fn begin(&mut self) {
+        let Door::Known(door) = &self.door else { return };
+        while self.ready.len() + self.asked.len() < AT_ONCE
+            && let Some((share, offered)) = self.waiting.pop_front()
+        {
+            self.ready.spawn(make_ready(share, offered, door.clone(), self.ticket));
         }
     }
 
     /// Begins to end that.
     pub(super) async fn unshare(&mut self, stream: &WorkerStream, memory: u64, told: Told) {
-        match self.known.remove(&memory) {
-            Some(true) => {
-                self.ending.insert(memory, told);
-                stream.send(HostToWorker::Memory(MemoryWord::End { memory })).await;
-            }
-            Some(false) => drop(self.given_up.insert(memory, told)),
+        let Some(share) = self.known.remove(&memory) else {
+            let text = "this memory is not shared with this worker";
+            return told.tell(&Err(Failure::new(DocaError::NOT_FOUND, text)));
+        };
+        match self.unoffered.get_mut(&share) {
+            Some(ended) => *ended = Some(told),
             None => {
-                let text = "this memory is not shared with this worker";
-                told.tell(&Err(Failure::new(DocaError::NOT_FOUND, text)));
+                self.ending.insert(share, told);
+                stream.send(HostToWorker::Memory(MemoryWord::End { memory, share })).await;
             }
         }
     }
 
-    /// Sends the next offer that is ready. Never ready without one.
-    pub(super) async fn next_offer(&mut self) -> Option<MemoryWord> {
+    /// The next offer that is ready, and its end if that was asked for. Never ready without one.
+    pub(super) async fn next_offer(&mut self) -> Vec<MemoryWord> {
         let Some(made) = self.ready.join_next().await else {
             return std::future::pending().await;
         };
-        match made {
+        let words = match made {
             Ok(Ok(Ready { offer, told, thread })) => {
                 self.thread = thread.or(self.thread.take());
-                if let Some(ended) = self.given_up.remove(&offer.memory) {
-                    drop(told);
-                    self.forget(offer.memory, ended);
-                    return None;
+                self.is_copied |= matches!(offer.place, MemoryPlace::Process);
+                let MemoryOffer { share, memory, .. } = offer;
+                self.asked.insert(share, (memory, told));
+                let mut words = vec![MemoryWord::Share(offer)];
+                if let Some(ended) = self.unoffered.remove(&share).flatten() {
+                    self.ending.insert(share, ended);
+                    words.push(MemoryWord::End { memory, share });
                 }
-                self.known.insert(offer.memory, true);
-                self.asked.insert(offer.memory, told);
-                Some(MemoryWord::Share(offer))
+                words
             }
-            Ok(Err((memory, failure, told))) => {
-                self.known.remove(&memory);
-                if let Some(ended) = self.given_up.remove(&memory) {
-                    self.forget(memory, ended);
+            Ok(Err(Refused { share, memory, failure, told })) => {
+                match self.unoffered.remove(&share).flatten() {
+                    Some(ended) => self.forget(share, ended),
+                    None => drop(self.known.remove(&memory)),
                 }
                 told.tell(&Err(failure));
-                None
+                Vec::new()
             }
             // It panicked, which was reported; the host was told as its callback was dropped.
-            Err(_) => None,
-        }
+            Err(_) => Vec::new(),
+        };
+        self.begin();
+        words
     }
 
     /// Hears the worker.
     pub(super) fn hear(&mut self, answer: MemoryAnswer) {
         match answer {
             MemoryAnswer::Door(address) => {
-                let door =
-                    (!address.is_empty()).then(|| PathBuf::from(OsString::from_vec(address)));
-                let before = std::mem::replace(&mut self.door, Door::Known(door.clone()));
-                if let Door::Asked(waiting) = before {
-                    for offered in waiting {
-                        self.ready.spawn(make_ready(offered, door.clone(), self.ticket));
-                    }
-                }
+                let door = !address.is_empty();
+                self.door = Door::Known(door.then(|| OsString::from_vec(address).into()));
             }
-            MemoryAnswer::Shared { memory, result } => {
-                let result = result.map(|SharedBy { path, ucx_address }| {
-                    if let Some(thread) = &self.thread
-                        && !ucx_address.is_empty()
+            MemoryAnswer::Shared { share, result } => {
+                let Some((memory, told)) = self.asked.remove(&share) else { return };
+                match (result, &self.thread) {
+                    // Told when the worker's questions are answered, the first of which may be
+                    // there at once.
+                    (Ok(SharedBy { path, ucx_address }), Some(thread))
+                        if !ucx_address.is_empty() =>
                     {
-                        thread.connect(self.ticket, ucx_address);
+                        let tell = move || told.tell(&Ok(MemoryPath(path)));
+                        thread.connect(self.ticket, ucx_address, Box::new(tell));
                     }
-                    MemoryPath(path)
-                });
-                if result.is_err() {
-                    self.known.remove(&memory);
-                    if let Some(thread) = &self.thread {
-                        thread.forget(self.ticket, memory, None);
+                    (Ok(by), _) => told.tell(&Ok(MemoryPath(by.path))),
+                    (Err(failure), thread) => {
+                        if self.known.get(&memory) == Some(&share) {
+                            self.known.remove(&memory);
+                        }
+                        if let Some(thread) = thread {
+                            thread.forget(self.ticket, share, None);
+                        }
+                        told.tell(&Err(failure));
                     }
-                }
-                if let Some(told) = self.asked.remove(&memory) {
-                    told.tell(&result);
                 }
             }
-            MemoryAnswer::Ended { memory } => {
-                if let Some(told) = self.ending.remove(&memory) {
-                    self.forget(memory, told);
+            MemoryAnswer::Ended { share } => {
+                if let Some(told) = self.ending.remove(&share) {
+                    self.forget(share, told);
                 }
             }
+            // Only `leave` waits for it.
+            MemoryAnswer::Left => {}
+        }
+        self.begin();
+    }
+
+    /// Waits until the worker copies nothing of this process any more, which is about to leave it.
+    pub(super) async fn leave(&mut self, stream: &mut WorkerStream) {
+        if !self.is_copied {
+            return;
+        }
+        stream.send(HostToWorker::Memory(MemoryWord::Leave)).await;
+        let left = async {
+            // A worker that is gone copies nothing.
+            while let Ok(said) = stream.next().await {
+                if matches!(said, WorkerToHost::Memory(MemoryAnswer::Left)) {
+                    return;
+                }
+            }
+        };
+        if timeout(LEAVING, left).await.is_err() {
+            log!(
+                warn,
+                "a worker that this program leaves is held up by a plugin, which may still write to \
+                 the memory that was shared with it"
+            );
         }
     }
 
     /// Tells of the end of a memory when this process does not use it for the worker any more.
-    fn forget(&self, memory: u64, told: Told) {
+    fn forget(&self, share: u64, told: Told) {
         let end = move || told.tell(&Ok(MemoryPath::MAPPED));
         match &self.thread {
-            Some(thread) => thread.forget(self.ticket, memory, Some(Box::new(end))),
+            Some(thread) => thread.forget(self.ticket, share, Some(Box::new(end))),
             None => end(),
         }
     }
@@ -288,14 +343,22 @@ impl Sharing {
 
 /// Tries the ways one after the other.
 async fn make_ready(
+    share: u64,
     offered: Offered,
     door: Option<PathBuf>,
     ticket: u128,
 ) -> Result<Ready, Refused> {
     let Offered { memory, address, len, access, fd, path, told } = offered;
-    let offer =
-        |place, ucx_address| MemoryOffer { memory, address, len, access, place, ucx_address };
-    let slip = Slip { ticket, memory };
+    let offer = |place, ucx_address| MemoryOffer {
+        share,
+        memory,
+        address,
+        len,
+        access,
+        place,
+        ucx_address,
+    };
+    let slip = Slip { ticket, share };
     let hand = async |fd: Option<&OwnedFd>| {
         let Some(door) = &door else { return false };
         let handed = timeout(AT_DOOR, hand_over(door, slip, fd.map(OwnedFd::as_fd))).await;
@@ -315,9 +378,9 @@ async fn make_ready(
     };
     let (thread, ucx_address) = match opened.await {
         Ok(opened) => opened,
-        Err(failure) => return Err((memory, failure, told)),
+        Err(failure) => return Err(Refused { share, memory, failure, told }),
     };
-    thread.serve(Served { ticket, memory, address, len, access });
+    thread.serve(Served { ticket, share, address, len, access });
     let place = match path != MemoryPath::NETWORK && hand(None).await {
         true => MemoryPlace::Process,
         false => MemoryPlace::Network,

@@ -78,6 +78,9 @@ pub(super) async fn serve(
             let mut sharing = Sharing::new(ticket);
             let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
+            if end.is_none() {
+                sharing.leave(&mut stream).await;
+            }
             sharing.end().await;
             // Orders that nobody took are told by their drop, when nothing uses the memory.
             drop(orders);
@@ -247,7 +250,7 @@ impl Watched<'_> {
                     Order::Share(offered) => sharing.share(stream, offered).await,
                     Order::Unshare { memory, told } => sharing.unshare(stream, memory, told).await,
                 },
-                word = sharing.next_offer() => if let Some(word) = word {
+                words = sharing.next_offer() => for word in words {
                     stream.send(HostToWorker::Memory(word)).await;
                 },
                 message = stream.next() => match message {

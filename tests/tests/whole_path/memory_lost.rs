@@ -31,7 +31,7 @@ struct Other {
 impl Other {
     fn start(provider: &Provider, worker: &Worker, path: MemoryPath, kind: u64) -> Result<Other> {
         let library = provider.library().unwrap_or(Path::new("builtin"));
-        let mut child = Command::new(built("examples/memory_host")?)
+        let mut child = Command::new(built("examples/churned_host")?)
             .arg(provider.address().context("a daemon")?)
             .args([worker.id().to_string(), path.0.to_string(), kind.to_string()])
             .env("UROM_DOCA_LIBRARY", library)

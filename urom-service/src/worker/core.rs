@@ -266,7 +266,8 @@ impl Core {
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;
-        if self.hosts.desk.memories.is_busy() {
+        // After a sleep, too: there may be connections that hosts have closed.
+        if self.hosts.desk.memories.is_busy() || looks == ROUND {
             self.hosts.desk.memories.turn();
         }
         for place in self.rounds.due(looks) {

@@ -14,7 +14,7 @@ use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
+use urom_wire::control::{Attach, Failure, MemoryAnswer, MemoryOffer, PluginAddress};
 use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
@@ -204,7 +204,10 @@ impl Data {
                 }
                 ToData::Detach { link } => self.detach(link),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
-                ToData::Unshare { link, memory, turn: _turn } => self.unshare(link, memory),
+                ToData::Unshare { link, memory, share, turn: _turn } => {
+                    self.unshare(link, memory, share);
+                }
+                ToData::Leave { link } => self.end_shares(link),
             }
         }
         true
@@ -289,7 +292,7 @@ impl Data {
 
     fn share(&self, link: LinkKey, shared: Shared) {
         let Some(dest_id) = self.dest_id(link) else { return };
-        let memory = shared.offer.memory;
+        let MemoryOffer { share, memory, .. } = shared.offer;
         let core = self.core.borrow();
         let memories = &core.hosts.desk.memories;
         let result = memories.share(dest_id, link, shared, self.control.clone());
@@ -300,16 +303,23 @@ impl Data {
             }
             Err(failure) => debug!("connection {dest_id} does not share memory: {failure}"),
         }
-        let answer = MemoryAnswer::Shared { memory, result };
+        let answer = MemoryAnswer::Shared { share, result };
         self.control.send(ToControl::Memory { link, answer });
     }
 
-    fn unshare(&self, link: LinkKey, memory: u64) {
+    fn unshare(&self, link: LinkKey, memory: u64, share: u64) {
         let Some(dest_id) = self.dest_id(link) else { return };
-        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory) {
-            let answer = MemoryAnswer::Ended { memory };
+        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory, share) {
+            let answer = MemoryAnswer::Ended { share };
             self.control.send(ToControl::Memory { link, answer });
         }
+    }
+
+    fn end_shares(&self, link: LinkKey) {
+        if let Some(dest_id) = self.dest_id(link) {
+            self.core.borrow().hosts.desk.memories.close(dest_id);
+        }
+        self.control.send(ToControl::Memory { link, answer: MemoryAnswer::Left });
     }
 
     fn dest_id(&self, link: LinkKey) -> Option<u64> {

@@ -31,7 +31,12 @@ pub(crate) enum ToData {
     Unshare {
         link: LinkKey,
         memory: u64,
+        share: u64,
         turn: Turn,
+    },
+    /// End all that a host shares: it is about to leave.
+    Leave {
+        link: LinkKey,
     },
     /// Close the plugins, answer what is in flight, and end.
     Stop,

@@ -17,7 +17,7 @@ mod idle;
 mod instance;
 mod intake;
 mod lookups;
-mod memory;
+pub(crate) mod memory;
 mod messages;
 mod outgoing;
 mod rounds;

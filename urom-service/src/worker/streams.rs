@@ -14,8 +14,12 @@ use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
 use super::control_thread::Event;
+use super::memory::MOST_OF_HOST;
 use super::messages::LinkKey;
 use crate::unproven::Unproven;
+
+/// For messages to a host that it has not read. All its memories may end at once.
+const ROOM: usize = BACKLOG + 2 * MOST_OF_HOST;
 
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
@@ -49,7 +53,7 @@ pub(super) async fn host_stream(
     if !unproven.admit(peer, greeting).await {
         return;
     }
-    let (outbox, outgoing) = mpsc::channel(BACKLOG);
+    let (outbox, outgoing) = mpsc::channel(ROOM);
     if events.send(Event::HostCame { link, peer, outbox, unproven }).await.is_err() {
         return;
     }

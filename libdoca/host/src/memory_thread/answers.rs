@@ -1,5 +1,10 @@
 //! The memory thread's answers: each question is checked, whoever checked it before.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+#[cfg(test)]
+mod tests;
+
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -45,6 +50,7 @@ struct Desk {
 #[derive(Default)]
 struct Asker {
     endpoint: Option<Rc<Endpoint>>,
+    /// By the numbers of their shares.
     memories: HashMap<u64, Rc<Served>>,
     /// Receivers of sends, by their addresses.
     receivers: HashMap<Vec<u8>, Endpoint>,
@@ -101,7 +107,7 @@ impl Answers {
         let asked = Rc::downgrade(&desk);
         worker.set_am_handler(AM_ASK, move |message: Message<'_>| {
             if let Some(desk) = asked.upgrade() {
-                desk.borrow_mut().asked(message);
+                desk.borrow_mut().asked(message.header, message.data);
             }
         })?;
         Ok((Answers { worker, sender, desk }, address))
@@ -110,7 +116,7 @@ impl Answers {
     pub(super) fn serve(&mut self, served: Served) {
         let mut desk = self.desk.borrow_mut();
         let asker = desk.askers.entry(served.ticket).or_default();
-        asker.memories.insert(served.memory, Rc::new(served));
+        asker.memories.insert(served.share, Rc::new(served));
     }
 
     pub(super) fn connect(&mut self, ticket: u128, address: &[u8]) {
@@ -127,10 +133,10 @@ impl Answers {
         }
     }
 
-    pub(super) fn forget(&mut self, ticket: u128, memory: u64, then: Option<Then>) {
+    pub(super) fn forget(&mut self, ticket: u128, share: u64, then: Option<Then>) {
         let mut desk = self.desk.borrow_mut();
         let asker = desk.askers.get_mut(&ticket);
-        match asker.and_then(|asker| asker.memories.remove(&memory)) {
+        match asker.and_then(|asker| asker.memories.remove(&share)) {
             Some(served) => desk.leaving.push((served, then)),
             None => {
                 drop(desk);
@@ -222,10 +228,10 @@ fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
 
 impl Desk {
     /// Answers a question, or begins to.
-    fn asked(&mut self, message: Message<'_>) {
-        let Ok(ask) = Ask::read_from_bytes(message.header) else { return };
+    fn asked(&mut self, header: &[u8], data: Data<'_>) {
+        let Ok(ask) = Ask::read_from_bytes(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        match self.carry_out(&ask, message.data) {
+        match self.carry_out(&ask, data) {
             Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
             Ok(None) => {}
             Err(code) => self.answer(ticket, number, code, 0),
@@ -235,7 +241,7 @@ impl Desk {
     /// The result of an operation; `None` for one that is answered later, or was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
         let asker = self.askers.get_mut(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
-        let served = asker.memories.get(&ask.memory.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
+        let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &*served;
         HostMemory { address, len: all, access, ..HostMemory::NONE }.check(
@@ -250,7 +256,7 @@ impl Desk {
         match ask.action() {
             MemoryAction::READ if len <= MOST_MOVED => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
-                let header = answer(ask.number.get(), DocaError::SUCCESS, 0);
+                let header = answer(ask.ticket.get(), ask.number.get(), DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
                 endpoint.am_send_with(AM_ANSWER, header.as_bytes(), bytes(), flags).detach();
                 Ok(None)
@@ -303,14 +309,15 @@ impl Desk {
         let endpoint = self.askers.get(&ticket).and_then(|asker| asker.endpoint.as_ref());
         // A stranger, or a worker that is gone, hears nothing.
         if let Some(endpoint) = endpoint {
-            let header = answer(number, code, result);
+            let header = answer(ticket, number, code, result);
             endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
         }
     }
 }
 
-fn answer(number: u64, code: DocaError, result: u64) -> Answer {
+fn answer(ticket: u128, number: u64, code: DocaError, result: u64) -> Answer {
     Answer {
+        ticket: ticket.into(),
         number: number.into(),
         result: result.into(),
         status: code.0.into(),

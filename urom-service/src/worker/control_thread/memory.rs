@@ -1,6 +1,7 @@
 //! What hosts say of the memory that they share, and what they hand over at the door.
 
-use urom_wire::control::{MemoryAnswer, MemoryWord, WorkerToHost};
+use urom_abi::DocaError;
+use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
 use urom_wire::memory::say_taken;
 
 use super::{Control, Event};
@@ -21,14 +22,16 @@ impl Control {
             }
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
-                let handed = link.handed.remove(&offer.memory);
+                // Also what was handed over too late to be offered so.
+                let handed = link.handed.remove(&offer.share);
                 let ticket = link.ticket.unwrap_or_default();
                 let shared = Shared { offer, handed, ticket };
                 self.mailbox.post(ToData::Share { link: key, shared, turn });
             }
-            MemoryWord::End { memory } => {
-                self.mailbox.post(ToData::Unshare { link: key, memory, turn });
+            MemoryWord::End { memory, share } => {
+                self.mailbox.post(ToData::Unshare { link: key, memory, share, turn });
             }
+            MemoryWord::Leave => self.mailbox.post(ToData::Leave { link: key }),
         }
     }
 
@@ -60,7 +63,7 @@ impl Control {
         if link.handed.len() >= MOST_HANDED {
             return;
         }
-        link.handed.insert(handed.slip.memory, handed);
+        link.handed.insert(handed.slip.share, handed);
         self.timers.spawn(async move {
             // A host that does not hear it gives up by itself.
             let _ = say_taken(&mut stream).await;
@@ -68,9 +71,11 @@ impl Control {
     }
 
     pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
-        if let Some(link) = self.links.get(&key) {
-            // A host that reads nothing is soon given up.
-            let _ = link.outbox.try_send(WorkerToHost::Memory(answer));
+        let Some(link) = self.links.get(&key) else { return };
+        // The host keeps the memory until it has the answer, so that none may be left out.
+        if link.outbox.try_send(WorkerToHost::Memory(answer)).is_err() {
+            let text = "the host does not read what it is told of its memory";
+            self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
     }
 }

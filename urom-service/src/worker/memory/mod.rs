@@ -12,9 +12,11 @@
 pub(crate) mod door;
 mod process;
 mod region;
-mod remote;
+pub(crate) mod remote;
 pub(super) mod services;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use region::Shared;
-pub(crate) use table::Memories;
+pub(crate) use table::{MOST_OF_HOST, Memories};

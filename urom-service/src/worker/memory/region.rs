@@ -7,8 +7,9 @@ use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::Access;
@@ -32,7 +33,7 @@ pub(crate) struct Shared {
 /// A host's memory. It stays reachable as long as this exists; the host is told of its end.
 #[derive(Debug)]
 pub(super) struct Region {
-    memory: u64,
+    pub(super) share: u64,
     address: u64,
     len: u64,
     access: Access,
@@ -60,7 +61,7 @@ impl Region {
         control: ControlHandle,
         is_over: Rc<Cell<bool>>,
     ) -> Result<Region, Failure> {
-        let MemoryOffer { memory, address, len, access, place, .. } = shared.offer;
+        let MemoryOffer { share, memory, address, len, access, place, .. } = shared.offer;
         let refuse = |code, why: &str| {
             Err(Failure::new(code, format!("memory {memory:#x} cannot be shared: {why}")))
         };
@@ -94,7 +95,7 @@ impl Region {
         if host.is_none() && matches!(place, Place::Network) {
             return refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
         }
-        Ok(Region { memory, address, len, access, place, host, link, control, is_over })
+        Ok(Region { share, address, len, access, place, host, link, control, is_over })
     }
 
     pub(super) fn path(&self) -> MemoryPath {
@@ -108,10 +109,6 @@ impl Region {
     /// Whether nothing leads to the memory any more.
     pub(super) fn is_lost(&self) -> bool {
         self.is_over.get() && !matches!(self.place, Place::Mapped(_))
-    }
-
-    pub(super) fn memory(&self) -> u64 {
-        self.memory
     }
 
     /// All of it, as plugins get a part of it.
@@ -178,7 +175,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let answer = MemoryAnswer::Ended { memory: self.memory };
+        let answer = MemoryAnswer::Ended { share: self.share };
         self.control.send(ToControl::Memory { link: self.link, answer });
     }
 }
@@ -203,13 +200,23 @@ struct Mapping {
 impl Mapping {
     fn new(fd: OwnedFd, offset: u64, len: u64, is_writable: bool) -> io::Result<Mapping> {
         let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned());
+        let Ok(seals) = fcntl_get_seals(&fd) else {
+            return Err(invalid("its descriptor is not that of a memfd (memfd_create)"));
+        };
         // Otherwise the host could take pages away that this process uses.
-        if !fcntl_get_seals(&fd)?.contains(SealFlags::SHRINK) {
-            return Err(invalid("its descriptor is not sealed against shrinking"));
+        if !seals.contains(SealFlags::SHRINK) {
+            return Err(invalid("its descriptor is not sealed against shrinking (F_SEAL_SHRINK)"));
+        }
+        // Pages of another size can be taken away by a hole, and none be left in their place.
+        if fstatfs(&fd)?.f_type == libc::HUGETLBFS_MAGIC {
+            return Err(invalid("its descriptor has huge pages (MFD_HUGETLB)"));
         }
         let size = fstat(&fd)?.st_size as u64;
         if offset.checked_add(len).is_none_or(|end| end > size) {
             return Err(invalid("its descriptor has not as many bytes"));
+        }
+        if !offset.is_multiple_of(page_size() as u64) {
+            return Err(invalid("it does not begin at a page of its descriptor"));
         }
         let mut protection = ProtFlags::READ;
         protection.set(ProtFlags::WRITE, is_writable);

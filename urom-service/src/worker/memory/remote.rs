@@ -3,13 +3,16 @@
 //! A host's library checks each question, moves the bytes and answers. What this side copies from
 //! and to are buffers of its own, so that nothing of a plugin is in UCX's hands when it ends.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{AmFlags, Data, Endpoint, Message, Worker, WorkerAddress};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
@@ -24,7 +27,23 @@ use super::region::Region;
 pub(super) struct Host {
     dest_id: u64,
     ticket: u128,
-    endpoint: Endpoint,
+    /// Nothing when the host has left.
+    endpoint: RefCell<Option<Endpoint>>,
+}
+
+impl Host {
+    fn is_failed(&self) -> bool {
+        self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
+    }
+
+    /// Sends a question. One that cannot be sent takes the endpoint with it, whose error ends the
+    /// operation; whether that has not happened yet.
+    fn ask(&self, ask: &Ask, bytes: Vec<u8>) -> bool {
+        if let Some(endpoint) = &*self.endpoint.borrow() {
+            endpoint.am_send_with(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER).detach();
+        }
+        !self.is_failed()
+    }
 }
 
 /// The questions of a worker.
@@ -33,7 +52,8 @@ pub(super) struct Remote {
     config: Config,
     /// UCX, from the first host that needs it on.
     asker: OnceCell<Asker>,
-    hosts: RefCell<HashMap<u64, Weak<Host>>>,
+    /// By connection, as long as it lasts: what UCX has of one is made once.
+    hosts: RefCell<HashMap<u64, Rc<Host>>>,
     /// Whether [`turn`](Remote::turn) has something to do.
     is_busy: Cell<bool>,
 }
@@ -103,10 +123,10 @@ impl Remote {
         ticket: u128,
         address: &[u8],
     ) -> Result<Rc<Host>, Failure> {
-        if let Some(host) = self.hosts.borrow().get(&dest_id).and_then(Weak::upgrade)
-            && !host.endpoint.is_failed()
+        if let Some(host) = self.hosts.borrow().get(&dest_id)
+            && !host.is_failed()
         {
-            return Ok(host);
+            return Ok(Rc::clone(host));
         }
         let asker = self.asker()?;
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
@@ -119,8 +139,8 @@ impl Remote {
             }
         };
         let endpoint = asker.worker.endpoint().on_error(hook).connect(&address).map_err(failed)?;
-        let host = Rc::new(Host { dest_id, ticket, endpoint });
-        self.hosts.borrow_mut().insert(dest_id, Rc::downgrade(&host));
+        let host = Rc::new(Host { dest_id, ticket, endpoint: RefCell::new(Some(endpoint)) });
+        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
         Ok(host)
     }
 
@@ -167,7 +187,10 @@ impl Remote {
 
     /// Ends the operations on a host's memory: it has left.
     pub(super) fn lose(&self, dest_id: u64) {
-        self.hosts.borrow_mut().remove(&dest_id);
+        let host = self.hosts.borrow_mut().remove(&dest_id);
+        if let Some(endpoint) = host.and_then(|host| host.endpoint.take()) {
+            endpoint.close(CloseMode::Force);
+        }
         if let Some(asker) = self.asker.get() {
             asker.questions.borrow_mut().end_of(dest_id, DocaError::CONNECTION_RESET);
             self.is_busy.set(true);
@@ -219,7 +242,7 @@ impl Asker {
         let answered = Rc::downgrade(&questions);
         worker.set_am_handler(AM_ANSWER, move |message: Message<'_>| {
             if let Some(questions) = answered.upgrade() {
-                questions.borrow_mut().answered(message);
+                questions.borrow_mut().answered(message.header, message.data);
             }
         })?;
         Ok(Asker { worker, questions })
@@ -249,7 +272,7 @@ impl Questions {
         let ask = Ask {
             ticket: waiting.host.ticket.into(),
             number: key.data().as_ffi().into(),
-            memory: waiting.region.memory().into(),
+            share: waiting.region.share.into(),
             offset: (waiting.offset + waiting.moved).into(),
             len: waiting.asked.into(),
             operand: operation.operand.into(),
@@ -257,25 +280,24 @@ impl Questions {
             action: operation.action.0.into(),
             reserved: 0.into(),
         };
-        // A send that fails takes the endpoint with it, whose error ends the operation.
-        let (endpoint, flags) = (&waiting.host.endpoint, AmFlags::EAGER);
-        endpoint.am_send_with(AM_ASK, ask.as_bytes(), bytes, flags).detach();
-        if waiting.host.endpoint.is_failed() {
+        if !waiting.host.ask(&ask, bytes) {
             self.finish(key, DocaError::CONNECTION_RESET);
         }
     }
 
-    fn answered(&mut self, message: Message<'_>) {
-        let Ok(answer) = Answer::read_from_bytes(message.header) else { return };
+    fn answered(&mut self, header: &[u8], data: Data<'_>) {
+        let Ok(answer) = Answer::read_from_bytes(header) else { return };
         let key = DefaultKey::from(KeyData::from_ffi(answer.number.get()));
-        let Some(waiting) = self.waiting.get_mut(key) else { return };
+        // Another host may have guessed the number.
+        let of_host = |waiting: &&mut Waiting| waiting.host.ticket == answer.ticket.get();
+        let Some(waiting) = self.waiting.get_mut(key).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
         // SAFETY: it is there until it has ended.
         unsafe { waiting.operation.as_mut() }.result = answer.result.get();
         if status != DocaError::SUCCESS {
             return self.finish(key, status);
         }
-        match message.data {
+        match data {
             Data::Eager(bytes) => self.moved(key, bytes),
             // No host of this release answers so.
             Data::Rendezvous(_) => self.finish(key, DocaError::IO_FAILED),

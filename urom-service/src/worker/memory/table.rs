@@ -18,7 +18,7 @@ use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::LinkKey;
 
 /// The most memories of one host: each may take a mapping, of which a process has some 65,000.
-const MOST_OF_HOST: usize = 4096;
+pub(crate) const MOST_OF_HOST: usize = 4096;
 
 /// What plugins of this worker can do with hosts' memory. It stays on the data thread.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Memories {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By connection and the host's number.
+    /// By connection and the number that commands use.
     regions: FxHashMap<(u64, u64), Rc<Region>>,
     connections: FxHashMap<u64, Connection>,
     open: SlotMap<DefaultKey, Opened>,
@@ -97,18 +97,19 @@ impl Memories {
 
     /// Ends a share: its region ends now, or with the last command that uses it. Whether there was
     /// one.
-    pub(crate) fn unshare(&self, dest_id: u64, memory: u64) -> bool {
+    pub(crate) fn unshare(&self, dest_id: u64, memory: u64, share: u64) -> bool {
         let mut table = self.table.borrow_mut();
+        if table.regions.get(&(dest_id, memory)).is_none_or(|region| region.share != share) {
+            return false;
+        }
         let ended = table.regions.remove(&(dest_id, memory));
-        if ended.is_some()
-            && let Some(connection) = table.connections.get_mut(&dest_id)
-        {
+        if let Some(connection) = table.connections.get_mut(&dest_id) {
             connection.count -= 1;
         }
         ended.is_some()
     }
 
-    /// Ends the shares of a connection that is over. What plugins have open of them is of no use,
+    /// Ends the shares of a connection that is over, or about to be. What plugins have open of them is of no use,
     /// unless it is mapped: the host's program may have other things there.
     pub(crate) fn close(&self, dest_id: u64) {
         let mut table = self.table.borrow_mut();

@@ -1,0 +1,240 @@
+//! Questions of workers and of anybody to the memory thread.
+
+#[cfg(test)]
+use urom_wire::fuzzing::corpus::Seeds;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+
+use super::*;
+use crate::fuzzing::until;
+
+const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
+
+/// Longer than one question may move.
+const LEN: usize = (MOST_MOVED + 100) as usize;
+
+/// For answers, which are as long as what is read, and what UCX keeps of them.
+const MEMORY: usize = 8 << 20;
+
+/// Each memory's permissions, by its share.
+const SHARES: [Access; 3] =
+    [Access::PCI_READ_WRITE, Access::PCI_READ_ONLY, Access::LOCAL_READ_WRITE];
+
+/// Numbers that are not, or almost, right.
+const ODD: [u64; 8] =
+    [0, 1, 8, LEN as u64 - 8, LEN as u64, LEN as u64 + 1, MOST_MOVED + 1, u64::MAX];
+
+/// A program of questions. Each gets the answer that a model of the memory predicts, or, without a
+/// ticket, none, and the memory is what the model's is.
+pub fn memory_questions(input: &[u8]) {
+    thread_local! {
+        // Setting UCX up takes a thousand times as long as an input.
+        static RIG: RefCell<Rig> = RefCell::new(Rig::new());
+    }
+    RIG.with_borrow_mut(|rig| {
+        within(MEMORY, || {
+            let mut program = Program::new(input);
+            while let Some(step) = program.byte() {
+                rig.step(step, &mut program);
+            }
+            rig.compare();
+        });
+    });
+}
+
+/// Messages that came, with their data.
+type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
+
+struct Rig {
+    answers: Answers,
+    worker: Worker,
+    heard: Heard,
+    /// By share. They never move.
+    memories: [Box<[u64]>; 3],
+    models: [Vec<u8>; 3],
+    number: u64,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let (answers, _) = Answers::new().expect("UCX");
+        let worker = context().build().and_then(|context| context.worker()).expect("UCX");
+        let heard: Heard = Rc::default();
+        let hears = Rc::clone(&heard);
+        let hear = move |message: Message<'_>| {
+            let Data::Eager(data) = message.data else { panic!("an answer is eager") };
+            let answer = Answer::read_from_bytes(message.header).expect("an answer");
+            hears.borrow_mut().push((answer, data.to_vec()));
+        };
+        worker.set_am_handler(AM_ANSWER, hear).expect("a handler");
+        let memories = std::array::from_fn(|at| vec![at as u64; LEN.div_ceil(8)].into());
+        let models = std::array::from_fn(|at| (at as u64).to_ne_bytes().repeat(LEN.div_ceil(8)));
+        let mut rig = Rig { answers, worker, heard, memories, models, number: 0 };
+        for ticket in TICKETS {
+            for share in 0..3 {
+                rig.serve(ticket, share);
+            }
+            let address = rig.worker.address().expect("an address");
+            rig.answers.connect(ticket, address.as_bytes());
+        }
+        rig
+    }
+
+    fn serve(&mut self, ticket: u128, share: usize) {
+        let address = self.memories[share].as_mut_ptr().expose_provenance() as u64;
+        let (len, access) = (LEN as u64, SHARES[share].bits());
+        self.answers.serve(Served { ticket, share: share as u64, address, len, access });
+    }
+
+    fn step(&mut self, step: u8, program: &mut Program<'_>) {
+        if step >= 0xF0 {
+            return self.other(step, program);
+        }
+        let mut number = |odd: bool| {
+            let small = program.small();
+            match odd {
+                true => ODD[usize::from(small % 8)],
+                false => u64::from(small),
+            }
+        };
+        let action = MemoryAction(u32::from(step % 8));
+        let (offset, share) = (number(step & 8 > 0), number(false));
+        let ticket = *TICKETS.get(usize::from(step >> 6)).unwrap_or(&3);
+        let (len, operand) = (number(step & 16 > 0), number(false));
+        let compare = number(step & 32 > 0);
+        let data = program.bytes();
+        self.number += 1;
+        let ask = Ask {
+            ticket: ticket.into(),
+            number: self.number.into(),
+            share: (share % 4).into(),
+            offset: offset.into(),
+            len: len.into(),
+            operand: operand.into(),
+            compare: compare.into(),
+            action: action.0.into(),
+            reserved: 0.into(),
+        };
+        self.answers.desk.borrow_mut().asked(ask.as_bytes(), Data::Eager(data));
+        if !TICKETS.contains(&ticket) {
+            return;
+        }
+        let expected = self.predict(&ask, data);
+        let Rig { answers, worker, heard, .. } = self;
+        until("an answer", || {
+            answers.turn();
+            worker.progress();
+            !heard.borrow().is_empty()
+        });
+        let heard = std::mem::take(&mut *heard.borrow_mut());
+        let [(answer, read)] = &heard[..] else { panic!("{} answers", heard.len()) };
+        assert_eq!((answer.ticket, answer.number), (ask.ticket, ask.number));
+        let status = DocaError(answer.status.get());
+        match expected {
+            Ok((result, bytes)) => {
+                assert_eq!((status, answer.result.get()), (DocaError::SUCCESS, result), "{ask:?}");
+                assert!(*read == bytes, "other bytes: {ask:?}");
+            }
+            Err(code) => assert_eq!(status, code, "{ask:?}"),
+        }
+    }
+
+    /// What is no question of a worker of this release.
+    fn other(&mut self, step: u8, program: &mut Program<'_>) {
+        match step % 4 {
+            0 => {
+                let (header, data) = (program.bytes(), program.bytes());
+                if header.len() != size_of::<Ask>() {
+                    self.answers.desk.borrow_mut().asked(header, Data::Eager(data));
+                }
+            }
+            // It knows a worker already, and this is none.
+            1 => self.answers.connect(TICKETS[0], program.bytes()),
+            2 => {
+                let share = usize::from(program.small() % 3);
+                let is_forgotten = Rc::new(std::cell::Cell::new(false));
+                self.answers.desk.borrow_mut().askers.entry(TICKETS[0]).and_modify(|asker| {
+                    is_forgotten.set(asker.memories.remove(&(share as u64)).is_some());
+                });
+                assert!(is_forgotten.get());
+                self.serve(TICKETS[0], share);
+            }
+            _ => self.answers.forget(5, u64::from(program.small()), None),
+        }
+    }
+
+    /// The result, or why there is none; changes the model as the memory is to be changed.
+    fn predict(&mut self, ask: &Ask, data: &[u8]) -> Result<(u64, Vec<u8>), DocaError> {
+        let (offset, len) = (ask.offset.get(), ask.len.get());
+        let share = ask.share.get() as usize;
+        let access = SHARES.get(share).ok_or(DocaError::NOT_FOUND)?;
+        if offset.checked_add(len).is_none_or(|end| end > LEN as u64) {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let writes = ![MemoryAction::READ, MemoryAction::TAG_SEND].contains(&ask.action());
+        if share == 2 || writes && !access.others_write() {
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        let place = &mut self.models[share][offset as usize..][..len as usize];
+        match ask.action() {
+            MemoryAction::READ if len <= MOST_MOVED => return Ok((0, place.to_vec())),
+            MemoryAction::WRITE if len <= MOST_MOVED => {
+                if data.len() as u64 != len {
+                    return Err(DocaError::INVALID_VALUE);
+                }
+                place.copy_from_slice(data);
+                return Ok((0, Vec::new()));
+            }
+            // No fuzzer finds the address of a UCX worker.
+            MemoryAction::TAG_SEND => return Err(DocaError::DRIVER),
+            _ => {}
+        }
+        let Some(word) = place.first_chunk_mut().filter(|_| len == 8 && offset.is_multiple_of(8))
+        else {
+            return Err(DocaError::INVALID_VALUE);
+        };
+        let found = u64::from_ne_bytes(*word);
+        let operand = ask.operand.get();
+        let new = match ask.action() {
+            MemoryAction::FETCH_ADD => found.wrapping_add(operand),
+            MemoryAction::SWAP => operand,
+            MemoryAction::COMPARE_SWAP if found == ask.compare.get() => operand,
+            MemoryAction::COMPARE_SWAP => found,
+            _ => return Err(DocaError::NOT_SUPPORTED),
+        };
+        *word = new.to_ne_bytes();
+        Ok((found, Vec::new()))
+    }
+
+    fn compare(&mut self) {
+        assert!(self.heard.borrow().is_empty(), "an answer to nobody");
+        for (memory, model) in self.memories.iter_mut().zip(&self.models) {
+            // SAFETY: numbers are bytes, and nobody else uses them at this moment.
+            let bytes = unsafe {
+                std::slice::from_raw_parts(memory.as_ptr().cast::<u8>(), size_of_val(&**memory))
+            };
+            assert!(bytes == model, "the memory is another");
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn seeds() -> Seeds {
+    let ask = |step: u8, numbers: [u8; 5], data: &[u8]| {
+        [&[step], &numbers[..], &[data.len() as u8], data].concat()
+    };
+    let each = (0..8).flat_map(|action| ask(action, [8, 0, 8, 5, 0], b"eight by")).collect();
+    let to_read_only = (0..8).flat_map(|action| ask(action, [8, 1, 8, 5, 0], b"eight by"));
+    let odd = (0..8).flat_map(|at| ask(0b0001_1000, [at, 0, 7 - at, 5, 0], b"")).collect();
+    let long = [ask(0b0001_0000, [0, 0, 6, 0, 0], b""), ask(1, [0, 0, 200, 0, 0], &[3; 200])];
+    let strangers = [ask(0x80, [0, 0, 8, 0, 0], b""), ask(0xC1, [0, 0, 1, 0, 0], b"x")];
+    let others = [&[0xF0, 3, 1, 2, 3, 1, 9][..], &[0xF1, 2, 5, 5], &[0xF2, 1], &[0xF3, 4]];
+    vec![
+        ("each".to_owned(), each),
+        ("read-only".to_owned(), to_read_only.collect()),
+        ("odd".to_owned(), odd),
+        ("long".to_owned(), long.concat()),
+        ("strangers".to_owned(), strangers.concat()),
+        ("others".to_owned(), others.concat()),
+    ]
+}

@@ -1,0 +1,288 @@
+//! Questions that the memory thread answers, and those that it refuses.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+const TICKET: u128 = 77 << 64;
+const SHARE: u64 = 5;
+const LEN: u64 = 4096;
+
+/// Messages that came, with their data.
+type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
+
+/// The answers, a worker that asks, and some memory: numbers from 0 on.
+struct Asked {
+    answers: Answers,
+    worker: Worker,
+    endpoint: Endpoint,
+    heard: Heard,
+    memory: Box<[u64]>,
+}
+
+const READ: MemoryAction = MemoryAction::READ;
+const WRITE: MemoryAction = MemoryAction::WRITE;
+
+impl Asked {
+    fn new(access: Access) -> Asked {
+        let (mut answers, address) = Answers::new().unwrap();
+        let worker = context().build().unwrap().worker().unwrap();
+        let heard: Heard = Rc::default();
+        let hears = Rc::clone(&heard);
+        worker
+            .set_am_handler(AM_ANSWER, move |message: Message<'_>| {
+                let Data::Eager(data) = message.data else { panic!("it is not eager") };
+                let answer = Answer::read_from_bytes(message.header).unwrap();
+                hears.borrow_mut().push((answer, data.to_vec()));
+            })
+            .unwrap();
+        // SAFETY: the address of a worker of this process.
+        let address = unsafe { WorkerAddress::from_bytes(&address) }.unwrap();
+        let endpoint = worker.endpoint().connect(&address).unwrap();
+        let memory: Box<[u64]> = (0..LEN / 8).collect();
+        answers.serve(Served {
+            ticket: TICKET,
+            share: SHARE,
+            address: memory.as_ptr().expose_provenance() as u64,
+            len: LEN,
+            access: access.bits(),
+        });
+        answers.connect(TICKET, worker.address().unwrap().as_bytes());
+        Asked { answers, worker, endpoint, heard, memory }
+    }
+
+    fn send(&self, ask: &Ask, data: &[u8]) {
+        let flags = AmFlags::EAGER;
+        self.endpoint.am_send_with(AM_ASK, ask.as_bytes(), data.to_vec(), flags).detach();
+    }
+
+    fn until(&mut self, mut done: impl FnMut(&mut Asked) -> bool) {
+        let start = Instant::now();
+        while !done(self) {
+            self.worker.progress();
+            self.answers.turn();
+            assert!(start.elapsed() < LIMIT);
+        }
+    }
+
+    /// The answer to a question.
+    fn ask(&mut self, ask: Ask, data: &[u8]) -> Result<(u64, Vec<u8>), DocaError> {
+        self.send(&ask, data);
+        self.until(|asked| !asked.heard.borrow().is_empty());
+        let (answer, data) = self.heard.borrow_mut().pop().unwrap();
+        assert!(self.heard.borrow().is_empty(), "one answer to each");
+        assert_eq!((answer.number, answer.ticket), (ask.number, ask.ticket));
+        DocaError(answer.status.get()).check().map(|()| (answer.result.get(), data))
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        // SAFETY: one of its numbers, written by nobody at this moment.
+        unsafe { self.memory.as_ptr().wrapping_add(index).read_volatile() }
+    }
+}
+
+fn question(action: MemoryAction, offset: u64, len: u64) -> Ask {
+    Ask {
+        ticket: TICKET.into(),
+        number: (offset << 32 | len).into(),
+        share: SHARE.into(),
+        offset: offset.into(),
+        len: len.into(),
+        operand: 100.into(),
+        compare: 0.into(),
+        action: action.0.into(),
+        reserved: 0.into(),
+    }
+}
+
+fn writable() -> Asked {
+    Asked::new(Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE)
+}
+
+#[test]
+fn bytes_are_read_and_written_and_numbers_changed() {
+    let mut asked = writable();
+    let (_, read) = asked.ask(question(READ, 8, 16), b"").unwrap();
+    assert_eq!(read, [1_u64.to_le_bytes(), 2_u64.to_le_bytes()].concat());
+    asked.ask(question(WRITE, 15, 9), &[0xFF; 9]).unwrap();
+    assert_eq!((asked.word(1), asked.word(2), asked.word(3)), (1 | 0xFF << 56, u64::MAX, 3));
+    let (was, _) = asked.ask(question(MemoryAction::FETCH_ADD, 24, 8), b"").unwrap();
+    assert_eq!((was, asked.word(3)), (3, 103));
+    let (was, _) = asked.ask(question(MemoryAction::COMPARE_SWAP, 24, 8), b"").unwrap();
+    assert_eq!((was, asked.word(3)), (103, 103));
+    let (was, _) = asked.ask(question(MemoryAction::COMPARE_SWAP, 0, 8), b"").unwrap();
+    assert_eq!((was, asked.word(0)), (0, 100));
+    let (was, _) = asked.ask(question(MemoryAction::SWAP, LEN - 8, 8), b"").unwrap();
+    assert_eq!((was, asked.word(511)), (511, 100));
+}
+
+#[test]
+fn what_is_outside_or_not_allowed_is_refused() {
+    let mut asked = writable();
+    let add = MemoryAction::FETCH_ADD;
+    for (action, offset, len, data) in [
+        (READ, 0, LEN + 1, &b""[..]),
+        (READ, LEN, 1, b""),
+        (READ, u64::MAX, 1, b""),
+        (READ, 1, u64::MAX, b""),
+        (WRITE, LEN - 3, 4, b"four"),
+        (WRITE, 0, 5, b"four"),
+        (WRITE, 0, 3, b"four"),
+        (WRITE, 0, 0, b"four"),
+        (add, 4, 8, b""),
+        (add, 8, 4, b""),
+        (add, LEN - 4, 8, b""),
+        (MemoryAction(6), 1, 8, b""),
+    ] {
+        let refused = asked.ask(question(action, offset, len), data);
+        assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
+    }
+    for action in [MemoryAction(6), MemoryAction(u32::MAX)] {
+        assert_eq!(asked.ask(question(action, 8, 8), b""), Err(DocaError::NOT_SUPPORTED));
+    }
+    let other = Ask { share: (SHARE + 1).into(), ..question(READ, 0, 8) };
+    assert_eq!(asked.ask(other, b""), Err(DocaError::NOT_FOUND));
+    let expected: Vec<u64> = (0..LEN / 8).collect();
+    assert!((0..512).all(|at| asked.word(at) == expected[at]));
+
+    let mut asked = Asked::new(Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY);
+    assert!(asked.ask(question(READ, 0, 8), b"").is_ok());
+    for action in [WRITE, add, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP] {
+        assert_eq!(asked.ask(question(action, 0, 8), &[7; 8]), Err(DocaError::NOT_PERMITTED));
+    }
+    let mut asked = Asked::new(Access::LOCAL_READ_WRITE);
+    assert_eq!(asked.ask(question(READ, 0, 8), b""), Err(DocaError::NOT_PERMITTED));
+}
+
+#[test]
+fn who_has_no_ticket_hears_nothing() {
+    let mut asked = writable();
+    for ticket in [0, TICKET + 1, TICKET >> 64, u128::MAX] {
+        asked.send(&Ask { ticket: ticket.into(), ..question(READ, 0, 8) }, b"");
+        asked.send(&Ask { ticket: ticket.into(), ..question(WRITE, 0, 8) }, &[0xFF; 8]);
+    }
+    let flags = AmFlags::EAGER;
+    for header in [&[][..], &[7; 3], &[0xFF; size_of::<Ask>() - 1], &[0xFF; size_of::<Ask>() + 1]] {
+        asked.endpoint.am_send_with(AM_ASK, header, vec![1; 40], flags).detach();
+    }
+    // It arrives after them, and is the only one with an answer.
+    assert!(asked.ask(question(READ, 0, 8), b"").unwrap().1 == [0; 8]);
+}
+
+#[test]
+fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
+    let mut asked = writable();
+    let forgotten = Rc::new(RefCell::new(Vec::new()));
+    let (done, mut over) = oneshot::channel();
+    let (tell, told) = std::sync::mpsc::channel();
+    for share in [SHARE, SHARE, 9] {
+        let tell = tell.clone();
+        asked.answers.forget(TICKET, share, Some(Box::new(move || tell.send(share).unwrap())));
+    }
+    asked.until(|_| {
+        forgotten.borrow_mut().extend(told.try_iter());
+        forgotten.borrow().len() == 3
+    });
+    assert_eq!(asked.ask(question(READ, 0, 8), b""), Err(DocaError::NOT_FOUND));
+    asked.answers.leave(TICKET, done);
+    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
+    // The endpoint to the one that asks is closed, and nothing is left of the stream.
+    let desk = asked.answers.desk.borrow();
+    assert!(desk.askers.is_empty() && desk.left.is_empty() && desk.leaving.is_empty());
+}
+
+/// The receiver is there, and receives nothing: a long send waits for it.
+#[test]
+fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
+    let mut asked = writable();
+    let long = vec![7_u8; 4 << 20];
+    asked.answers.serve(Served {
+        ticket: TICKET,
+        share: 6,
+        address: long.as_ptr().expose_provenance() as u64,
+        len: long.len() as u64,
+        access: Access::PCI_READ_ONLY.bits(),
+    });
+    let receiver = context().build().unwrap().worker().unwrap();
+    let address = receiver.address().unwrap().as_bytes().to_vec();
+    let send = question(MemoryAction::TAG_SEND, 0, 4 << 20);
+    asked.send(&Ask { share: 6.into(), ..send }, &address);
+    asked.until(|asked| {
+        receiver.progress();
+        asked.answers.desk.borrow().sends.len() == 1
+    });
+    let (tell, told) = std::sync::mpsc::channel();
+    asked.answers.forget(TICKET, 6, Some(Box::new(move || tell.send(()).unwrap())));
+    asked.answers.turn();
+    assert!(told.try_recv().is_err(), "UCX uses it");
+    let (done, mut over) = oneshot::channel();
+    asked.answers.leave(TICKET, done);
+    asked.until(|_| {
+        receiver.progress();
+        told.try_recv().is_ok()
+    });
+    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
+    assert!(asked.answers.desk.borrow().sends.is_empty());
+    drop(long);
+}
+
+#[test]
+fn a_send_arrives_at_its_receiver() {
+    let mut asked = writable();
+    let receiver = context().build().unwrap().worker().unwrap();
+    let received = receiver.tag_recv(100, u64::MAX, vec![0; 24]);
+    let send = question(MemoryAction::TAG_SEND, 8, 24);
+    let address = receiver.address().unwrap().as_bytes().to_vec();
+    asked.send(&send, &address);
+    asked.until(|asked| {
+        receiver.progress();
+        !asked.heard.borrow().is_empty() && received.is_done()
+    });
+    let status = asked.heard.borrow()[0].0.status.get();
+    assert_eq!(DocaError(status), DocaError::SUCCESS);
+    let (_, bytes) = received.into_done().map_err(drop).unwrap();
+    assert_eq!(bytes[8..16], 2_u64.to_le_bytes());
+    // What is no address is refused.
+    asked.heard.borrow_mut().clear();
+    assert_eq!(asked.ask(send, b""), Err(DocaError::DRIVER));
+}
+
+/// A plugin's UCX worker has UCX's own settings, for the lengths of TCP's segments above all.
+#[test]
+fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
+    const LONGEST: usize = 1 << 20;
+    let mut asked = writable();
+    let bytes: Vec<u8> = (0..LONGEST).map(|at| (at % 251) as u8).collect();
+    asked.answers.serve(Served {
+        ticket: TICKET,
+        share: 6,
+        address: bytes.as_ptr().expose_provenance() as u64,
+        len: LONGEST as u64,
+        access: Access::PCI_READ_ONLY.bits(),
+    });
+    let features = ucx::Features::TAG;
+    for config in [&[][..], &[("TLS", "tcp")]] {
+        let builder = ucx::Context::builder(features);
+        let builder = config.iter().fold(builder, |it, (name, value)| it.config(*name, *value));
+        let receiver = builder.build().unwrap().worker().unwrap();
+        let address = receiver.address().unwrap().as_bytes().to_vec();
+        for len in [1, 8000, 8192, 9000, 16_000, 40_000, 100_000, 240_000, LONGEST] {
+            let received = receiver.tag_recv(100, u64::MAX, vec![0; len]);
+            let send = question(MemoryAction::TAG_SEND, 0, len as u64);
+            asked.send(&Ask { share: 6.into(), ..send }, &address);
+            asked.until(|asked| {
+                receiver.progress();
+                !asked.heard.borrow().is_empty() && received.is_done()
+            });
+            asked.heard.borrow_mut().clear();
+            let (info, got) = received.into_done().map_err(drop).unwrap();
+            assert!(info.is_ok() && got == bytes[..len], "{len} {config:?}");
+        }
+    }
+}

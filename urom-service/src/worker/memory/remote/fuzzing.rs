@@ -1,0 +1,258 @@
+//! Answers of hosts and of anybody to a worker's questions.
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use urom_abi::memory::Access;
+use urom_wire::control::{MemoryOffer, MemoryPlace};
+#[cfg(test)]
+use urom_wire::fuzzing::corpus::Seeds;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+
+use super::super::Shared;
+use super::*;
+use crate::worker::control_thread::ControlHandle;
+use crate::worker::messages::ToControl;
+
+/// By connection, beginning with 0.
+const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
+
+const LEN: u64 = 1 << 20;
+
+const MEMORY: usize = 8 << 20;
+
+/// The most operations at a time.
+const MOST: usize = 8;
+
+/// A program of operations, and of answers to them or to nothing. Each operation ends as the first
+/// answer of its own host says, once, and writes nothing but its own bytes.
+pub fn memory_answers(input: &[u8]) {
+    thread_local! {
+        // Setting UCX up takes a thousand times as long as an input.
+        static RIG: RefCell<Rig> = RefCell::new(Rig::new());
+    }
+    RIG.with_borrow_mut(|rig| {
+        within(MEMORY, || {
+            let mut program = Program::new(input);
+            while let Some(step) = program.byte() {
+                rig.step(step, &mut program);
+            }
+            rig.end();
+        });
+    });
+}
+
+struct Rig {
+    regions: [(Rc<Region>, Rc<Host>); 2],
+    remote: Remote,
+    /// Where the questions arrive.
+    host: Worker,
+    started: Vec<Started>,
+    _control: UnboundedReceiver<ToControl>,
+}
+
+/// An operation of the plugin's, and what is known of it.
+struct Started {
+    place: Box<Place>,
+    key: DefaultKey,
+    of_host: usize,
+    /// How many bytes were moved, and what they are to be.
+    moved: usize,
+    model: Vec<u8>,
+    ended: Option<DocaError>,
+}
+
+/// Where it stays.
+struct Place {
+    operation: MemoryOperation,
+    bytes: Vec<u8>,
+}
+
+/// What a plugin's function is called with: it says so in `operand`.
+unsafe extern "C" fn done(operation: *mut MemoryOperation) {
+    // SAFETY: the operation, which has ended and is the rig's alone.
+    let operand = unsafe { &mut (*operation).operand };
+    assert_eq!(std::mem::replace(operand, 1), 0, "it ended twice");
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let remote = Remote::new(&[]);
+        let (control, told) = ControlHandle::new();
+        let host = context().build().and_then(|context| context.worker());
+        let host = host.expect("UCX");
+        host.set_am_handler(AM_ASK, |_: Message<'_>| {}).expect("a handler");
+        let address = host.address().expect("an address").as_bytes().to_vec();
+        let regions = [0, 1].map(|dest_id| {
+            let ticket = TICKETS[dest_id as usize];
+            let of_host = remote.host(dest_id, ticket, &address).expect("an endpoint");
+            let offer = MemoryOffer {
+                share: 3,
+                memory: 4,
+                address: 0x10000,
+                len: LEN,
+                access: Access::PCI_READ_WRITE.bits(),
+                place: MemoryPlace::Network,
+                ucx_address: address.clone(),
+            };
+            let shared = Shared { offer, handed: None, ticket };
+            let host = Some(Rc::clone(&of_host));
+            let region = Region::new(shared, host, Rc::default(), dest_id, control.clone());
+            (Rc::new(region.expect("a region")), of_host)
+        });
+        Rig { remote, regions, host, started: Vec::new(), _control: told }
+    }
+
+    fn questions(&self) -> Rc<RefCell<Questions>> {
+        Rc::clone(&self.remote.asker.get().expect("there are hosts").questions)
+    }
+
+    fn step(&mut self, step: u8, program: &mut Program<'_>) {
+        match step % 4 {
+            0 => self.start(step, program),
+            1 | 2 => self.answer(step, program),
+            _ => {
+                let (header, data) = (program.bytes(), program.bytes());
+                if header.len() != size_of::<Answer>() {
+                    self.questions().borrow_mut().answered(header, Data::Eager(data));
+                }
+            }
+        }
+        self.turn();
+    }
+
+    fn start(&mut self, step: u8, program: &mut Program<'_>) {
+        if self.started.len() >= MOST {
+            return;
+        }
+        let action = [MemoryAction::READ, MemoryAction::WRITE, MemoryAction::SWAP]
+            [usize::from(step / 4 % 3)];
+        let len = match (action, program.small()) {
+            (MemoryAction::SWAP, _) => 8,
+            // More than one question moves.
+            (_, 255) => MOST_MOVED + 5,
+            (_, len) => u64::from(len) + 1,
+        };
+        let of_host = usize::from(step >> 7);
+        let (region, host) = &self.regions[of_host];
+        let bytes = vec![0xAA; len as usize];
+        let operation =
+            MemoryOperation { done: Some(done), ..MemoryOperation::new(action, 0, len) };
+        let mut place = Box::new(Place { operation, bytes });
+        place.operation.local = place.bytes.as_mut_ptr();
+        let (region, host) = (Rc::clone(region), Rc::clone(host));
+        // SAFETY: the operation stays until it has ended, and has as many bytes.
+        unsafe { self.remote.start(region, host, 0, NonNull::from(&mut place.operation)) }
+            .expect("UCX is there");
+        let questions = self.questions();
+        let is_new = |key: &DefaultKey| self.started.iter().all(|known| known.key != *key);
+        let key = questions.borrow().waiting.keys().find(is_new).expect("it waits");
+        let model = place.bytes.clone();
+        self.started.push(Started { place, key, of_host, moved: 0, model, ended: None });
+    }
+
+    fn answer(&mut self, step: u8, program: &mut Program<'_>) {
+        let (which, damage) = (usize::from(program.small()), program.small());
+        let status = DocaError(u32::from(step / 16));
+        let mut data = program.bytes();
+        let whole;
+        let chosen = which % self.started.len().max(1);
+        let Some(started) = self.started.get(chosen) else { return };
+        let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
+        if step & 8 > 0 {
+            // As many as were asked for.
+            whole = vec![damage; asked];
+            data = &whole;
+        }
+        let of_host = if step & 4 > 0 { started.of_host } else { 1 - started.of_host };
+        let mut number = started.key.data().as_ffi();
+        if damage == 77 {
+            number ^= 1 << (which % 64);
+        }
+        let answer = Answer {
+            ticket: TICKETS[of_host].into(),
+            number: number.into(),
+            result: u64::from(damage).into(),
+            status: status.0.into(),
+            reserved: 0.into(),
+        };
+        self.questions().borrow_mut().answered(answer.as_bytes(), Data::Eager(data));
+        let is_meant = |started: &&mut Started| {
+            started.key.data().as_ffi() == number
+                && started.of_host == of_host
+                && started.ended.is_none()
+        };
+        let Some(started) = self.started.iter_mut().find(is_meant) else { return };
+        let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
+        let is_read = started.place.operation.action == MemoryAction::READ;
+        if status != DocaError::SUCCESS {
+            started.ended = Some(status);
+        } else if is_read && data.len() != asked {
+            started.ended = Some(DocaError::IO_FAILED);
+        } else {
+            if is_read {
+                started.model[started.moved..][..asked].copy_from_slice(data);
+            }
+            started.moved += asked;
+            started.ended = (started.moved == started.model.len()).then_some(DocaError::SUCCESS);
+        }
+    }
+
+    /// Operations that are to have ended have, and no others.
+    fn turn(&mut self) {
+        self.host.progress();
+        self.remote.turn();
+        self.started.retain(|started| {
+            // SAFETY: this rig's own, which nobody else uses at this moment.
+            let operation = unsafe { (&raw const started.place.operation).read_volatile() };
+            assert_eq!(operation.operand == 1, started.ended.is_some());
+            assert!(started.place.bytes == started.model, "other bytes");
+            if let Some(status) = started.ended {
+                assert_eq!(operation.status, status);
+            }
+            started.ended.is_none()
+        });
+        let waiting = self.questions().borrow().waiting.len();
+        assert_eq!((waiting, self.remote.is_busy()), (self.started.len(), waiting > 0));
+    }
+
+    /// Ends what waits, as when the host is lost.
+    fn end(&mut self) {
+        for dest_id in 0..2 {
+            self.questions().borrow_mut().end_of(dest_id, DocaError::CONNECTION_RESET);
+        }
+        for started in &mut self.started {
+            started.ended = Some(DocaError::CONNECTION_RESET);
+        }
+        self.turn();
+        // A long write is sent in parts, as fast as they are received.
+        let asker = &self.remote.asker.get().expect("there are hosts").worker;
+        let mut rests = 0;
+        while rests < 10 {
+            rests = if self.host.progress() | asker.progress() { 0 } else { rests + 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn seeds() -> Seeds {
+    // Which operation, which damage; as many bytes as were asked for, or none.
+    let right = |which: u8| [1 + 4 + 8, which, 9, 0];
+    let wrong = |which: u8| [1 + 8, which, 9, 0];
+    let each = [&[0, 3][..], &[4, 3], &[8, 3], &right(0), &right(0), &right(0)].concat();
+    let long = [&[0, 255][..], &right(0), &right(0), &[4, 255], &right(0), &right(0)].concat();
+    let two = [&[0, 9][..], &[128, 9], &wrong(0), &wrong(1), &right(1), &right(0)].concat();
+    let fails =
+        [&[0, 9][..], &[1 + 4 + 16 * 3, 0, 0, 0], &[0, 9], &[1 + 4, 0, 0, 2, 5, 5]].concat();
+    let numbers = [&[0, 9][..], &[1 + 4 + 8, 0, 77, 0], &[1 + 4 + 8, 33, 77, 0]].concat();
+    let others = [&[0, 9][..], &[3, 3, 1, 2, 3, 1, 7], &[3, 0, 0]].concat();
+    [
+        ("each", each),
+        ("long", long),
+        ("two", two),
+        ("fails", fails),
+        ("numbers", numbers),
+        ("others", others),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .into()
+}

@@ -1,0 +1,124 @@
+//! The door, with visitors that bring nothing, too much, or too many.
+
+use std::ffi::OsString;
+use std::io::{IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use tokio::sync::mpsc;
+use urom_abi::WorkerId;
+use urom_wire::memory::{hand_over, say_taken};
+
+use super::super::door::{Door, Visitor};
+use super::*;
+
+const SLIP: Slip = Slip { ticket: TICKET, share: 3 };
+
+/// An open door, its address, and who comes in.
+fn open(file: Option<&Path>) -> (PathBuf, mpsc::Receiver<Visitor>) {
+    let door = Door::open(WorkerId(5), file).unwrap();
+    let address = PathBuf::from(OsString::from_vec(door.address()));
+    let (events, visitors) = mpsc::channel(100);
+    tokio::spawn(door.keep(events, |visitor| visitor));
+    (address, visitors)
+}
+
+fn slip() -> Vec<u8> {
+    [&SLIP.ticket.to_le_bytes()[..], &SLIP.share.to_le_bytes()].concat()
+}
+
+fn descriptors() -> usize {
+    let name = "/memfd:of-the-door";
+    let links = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with(name)).count()
+}
+
+#[tokio::test]
+async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("urom-1-5");
+    // Of a worker that was killed.
+    drop(std::os::unix::net::UnixListener::bind(&file).unwrap());
+    for file in [None, Some(&*file)] {
+        let (address, mut visitors) = open(file);
+        let visit = async {
+            let Visitor { handed, mut stream } = visitors.recv().await.unwrap();
+            say_taken(&mut stream).await.unwrap();
+            handed
+        };
+        let fd = memfd(10, SealFlags::empty());
+        let (given, handed) = tokio::join!(hand_over(&address, SLIP, Some(fd.as_fd())), visit);
+        given.unwrap();
+        assert_eq!((handed.slip, handed.fd.is_some()), (SLIP, true));
+    }
+    let door = Door::open(WorkerId(5), Some(&file)).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o666);
+    drop(door);
+    assert!(!file.exists());
+    let missing = folder.path().join("no/such/folder");
+    assert!(Door::open(WorkerId(5), Some(&missing)).is_err());
+}
+
+#[tokio::test]
+async fn what_is_no_slip_does_not_come_in() {
+    let (address, mut visitors) = open(None);
+    for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &slip()[..23]] {
+        let mut stream = connect(&address);
+        stream.write_all(bytes).unwrap();
+        drop(stream);
+    }
+    let stream = connect(&address);
+    (&stream).write_all(&slip()).unwrap();
+    let visitor = visitors.recv().await.unwrap();
+    assert!(visitor.handed.slip == SLIP && visitor.handed.fd.is_none());
+    assert!(visitors.is_empty());
+}
+
+#[tokio::test]
+async fn of_many_descriptors_one_is_kept_and_none_is_left_behind() {
+    let (address, mut visitors) = open(None);
+    let name = "of-the-door";
+    let fds: Vec<OwnedFd> = std::iter::repeat_with(|| memfd_create(name, MemfdFlags::CLOEXEC))
+        .take(20)
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for count in [1, 2, 3, 20] {
+        let stream = connect(&address);
+        let fds: Vec<BorrowedFd<'_>> = fds[..count].iter().map(AsFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(20))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+        let bytes = slip();
+        sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::empty()).unwrap();
+        let visitor = visitors.recv().await.unwrap();
+        assert!(visitor.handed.fd.is_some());
+        assert_eq!(descriptors(), 21, "{count}");
+    }
+}
+
+/// Who stays at the door without a word has a limit; who comes meanwhile waits.
+#[tokio::test]
+async fn visitors_that_say_nothing_are_sent_away() {
+    let (address, mut visitors) = open(None);
+    let silent: Vec<UnixStream> = (0..70).map(|_| connect(&address)).collect();
+    let last = connect(&address);
+    (&last).write_all(&slip()).unwrap();
+    let visitor = visitors.recv().await.unwrap();
+    assert_eq!(visitor.handed.slip, SLIP);
+    drop(silent);
+}
+
+fn connect(address: &Path) -> UnixStream {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::ffi::OsStrExt;
+    let name = address.as_os_str().as_bytes();
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name[1..]).unwrap();
+    UnixStream::connect_addr(&address).unwrap()
+}

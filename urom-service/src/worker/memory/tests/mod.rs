@@ -1,0 +1,99 @@
+//! What hosts share, what of that is refused, and what plugins do with it.
+
+mod door;
+mod remote;
+mod table;
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use tokio::sync::mpsc::UnboundedReceiver;
+use urom_abi::DocaError;
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
+use urom_abi::memory::Access;
+use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
+use urom_wire::memory::{Handed, Slip};
+
+use super::{Memories, Shared};
+use crate::worker::control_thread::ControlHandle;
+use crate::worker::messages::ToControl;
+
+const BOTH: Access = Access::PCI_READ_WRITE;
+
+const TICKET: u128 = 8;
+
+/// The memories of a worker, and what hosts are told.
+struct Desk {
+    memories: Memories,
+    control: ControlHandle,
+    told: UnboundedReceiver<ToControl>,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let (control, told) = ControlHandle::new();
+        Desk { memories: Memories::new(&[]), control, told }
+    }
+
+    fn share(&self, dest_id: u64, shared: Shared) -> Result<SharedBy, Failure> {
+        self.memories.share(dest_id, dest_id, shared, self.control.clone())
+    }
+
+    /// The shares that have ended since the last call.
+    fn ended(&mut self) -> Vec<u64> {
+        let ended = |message| match message {
+            ToControl::Memory { answer: MemoryAnswer::Ended { share }, .. } => share,
+            other => panic!("{other:?}"),
+        };
+        std::iter::from_fn(|| self.told.try_recv().ok()).map(ended).collect()
+    }
+
+    fn run(&self, opened: &HostMemory, operation: &mut MemoryOperation) -> Result<(), DocaError> {
+        // SAFETY: the callers' operations have as many bytes as they say, and stay.
+        unsafe { self.memories.run(opened.handle, operation.into()) }
+    }
+
+    fn read(&self, opened: &HostMemory, offset: u64, len: u64) -> Result<Vec<u8>, DocaError> {
+        let mut bytes = vec![0; len as usize];
+        let mut operation = MemoryOperation {
+            local: bytes.as_mut_ptr(),
+            ..MemoryOperation::new(MemoryAction::READ, offset, len)
+        };
+        self.run(opened, &mut operation).map(|()| bytes)
+    }
+}
+
+fn memfd(len: u64, seals: SealFlags) -> OwnedFd {
+    let fd = memfd_create("of-a-test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&fd, len).unwrap();
+    fcntl_add_seals(&fd, seals).unwrap();
+    fd
+}
+
+fn handed(fd: impl Into<Option<OwnedFd>>) -> Option<Handed> {
+    let process = Some(std::process::id() as i32);
+    Some(Handed { slip: Slip { ticket: TICKET, share: 1 }, fd: fd.into(), process })
+}
+
+/// Memory behind a descriptor, at an address of the host's that nobody reads.
+fn mapped(memory: u64, len: u64, fd: OwnedFd) -> Shared {
+    let offer = MemoryOffer {
+        share: memory + 100,
+        memory,
+        address: 0x10000,
+        len,
+        access: BOTH.bits(),
+        place: MemoryPlace::Handed { offset: 0 },
+        ucx_address: Vec::new(),
+    };
+    Shared { offer, handed: handed(fd), ticket: TICKET }
+}
+
+/// Memory of this process, for the kernel to copy.
+fn of_process(memory: u64, bytes: &[u8]) -> Shared {
+    let shared = mapped(memory, bytes.len() as u64, File::open("/dev/null").unwrap().into());
+    let address = bytes.as_ptr().expose_provenance() as u64;
+    let offer = MemoryOffer { address, place: MemoryPlace::Process, ..shared.offer };
+    Shared { offer, handed: handed(None), ..shared }
+}
