@@ -1,9 +1,9 @@
 //! A host that shares memory with a worker and has a command use it, and does to that memory or to
 //! itself what it is told.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id, the
-//! path to the memory, and what the command does (see `Churn`). It prints `churning` when the
-//! command is at work. Then it reads orders, a line each, and answers each by a line.
+//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id or `new`,
+//! the first path to try, and what the command does (see `Churn`). It prints which path was taken
+//! when the command is at work. Then it reads orders, a line each, and answers each by a line.
 
 use std::io::{BufRead, stdin};
 use std::ptr;
@@ -29,15 +29,17 @@ fn main() -> Result<()> {
     let [address, id, path, kind] = &arguments[..] else { bail!("four arguments, please") };
     let service = Service::builder().address(address.as_str()).connect()?;
     let plugin = service.plugin::<Protocol>()?;
-    let worker = service.worker().id(id.parse()?).plugin(&plugin).start().wait()?;
+    let start = service.worker().plugin(&plugin);
+    let start = if id == "new" { start } else { start.id(id.parse()?) };
+    let worker = start.start().wait()?;
     let path = MemoryPath(path.parse()?);
     let memory = allocate(path)?;
     let shared = memory.share_from(&worker, path).wait()?;
-    ensure!(shared.path() == path, "it is {}", shared.path().name());
+    let path = shared.path();
     let at = Memory { plugin, worker, memory, shared };
     let churn = at.plugin.task_churn(&at.worker, at.shared.range(), kind.parse()?).submit()?;
     while at.churning()? == 0 {}
-    println!("churning");
+    println!("{}", path.name());
     let mut churn = Some(churn);
     for order in stdin().lock().lines() {
         match order?.as_str() {

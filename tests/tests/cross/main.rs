@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use urom_abi::Payload;
 use urom_host::gather::InProcess;
+use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_tests::c::{Host, Output, Service, Source, prefix};
 use urom_tests::{PluginDirectory, expected, profile_directory};
 
@@ -43,7 +44,7 @@ impl Emulated {
         self.target_directory.join(&self.target).join("debug/uromd")
     }
 
-    /// A service with both plugins, the daemon and every worker under the emulator.
+    /// A service with all plugins, the daemon and every worker under the emulator.
     fn service(&self) -> Result<Service> {
         let plugins = plugins(self)?;
         ensure_of(self, &self.uromd())?;
@@ -58,12 +59,12 @@ impl Emulated {
     }
 }
 
-/// Both plugins, built by the tool for the other machine, once.
+/// The plugins, built by the tool for the other machine, once.
 fn plugins(emulated: &Emulated) -> Result<PluginDirectory> {
     static BUILT: OnceLock<Vec<PathBuf>> = OnceLock::new();
     let files = BUILT.get_or_init(|| {
         let build = |package| build(emulated, package).expect("cargo urom builds the plugin");
-        vec![build("graph-plugin"), build("sandbox-plugin")]
+        vec![build("graph-plugin"), build("sandbox-plugin"), build("memory-plugin")]
     });
     let mut plugins = PluginDirectory::with(&[])?;
     for file in files {
@@ -151,5 +152,32 @@ fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     sandbox.task_tag_send(&worker, 3, 7).data(&[5; 4000][..]).submit()?.wait()?;
     assert_eq!(receive.wait()?.data, Payload::from(&[5; 4000]).into());
     domain.stop()?;
+    Ok(worker.stop().wait()?)
+}
+
+/// Memory of this machine's host in a plugin of the other machine: mapped, and over TCP.
+#[test]
+fn a_host_s_memory_is_mapped_and_sent_to_processes_of_the_emulator() -> Result<()> {
+    let emulated = Emulated::new()?;
+    let service = emulated.service()?;
+    let uromd = service.uromd().context("it is a daemon")?;
+    let connection = urom_host::Service::builder().address(uromd.address()).connect()?;
+    let plugin = connection.plugin::<memory_protocol::Protocol>()?;
+    let worker = connection.worker().plugin(&plugin).start().wait()?;
+    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    for path in [MemoryPath::MAPPED, MemoryPath::NETWORK] {
+        let memory = Mmap::allocate(1 << 20, access)?;
+        let shared = memory.share_from(&worker, path).wait()?;
+        ensure!(shared.path() == path, "it is {}", shared.path().name());
+        memory.view().copy_from(0, &vec![3; 1 << 20])?;
+        let sum = plugin.task_sum(&worker, shared.range(), 300_000).submit()?.wait()?;
+        assert_eq!(sum.value, 3 << 20);
+        plugin.task_write(&worker, shared.slice(16..), 1, b"from there").submit()?.wait()?;
+        assert_eq!(memory.view().slice(17..27)?.get::<[u8; 10]>(0)?, *b"from there");
+        let add = plugin.task_atomic(&worker, shared.range(), 4096, 7, 0, 0);
+        assert_eq!(add.submit()?.wait()?.value, 0x0303_0303_0303_0303);
+        assert_eq!(memory.view().get::<u64>(512)?, 0x0303_0303_0303_030A);
+        shared.unshare().wait()?;
+    }
     Ok(worker.stop().wait()?)
 }

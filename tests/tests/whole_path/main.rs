@@ -11,6 +11,8 @@ mod given_up;
 mod health;
 mod memory;
 mod memory_lost;
+mod memory_model;
+mod memory_places;
 mod provider;
 mod rdmo;
 mod restarts;
@@ -143,6 +145,15 @@ with_extension! {
         memory_of_one_connection_is_not_another_s,
         memory_outlives_its_owner_s_handles,
         what_is_not_mapped_ends_with_its_connection,
+        memory_shared_again_is_not_freed_while_an_earlier_share_is_used,
+        a_worker_that_was_left_writes_to_no_memory_of_this_process,
+        what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped,
+    }
+    memory_lost::{
+        a_thousand_shares_leave_no_descriptors_and_mappings,
+    }
+    memory_model::{
+        random_operations_do_what_they_do_to_vectors,
     }
     host_memory::{
         a_mebibyte_goes_from_host_to_plugin_to_host,

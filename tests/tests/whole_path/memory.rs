@@ -7,7 +7,7 @@ use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::provider::{Given, Provider};
 
-const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
+pub(crate) const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
 /// A worker with the plugin, and the path that this test takes.
 pub(crate) struct Reached {
@@ -42,12 +42,22 @@ impl Reached {
         Ok((memory, shared))
     }
 
-    fn read(&self, memory: MemoryRange, offset: u64, len: u64) -> urom_host::Result<Vec<u8>> {
+    pub(crate) fn read(
+        &self,
+        memory: MemoryRange,
+        offset: u64,
+        len: u64,
+    ) -> urom_host::Result<Vec<u8>> {
         let read = self.plugin.task_read(&self.worker, memory, offset, len).submit()?.wait()?;
         Ok(read.data.to_vec())
     }
 
-    fn write(&self, memory: MemoryRange, offset: u64, data: &[u8]) -> urom_host::Result<()> {
+    pub(crate) fn write(
+        &self,
+        memory: MemoryRange,
+        offset: u64,
+        data: &[u8],
+    ) -> urom_host::Result<()> {
         self.plugin.task_write(&self.worker, memory, offset, data).submit()?.wait().map(drop)
     }
 
@@ -63,7 +73,7 @@ fn code<T: std::fmt::Debug>(result: urom_host::Result<T>) -> DocaError {
     result.unwrap_err().code()
 }
 
-fn bytes_of(view: View<'_>) -> Vec<u8> {
+pub(crate) fn bytes_of(view: View<'_>) -> Vec<u8> {
     let mut bytes = vec![0; view.len() as usize];
     view.copy_to(0, &mut bytes).unwrap();
     bytes
@@ -73,7 +83,8 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+pub(crate) const PATHS: [MemoryPath; 3] =
+    [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
 
 pub(crate) fn bytes_go_both_ways_on_each_path(at: Reached) -> Result<()> {
     for path in PATHS {
@@ -256,6 +267,98 @@ pub(crate) fn memory_outlives_its_owner_s_handles(at: Reached) -> Result<()> {
     drop(memory);
     at.worker.stop().wait()?;
     drop(shared);
+    Ok(())
+}
+
+pub(crate) fn memory_shared_again_is_not_freed_while_an_earlier_share_is_used(
+    at: Reached,
+) -> Result<()> {
+    for path in PATHS {
+        let (mut memory, shared) = at.share(4096, BOTH, path)?;
+        at.plugin.task_keep(&at.worker, shared.range(), 6).submit()?.wait()?;
+        let mut earlier = shared.unshare();
+        for round in 0..3 {
+            let again = memory.share_from(&at.worker, path).wait()?;
+            memory.view().set(0, round)?;
+            assert_eq!(at.read(again.range(), 0, 8)?, u64::to_le_bytes(round));
+            again.unshare().wait()?;
+            ensure!(!is_ready(&mut earlier) && memory.bytes().is_err(), "{path:?}");
+            let kept = at.plugin.task_read_kept(&at.worker, 6, 0).submit()?.wait()?;
+            assert_eq!(kept.value, round, "{path:?}");
+        }
+        // One that is given up at once, and the next.
+        drop(memory.share_from(&at.worker, path));
+        let again = memory.share_from(&at.worker, path).wait()?;
+        assert_eq!(at.read(again.range(), 0, 8)?, u64::to_le_bytes(2), "{path:?}");
+        at.plugin.task_release(&at.worker, 6).submit()?.wait()?;
+        earlier.wait()?;
+        drop(again);
+        while memory.bytes().is_err() {
+            at.service.progress();
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
+    provider: &Provider,
+) -> Result<()> {
+    // Something keeps the worker.
+    let stays = Reached::given(provider)?;
+    for round in 0..30 {
+        let path = if round % 3 == 0 { MemoryPath::NETWORK } else { MemoryPath::PROCESS };
+        let service = provider.connect()?;
+        let plugin = service.plugin::<memory_protocol::Protocol>()?;
+        let id = stays.worker.id();
+        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
+        let at = Reached { service, plugin, worker };
+        let (mut memory, shared) = at.share(64 << 10, BOTH, path)?;
+        let range = shared.range();
+        let _churning = at.plugin.task_churn(&at.worker, range, 1).submit()?;
+        assert_eq!(at.read(range, 0, 1)?, [0]);
+        at.worker.stop().wait()?;
+        drop(shared);
+        let bytes = memory.bytes()?;
+        bytes.fill(round);
+        for _ in 0..3 {
+            // The worker has had time for several rounds.
+            stays.plugin.task_churning(&stays.worker).submit()?.wait()?;
+            assert!(bytes.iter().all(|byte| *byte == round), "{round}: it was written to");
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped(
+    provider: &Provider,
+) -> Result<()> {
+    let stays = Reached::given(provider)?;
+    for (path, key) in PATHS.into_iter().zip(20..) {
+        let service = provider.connect()?;
+        let plugin = service.plugin::<memory_protocol::Protocol>()?;
+        let id = stays.worker.id();
+        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
+        let at = Reached { service, plugin, worker };
+        let (memory, shared) = at.share(4096, BOTH, path)?;
+        memory.view().set(0, 99_u64)?;
+        at.plugin.task_keep(&at.worker, shared.range(), key).submit()?.wait()?;
+        at.worker.stop().wait()?;
+        let look = || stays.plugin.task_read_kept(&stays.worker, key, 0).submit()?.wait();
+        if path == MemoryPath::MAPPED {
+            assert_eq!(look()?.value, 99);
+        } else {
+            // The worker may not have noticed yet: what is there then is the host's memory.
+            let lost = loop {
+                match look() {
+                    Ok(value) => assert_eq!(value.value, 99),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(lost.code(), DocaError::CONNECTION_RESET, "{lost}");
+        }
+        drop(memory);
+        stays.plugin.task_release(&stays.worker, key).submit()?.wait()?;
+    }
     Ok(())
 }
 

@@ -42,7 +42,7 @@ impl Other {
             .spawn()?;
         let output = BufReader::new(child.stdout.take().context("its output")?);
         let mut other = Other { child, output };
-        assert_eq!(other.line()?, "churning");
+        assert_eq!(other.line()?, path.name());
         Ok(other)
     }
 
@@ -183,4 +183,11 @@ pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> 
     assert!(refused.contains("Operation not permitted"), "{refused}");
     assert_eq!(other.order("finish")?, "well");
     Ok(())
+}
+
+/// In a process of its own, where no other test opens anything.
+pub(crate) fn a_thousand_shares_leave_no_descriptors_and_mappings(
+    provider: &Provider,
+) -> Result<()> {
+    provider.participants("memory_counts", 1)?.finish()
 }

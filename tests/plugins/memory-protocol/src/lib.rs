@@ -40,6 +40,9 @@ pub enum Command<'a> {
     /// How many such commands run, of all hosts.
     #[urom(reply = Value)]
     Churning,
+    /// The number of the worker's process.
+    #[urom(reply = Value)]
+    Process,
     /// Keeps memory open under a key.
     #[urom(reply = Done)]
     Keep { memory: MemoryRange, key: u64 },

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::task::Poll;
 
 use memory_protocol::{
-    Atomic, Bytes, Churn, Churning, Copy, Done, Handler, InPlace, Keep, Look, Looked, Read,
-    ReadKept, Release, Sum, Value, Write,
+    Atomic, Bytes, Churn, Churning, Copy, Done, Handler, InPlace, Keep, Look, Looked, Process,
+    Read, ReadKept, Release, Sum, Value, Write,
 };
 use urom_pdk::memory::HostMemory;
 use urom_pdk::prelude::*;
@@ -129,6 +129,10 @@ impl Handler for Memory {
 
     async fn churning(&self, _cx: &Context, _cmd: Churning) -> Result<Value> {
         Ok(Value { value: self.churning.get() })
+    }
+
+    async fn process(&self, _cx: &Context, _cmd: Process) -> Result<Value> {
+        Ok(Value { value: u64::from(std::process::id()) })
     }
 
     async fn keep(&self, cx: &Context, cmd: Keep) -> Result<Done> {
