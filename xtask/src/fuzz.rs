@@ -86,8 +86,15 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
 
 /// Whether a target's body is the service's, and not that of the crate `robustness`.
 fn is_of_service(target: &str) -> bool {
-    !["command_decode", "description_read", "notification_decode", "rdmo_message", "worker_cmd"]
-        .contains(&target)
+    ![
+        "command_decode",
+        "description_read",
+        "exported_map",
+        "notification_decode",
+        "rdmo_message",
+        "worker_cmd",
+    ]
+    .contains(&target)
 }
 
 /// The targets, by their sources.

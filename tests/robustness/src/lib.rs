@@ -8,6 +8,7 @@
 
 pub mod check;
 pub mod description;
+pub mod exported;
 pub mod incoming;
 pub mod initiator;
 pub mod plugin;

@@ -4,6 +4,7 @@ use counting_allocator::within;
 
 use crate::check;
 use crate::description;
+use crate::exported;
 use crate::initiator;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
@@ -15,9 +16,10 @@ const GROWTH: usize = 64;
 
 pub type Body = fn(&[u8]);
 
-pub const ALL: [(&str, Body); 5] = [
+pub const ALL: [(&str, Body); 6] = [
     ("command_decode", command_decode),
     ("description_read", description_read),
+    ("exported_map", exported_map),
     ("notification_decode", notification_decode),
     ("rdmo_message", rdmo_message),
     ("worker_cmd", worker_cmd),
@@ -33,6 +35,13 @@ pub fn command_decode(input: &[u8]) {
 /// What stands behind the header of a description's section: see [`description::read`].
 pub fn description_read(input: &[u8]) {
     within(MEMORY + GROWTH * input.len(), || description::read(input));
+}
+
+/// The first byte says whether the sum behind the others is right; they are an exported memory map.
+pub fn exported_map(input: &[u8]) {
+    if let Some((choice, bytes)) = input.split_first() {
+        within(MEMORY + GROWTH * bytes.len(), || exported::read(choice % 2 > 0, bytes));
+    }
 }
 
 /// The first byte chooses a protocol, the others are a notification.

@@ -8,10 +8,15 @@ pub use urom_wire::fuzzing::Body;
 pub use crate::daemon::fuzzing::daemon;
 pub use crate::worker::control_thread::fuzzing::worker_control;
 pub use crate::worker::data::fuzzing::worker_frames;
+pub use crate::worker::memory::remote::fuzzing::memory_answers;
 
 /// Every target of this crate, and its body.
-pub const ALL: [(&str, Body); 3] =
-    [("daemon", daemon), ("worker_control", worker_control), ("worker_frames", worker_frames)];
+pub const ALL: [(&str, Body); 4] = [
+    ("daemon", daemon),
+    ("memory_answers", memory_answers),
+    ("worker_control", worker_control),
+    ("worker_frames", worker_frames),
+];
 
 #[cfg(test)]
 mod tests {
@@ -22,6 +27,7 @@ mod tests {
     fn inputs_hold_and_seeds_are_committed() {
         let seeds = vec![
             ("daemon", seeds::of_daemon()),
+            ("memory_answers", crate::worker::memory::remote::fuzzing::seeds()),
             ("worker_control", seeds::of_worker_control()),
             ("worker_frames", seeds::of_worker_frames()),
         ];

@@ -84,7 +84,29 @@ pub(super) fn of_worker_control() -> Seeds {
         [step(4, 0, &DaemonToWorker::Forget { ticket: 7 }), enter(2), vec![7 + 16]].concat();
     let broken = [enter(0), domain(0, 5, DomainWord::Start { len: 9 }), starts(0, 6)].concat();
     let stranger = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
+    let memory = |link, word| step(0, link, &HostToWorker::Memory(word));
+    let offer = |place| MemoryOffer {
+        share: 2,
+        memory: 6,
+        address: 0x7000,
+        len: 4096,
+        access: 33,
+        place,
+        ucx_address: vec![3; 9],
+    };
+    let shares = |link| {
+        let places =
+            [MemoryPlace::Handed { offset: 0 }, MemoryPlace::Process, MemoryPlace::Network];
+        let offers = places.map(|place| memory(link, MemoryWord::Share(offer(place))));
+        let ends = memory(link, MemoryWord::End { memory: 6, share: 2 });
+        let leaves = memory(link, MemoryWord::Leave);
+        [memory(link, MemoryWord::Door), offers.concat(), ends, leaves].concat()
+    };
+    let memories = [enter(0), shares(0), vec![6]].concat();
+    let of_stranger = [vec![5], shares(0), vec![5 + 8], memory(1, MemoryWord::Door)].concat();
     vec![
+        ("memories".to_owned(), memories),
+        ("memories-of-a-stranger".to_owned(), of_stranger),
         ("whole".to_owned(), whole),
         ("two".to_owned(), two),
         ("forgets".to_owned(), forgets),

@@ -8,6 +8,7 @@
 mod control;
 pub mod corpus;
 mod domain;
+mod door;
 mod hello;
 pub mod memory;
 pub mod program;
@@ -23,6 +24,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use control::control_messages;
 pub use domain::domain_table;
+pub use door::memory_door;
 pub use hello::{greeting, hello};
 pub use memory::Counting;
 
@@ -30,11 +32,12 @@ pub use memory::Counting;
 pub type Body = fn(&[u8]);
 
 /// Every target of this crate, and its body.
-pub const ALL: [(&str, Body); 4] = [
+pub const ALL: [(&str, Body); 5] = [
     ("control_messages", control_messages),
     ("domain_table", domain_table),
     ("greeting", greeting),
     ("hello", hello),
+    ("memory_door", memory_door),
 ];
 
 /// A stream whose other end has said `theirs` and closed; what is written to it is kept.
@@ -53,7 +56,7 @@ fn prepare() {
 /// When it waits: nothing here comes later.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     thread_local! {
-        static RUNTIME: io::Result<Runtime> = Builder::new_current_thread().enable_time().build();
+        static RUNTIME: io::Result<Runtime> = Builder::new_current_thread().enable_all().build();
     }
     RUNTIME.with(|runtime| runtime.as_ref().expect("a runtime").block_on(future))
 }
@@ -69,6 +72,7 @@ mod tests {
             ("domain_table", seeds::of_domain()),
             ("greeting", seeds::of_greeting()),
             ("hello", seeds::of_hello()),
+            ("memory_door", seeds::of_door()),
         ];
         corpus::check(&ALL, seeds);
     }

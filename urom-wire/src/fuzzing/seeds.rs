@@ -52,6 +52,7 @@ pub(super) fn of_control() -> Seeds {
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
     let offer = |place| {
         let offer = MemoryOffer {
+            share: 2,
             memory: 6,
             address: 0x7000,
             len: 4096,
@@ -85,7 +86,8 @@ pub(super) fn of_control() -> Seeds {
         offer(MemoryPlace::Handed { offset: 4096 }),
         offer(MemoryPlace::Process),
         offer(MemoryPlace::Network),
-        encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6 })),
+        encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6, share: 2 })),
+        encoded(&HostToWorker::Memory(MemoryWord::Leave)),
     ];
     let worker_to_host = [
         encoded(&attached),
@@ -95,12 +97,13 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::Health(Some(stuck()))),
         encoded(&WorkerToHost::Health(None)),
         memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
-        memory(MemoryAnswer::Shared { memory: 6, result: Err(failure()) }),
+        memory(MemoryAnswer::Shared { share: 2, result: Err(failure()) }),
         memory(MemoryAnswer::Shared {
-            memory: 6,
+            share: 2,
             result: Ok(SharedBy { path: 2, ucx_address: vec![5; 40] }),
         }),
-        memory(MemoryAnswer::Ended { memory: 6 }),
+        memory(MemoryAnswer::Ended { share: 2 }),
+        memory(MemoryAnswer::Left),
     ];
     let daemon_to_worker = [
         encoded(&DaemonToWorker::Expect { ticket: 7 }),
@@ -185,5 +188,23 @@ pub(super) fn of_greeting() -> Seeds {
         seed("proof-changed", &[same, 0, 60, 1]),
         seed("cut", &[same, 3, 70, 0]),
         seed("asked-for-none", &[same, 0, 20, 1, 1, 20, 1]),
+    ]
+}
+
+/// Slips with and without descriptors, in one piece and in two, cut, and with more behind.
+pub(super) fn of_door() -> Seeds {
+    let slip = [7; 24];
+    let seed = |name: &str, how: u8, cut: u8, bytes: &[u8]| {
+        (name.to_owned(), [&[how, cut], bytes].concat())
+    };
+    vec![
+        seed("bare", 0, 255, &slip),
+        seed("with-one", 1, 255, &slip),
+        seed("with-two", 2, 255, &slip),
+        seed("with-three", 3, 255, &slip),
+        seed("in-two", 1, 10, &slip),
+        seed("short", 1, 255, &slip[1..]),
+        seed("longer", 1, 255, &[8; 60]),
+        seed("nothing", 1, 255, b""),
     ]
 }

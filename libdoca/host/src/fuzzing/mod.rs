@@ -18,11 +18,12 @@ mod seeds;
 
 pub use urom_wire::fuzzing::Body;
 
+pub use crate::memory_thread::answers::fuzzing::memory_questions;
 pub use control::host_control;
 pub use frames::host_frames;
 
 /// Repeats `done` until it is true.
-fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "{what}");
@@ -47,7 +48,11 @@ fn loopback() -> SocketAddr {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Every target of this crate, and its body.
-pub const ALL: [(&str, Body); 2] = [("host_control", host_control), ("host_frames", host_frames)];
+pub const ALL: [(&str, Body); 3] = [
+    ("host_control", host_control),
+    ("host_frames", host_frames),
+    ("memory_questions", memory_questions),
+];
 
 #[cfg(test)]
 mod tests {
@@ -59,6 +64,7 @@ mod tests {
         let seeds = vec![
             ("host_control", seeds::of_host_control()),
             ("host_frames", seeds::of_host_frames()),
+            ("memory_questions", crate::memory_thread::answers::fuzzing::seeds()),
         ];
         corpus::check(&ALL, seeds);
     }

@@ -21,12 +21,19 @@ pub(super) fn of_host_control() -> Seeds {
         encoded(&DaemonToHost::Failed { request: 3, failure: failure() }),
         encoded(&DaemonToHost::Failed { request: 4, failure: failure() }),
     ];
+    let memory = |answer| encoded(&WorkerToHost::Memory(answer));
+    let by = SharedBy { path: 2, ucx_address: vec![5; 40] };
     let worker = [
         encoded(&WorkerToHost::Ping),
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Ok(()) }),
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         encoded(&WorkerToHost::DomainEnded { domain: 6 }),
         encoded(&WorkerToHost::Health(Some(stuck()))),
+        memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
+        memory(MemoryAnswer::Shared { share: 1, result: Err(failure()) }),
+        memory(MemoryAnswer::Shared { share: 2, result: Ok(by) }),
+        memory(MemoryAnswer::Ended { share: 2 }),
+        memory(MemoryAnswer::Left),
         encoded(&WorkerToHost::Refused(failure())),
     ];
     let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();

@@ -29,6 +29,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
             programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect()
         }
         "rdmo_message" => messages(),
+        "exported_map" => maps(),
         "description_read" => {
             let named = |subject: &&'static Subject| {
                 (subject.description.name.to_owned(), description::of(subject))
@@ -44,6 +45,28 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
                 .collect()
         }
     }
+}
+
+/// Maps with each permission, with and without the right sum.
+fn maps() -> Vec<(String, Vec<u8>)> {
+    use urom_memory::{Access, Mmap};
+    let both = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    let named = [("both", both), ("read", Access::PCI_READ_ONLY)];
+    let seeds = named.map(|(name, access)| {
+        let map = Mmap::from_vec(vec![0; 10], access).expect("it has bytes");
+        let mut bytes = map.export().expect("others may read it");
+        // Number and address, which are others in each run.
+        bytes[16..32].copy_from_slice(&[3; 16]);
+        let whole = |choice: u8| [&[choice], &bytes[..]].concat();
+        [(name.to_owned(), whole(1)), (format!("{name}-damaged"), whole(0))]
+    });
+    seeds.concat().into_iter().map(without_sum).collect()
+}
+
+fn without_sum((name, mut bytes): (String, Vec<u8>)) -> (String, Vec<u8>) {
+    let len = bytes.len();
+    bytes[len - 4..].fill(0);
+    (name, bytes)
 }
 
 /// An append, a flush and a scatter of an initiator.
