@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::*;
+use urom_abi::memory::Access;
 
 const LIMIT: Duration = Duration::from_secs(10);
 

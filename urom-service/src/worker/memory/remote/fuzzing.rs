@@ -96,7 +96,7 @@ impl Rig {
             };
             let shared = Shared { offer, handed: None, ticket };
             let host = Some(Rc::clone(&of_host));
-            let region = Region::new(shared, host, Rc::default(), dest_id, control.clone());
+            let region = Region::new(shared, host, dest_id, control.clone(), Rc::default());
             (Rc::new(region.expect("a region")), of_host)
         });
         Rig { remote, regions, host, started: Vec::new(), _control: told }
