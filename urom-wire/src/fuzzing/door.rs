@@ -12,6 +12,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Runtime};
 
 use super::memory::within;
+use super::prepare;
 use crate::memory::receive_handed;
 
 /// A slip.
@@ -27,7 +28,11 @@ struct Rig {
 impl Rig {
     fn new() -> Rig {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        Rig { runtime, file: File::open("/dev/null").expect("a file") }
+        let mut rig = Rig { runtime, file: File::open("/dev/null").expect("a file") };
+        // What is opened once, and kept.
+        prepare();
+        rig.visit(1, LEN, &[0; LEN]);
+        rig
     }
 }
 

@@ -177,7 +177,8 @@ impl Rig {
         };
         self.questions().borrow_mut().answered(answer.as_bytes(), Data::Eager(data));
         let is_meant = |started: &&mut Started| {
-            started.key.data().as_ffi() == number
+            // Of a number that is no key, slotmap makes one.
+            started.key == DefaultKey::from(KeyData::from_ffi(number))
                 && started.of_host == of_host
                 && started.ended.is_none()
         };
