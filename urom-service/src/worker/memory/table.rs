@@ -83,6 +83,7 @@ impl Memories {
             MemoryPlace::Handed { .. } => None,
             // Without it there are no atomic operations.
             MemoryPlace::Process => host().ok(),
+            MemoryPlace::Network if shared.offer.ucx_address.is_empty() => None,
             MemoryPlace::Network => Some(host()?),
         };
         let ucx_address = host.as_ref().map_or(Ok(Vec::new()), |_| self.remote.address())?;

@@ -172,6 +172,13 @@ impl Rig {
         if offset.checked_add(len).is_none_or(|end| end > LEN as u64) {
             return Err(DocaError::INVALID_VALUE);
         }
+        if ask.action().0 > MemoryAction::TAG_SEND.0 {
+            return Err(DocaError::NOT_SUPPORTED);
+        }
+        let moves = [MemoryAction::READ, MemoryAction::WRITE, MemoryAction::TAG_SEND];
+        if !moves.contains(&ask.action()) && (len != 8 || !offset.is_multiple_of(8)) {
+            return Err(DocaError::INVALID_VALUE);
+        }
         let writes = ![MemoryAction::READ, MemoryAction::TAG_SEND].contains(&ask.action());
         if share == 2 || writes && !access.others_write() {
             return Err(DocaError::NOT_PERMITTED);
@@ -188,12 +195,10 @@ impl Rig {
             }
             // No fuzzer finds the address of a UCX worker.
             MemoryAction::TAG_SEND => return Err(DocaError::DRIVER),
+            MemoryAction::READ | MemoryAction::WRITE => return Err(DocaError::INVALID_VALUE),
             _ => {}
         }
-        let Some(word) = place.first_chunk_mut().filter(|_| len == 8 && offset.is_multiple_of(8))
-        else {
-            return Err(DocaError::INVALID_VALUE);
-        };
+        let Some(word) = place.first_chunk_mut() else { return Err(DocaError::INVALID_VALUE) };
         let found = u64::from_ne_bytes(*word);
         let operand = ask.operand.get();
         let new = match ask.action() {

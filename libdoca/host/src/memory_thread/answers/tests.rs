@@ -139,7 +139,6 @@ fn what_is_outside_or_not_allowed_is_refused() {
         (add, 4, 8, b""),
         (add, 8, 4, b""),
         (add, LEN - 4, 8, b""),
-        (MemoryAction(6), 1, 8, b""),
     ] {
         let refused = asked.ask(question(action, offset, len), data);
         assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
