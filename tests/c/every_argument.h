@@ -84,6 +84,7 @@ static inline void bad_arguments_of_a_worker(const struct rig *rig)
 	struct doca_urom_worker_cmd_task *task;
 	struct doca_urom_worker *idle, *running;
 	struct urom_worker_health health;
+	struct urom_offered_memory offered = {.memory = 7, .fd = -1};
 	doca_cpu_set_t cpus;
 	uint64_t id;
 	uint32_t gid;
@@ -126,6 +127,16 @@ static inline void bad_arguments_of_a_worker(const struct rig *rig)
 	GIVES(INVALID, urom_worker_get_health, running, NULL);
 	GIVES(DOCA_SUCCESS, urom_worker_get_health, running, &health);
 	IS(0, health.plugin[0]);
+	GIVES(INVALID, urom_worker_share_memory, running, NULL, no_memory_told, NULL);
+	GIVES(INVALID, urom_worker_share_memory, running, &offered, no_memory_told, NULL);
+	offered.size = sizeof(offered);
+	GIVES(INVALID, urom_worker_share_memory, running, &offered, no_memory_told, NULL);
+	offered.address = &health;
+	GIVES(INVALID, urom_worker_share_memory, running, &offered, no_memory_told, NULL);
+	offered.len = sizeof(health);
+	GIVES(INVALID, urom_worker_share_memory, running, &offered, NULL, NULL);
+	GIVES(INVALID, urom_worker_unshare_memory, running, 7, NULL, NULL);
+	GIVES(DOCA_SUCCESS, urom_worker_unshare_memory, running, 7, no_memory_told, NULL);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate, running, NULL);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, rig->plugin, NULL);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, 0, &task);

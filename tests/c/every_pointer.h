@@ -50,10 +50,17 @@ static struct {
 	enum doca_ctx_states state;
 	struct doca_urom_domain_oob_coll oob;
 	struct urom_worker_health health;
+	struct urom_offered_memory offered;
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
 	struct doca_pe *pe;                /* a live one */
 } given;
+
+static inline void no_memory_told(void *data, doca_error_t code, uint32_t path,
+				  const char *why, size_t why_len)
+{
+	(void)data, (void)code, (void)path, (void)why, (void)why_len;
+}
 
 static inline void no_command_done(struct doca_urom_worker_cmd_task *task,
 				   union doca_data task_data, union doca_data ctx_data)
@@ -209,6 +216,8 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(WORKER, doca_urom_worker_get_id, o, &given.word);
 	REFUSES(WORKER, doca_urom_worker_get_gid, o, &given.half);
 	REFUSES(WORKER, urom_worker_get_health, o, &given.health);
+	REFUSES(WORKER, urom_worker_share_memory, o, &given.offered, no_memory_told, NULL);
+	REFUSES(WORKER, urom_worker_unshare_memory, o, 7, no_memory_told, NULL);
 	GIVES_ZERO(WORKER, doca_urom_worker_as_ctx, o);
 	REFUSES(WORKER, doca_urom_worker_cmd_task_allocate, o, (void *)&given.pointer);
 	REFUSES(WORKER, doca_urom_worker_cmd_task_allocate_init, o, 1, (void *)&given.pointer);
