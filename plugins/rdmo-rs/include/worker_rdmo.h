@@ -68,10 +68,11 @@ enum worker_rdmo_command_type {
 	 * Payloads, in this order:
 	 *  1. `packed_rkey`: `packed_rkey_len` bytes;
 	 *     their address word is `packed_rkey_addr`.
-	 *     The packed remote key, `ucp_rkey_pack`'s.
+	 *     The packed remote key, `ucp_rkey_pack`'s. A shared memory map has none.
 	 *  2. `packed_memh`: `packed_memh_len` bytes;
 	 *     their address word is `packed_memh_addr`.
-	 *     The exported memory handle, `ucp_memh_pack`'s; empty without one.
+	 *     The exported memory handle, `ucp_memh_pack`'s, empty without one; or what `Mmap::export`
+	 *     gives for memory that the host shares with the worker.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_MR_REGISTERED.
 	 */
