@@ -125,8 +125,10 @@ mod tests {
     fn targets_are_found_by_their_sources() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let found = targets(&workspace.root.join("fuzz")).expect("the targets");
-        let all = "command_decode control_messages daemon description_read domain_table greeting hello host_control \
-                   host_frames notification_decode rdmo_message worker_cmd worker_control worker_frames";
+        let all = "command_decode control_messages daemon description_read domain_table \
+                   exported_map greeting hello host_control host_frames memory_answers memory_door \
+                   memory_questions notification_decode rdmo_message worker_cmd worker_control \
+                   worker_frames";
         assert_eq!(found, all.split_whitespace().collect::<Vec<_>>());
     }
 
