@@ -1,7 +1,7 @@
 //! Questions of workers and of anybody to the memory thread.
 
-#[cfg(test)]
 use urom_abi::memory::Access;
+#[cfg(test)]
 use urom_wire::fuzzing::corpus::Seeds;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
