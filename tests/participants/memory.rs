@@ -11,7 +11,7 @@ use std::ptr;
 use anyhow::{Context, Result, bail, ensure};
 use memory_protocol::{Client, Protocol};
 use rustix::fs::ftruncate;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
 use urom_host::{Host, Service, Worker};
 
@@ -45,8 +45,10 @@ fn main() -> Result<()> {
         match order?.as_str() {
             "unmap" => {
                 let start = at.memory.view().as_ptr().cast();
-                // SAFETY: nobody but the worker's plugin uses these bytes from now on.
-                unsafe { munmap(start, LEN) }?;
+                let gone = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+                // SAFETY: nobody but the worker's plugin uses these bytes from now on. Nothing takes
+                // their place: to other memory there, the worker would write.
+                unsafe { mmap_anonymous(start, LEN, ProtFlags::empty(), gone) }?;
                 match path {
                     MemoryPath::MAPPED => {
                         let last = LEN as u64 - 8;

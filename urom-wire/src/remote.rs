@@ -16,6 +16,10 @@ pub const AM_ASK: u16 = 1;
 /// The handler of [`Answer`].
 pub const AM_ANSWER: u16 = 2;
 
+/// The [`number`](Answer::number) of an answer to every question before it: the host lost its
+/// connection to the worker, and perhaps answers with it. No question has it.
+pub const EVERY: u64 = u64::MAX;
+
 /// The most bytes that one question moves: a longer operation asks several times. As many as fit
 /// one segment of TCP, so that they come with the message and are copied once.
 pub const MOST_MOVED: u64 = 240 << 10;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use memory_protocol::Client;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_host::{Host, Service, Worker};
@@ -47,6 +48,10 @@ impl Other {
     }
 
     fn line(&mut self) -> Result<String> {
+        let output = self.output.get_ref();
+        let limit = Timespec::try_from(LIMIT)?;
+        let has_said = poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit))? > 0;
+        ensure!(has_said, "the host said nothing for {LIMIT:?}");
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         Ok(line.trim_end().to_owned())

@@ -20,7 +20,7 @@ use ucx::{
 };
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::{Served, Then};
@@ -44,12 +44,18 @@ struct Desk {
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
+    /// Streams whose endpoint has failed.
+    lost: Vec<u128>,
     sender: Rc<OnceCell<Worker>>,
 }
 
 #[derive(Default)]
 struct Asker {
     endpoint: Option<Rc<Endpoint>>,
+    /// Where the worker is.
+    address: Vec<u8>,
+    /// Whether it asked since the endpoint was made.
+    has_asked: bool,
     /// By the numbers of their shares.
     memories: HashMap<u64, Rc<Served>>,
     /// Receivers of sends, by their addresses.
@@ -57,6 +63,10 @@ struct Asker {
 }
 
 impl Asker {
+    fn is_connected(&self) -> bool {
+        self.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed())
+    }
+
     /// The endpoint to the receiver of a send.
     fn receiver(&mut self, worker: &Worker, address: &[u8]) -> Result<&Endpoint, DocaError> {
         if self.receivers.len() >= MOST_RECEIVERS {
@@ -101,6 +111,7 @@ impl Answers {
             sends: Vec::new(),
             leaving: Vec::new(),
             left: Vec::new(),
+            lost: Vec::new(),
             sender: Rc::clone(&sender),
         }));
         // Not counted: the desk has endpoints of the worker, which has the handler.
@@ -122,14 +133,40 @@ impl Answers {
     pub(super) fn connect(&mut self, ticket: u128, address: &[u8]) {
         let mut desk = self.desk.borrow_mut();
         let Some(asker) = desk.askers.get_mut(&ticket) else { return };
-        if asker.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed()) {
-            return;
+        if !asker.is_connected() {
+            asker.endpoint = self.open(ticket, address);
+            asker.address = address.to_vec();
         }
+    }
+
+    /// An endpoint for the answers of a stream.
+    fn open(&self, ticket: u128, address: &[u8]) -> Option<Rc<Endpoint>> {
+        let desk = Rc::downgrade(&self.desk);
+        let lost = move |_| {
+            if let Some(desk) = desk.upgrade() {
+                desk.borrow_mut().lost.push(ticket);
+            }
+        };
         // SAFETY: from a worker that this host uses, which it trusts with its memory.
         let address = unsafe { WorkerAddress::from_bytes(address) };
-        match address.and_then(|address| self.worker.endpoint().connect(&address)) {
-            Ok(endpoint) => asker.endpoint = Some(Rc::new(endpoint)),
-            Err(error) => log!(warn, "a worker cannot be answered about memory: {error}"),
+        let endpoint =
+            address.and_then(|address| self.worker.endpoint().on_error(lost).connect(&address));
+        let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
+        endpoint.map(Rc::new).map_err(why).ok()
+    }
+
+    /// Connects again to workers whose endpoints have failed, and tells them that answers are lost:
+    /// their own endpoints need not have failed. A worker that asked nothing since the last time is
+    /// gone itself.
+    fn reconnect(&self) {
+        let lost = std::mem::take(&mut self.desk.borrow_mut().lost);
+        for ticket in lost {
+            let mut desk = self.desk.borrow_mut();
+            let Some(asker) = desk.askers.get_mut(&ticket) else { continue };
+            if std::mem::take(&mut asker.has_asked) {
+                asker.endpoint = self.open(ticket, &asker.address);
+                desk.answer(ticket, EVERY, DocaError::CONNECTION_RESET, 0);
+            }
         }
     }
 
@@ -164,6 +201,7 @@ impl Answers {
     pub(super) fn turn(&mut self) {
         loop {
             let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
+            self.reconnect();
             if !self.desk.borrow_mut().finish() && !moved {
                 break;
             }
@@ -231,6 +269,12 @@ impl Desk {
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Ok(ask) = Ask::read_from_bytes(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        if let Some(asker) = self.askers.get_mut(&ticket) {
+            asker.has_asked = true;
+            if !asker.address.is_empty() && !asker.is_connected() {
+                self.lost.push(ticket);
+            }
+        }
         match self.carry_out(&ask, data) {
             Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
             Ok(None) => {}

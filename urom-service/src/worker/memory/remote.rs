@@ -17,7 +17,7 @@ use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
 use urom_wire::queue_probe::Config;
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::region::Region;
@@ -173,7 +173,7 @@ impl Remote {
         let ended = {
             let mut questions = asker.questions.borrow_mut();
             for dest_id in std::mem::take(&mut questions.lost) {
-                questions.end_of(dest_id, DocaError::CONNECTION_RESET);
+                questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             }
             std::mem::take(&mut questions.ended)
         };
@@ -192,7 +192,8 @@ impl Remote {
             endpoint.close(CloseMode::Force);
         }
         if let Some(asker) = self.asker.get() {
-            asker.questions.borrow_mut().end_of(dest_id, DocaError::CONNECTION_RESET);
+            let mut questions = asker.questions.borrow_mut();
+            questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             self.is_busy.set(true);
         }
     }
@@ -200,10 +201,7 @@ impl Remote {
     /// Ends all operations: the worker ends.
     pub(super) fn shut(&self) {
         if let Some(asker) = self.asker.get() {
-            let all: Vec<DefaultKey> = asker.questions.borrow().waiting.keys().collect();
-            for key in all {
-                asker.questions.borrow_mut().finish(key, DocaError::SHUTDOWN);
-            }
+            asker.questions.borrow_mut().end_of(|_| true, DocaError::SHUTDOWN);
             self.turn();
         }
     }
@@ -287,6 +285,10 @@ impl Questions {
 
     fn answered(&mut self, header: &[u8], data: Data<'_>) {
         let Ok(answer) = Answer::read_from_bytes(header) else { return };
+        if answer.number.get() == EVERY {
+            let ticket = answer.ticket.get();
+            return self.end_of(|host| host.ticket == ticket, DocaError::CONNECTION_RESET);
+        }
         let key = DefaultKey::from(KeyData::from_ffi(answer.number.get()));
         // Another host may have guessed the number.
         let of_host = |waiting: &&mut Waiting| waiting.host.ticket == answer.ticket.get();
@@ -330,13 +332,14 @@ impl Questions {
         }
     }
 
-    fn end_of(&mut self, dest_id: u64, status: DocaError) {
-        let of_host = |(key, waiting): (DefaultKey, &Waiting)| {
-            (waiting.host.dest_id == dest_id).then_some(key)
-        };
-        let all: Vec<DefaultKey> = self.waiting.iter().filter_map(of_host).collect();
-        for key in all {
-            self.finish(key, status);
-        }
+    /// Ends the operations on the memory of some hosts.
+    fn end_of(&mut self, is_theirs: impl Fn(&Host) -> bool, status: DocaError) {
+        self.waiting.retain(|_, waiting| {
+            let ends = is_theirs(&waiting.host);
+            if ends {
+                self.ended.push((waiting.operation, status));
+            }
+            !ends
+        });
     }
 }

@@ -1,9 +1,11 @@
 //! Questions that the memory thread answers, and those that it refuses.
 
 use std::cell::RefCell;
+use std::ptr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::*;
@@ -43,9 +45,7 @@ impl Asked {
                 hears.borrow_mut().push((answer, data.to_vec()));
             })
             .unwrap();
-        // SAFETY: the address of a worker of this process.
-        let address = unsafe { WorkerAddress::from_bytes(&address) }.unwrap();
-        let endpoint = worker.endpoint().connect(&address).unwrap();
+        let endpoint = connect(&worker, &address);
         let memory: Box<[u64]> = (0..LEN / 8).collect();
         answers.serve(Served {
             ticket: TICKET,
@@ -56,6 +56,21 @@ impl Asked {
         });
         answers.connect(TICKET, worker.address().unwrap().as_bytes());
         Asked { answers, worker, endpoint, heard, memory }
+    }
+
+    /// Asks until there is such an answer, over another connection if that of the answers was this
+    /// one and has failed.
+    fn ask_until(&mut self, ask: &Ask, number: u64, status: DocaError) {
+        let address = self.answers.worker.address().unwrap();
+        let is_it =
+            |answer: &Answer| answer.number.get() == number && answer.status.get() == status.0;
+        while !self.heard.borrow_mut().drain(..).any(|(answer, _)| is_it(&answer)) {
+            if self.endpoint.is_failed() {
+                self.endpoint = connect(&self.worker, address.as_bytes());
+            }
+            self.send(ask, b"");
+            self.until(|asked| !asked.heard.borrow().is_empty() || asked.endpoint.is_failed());
+        }
     }
 
     fn send(&self, ask: &Ask, data: &[u8]) {
@@ -86,6 +101,12 @@ impl Asked {
         // SAFETY: one of its numbers, written by nobody at this moment.
         unsafe { self.memory.as_ptr().wrapping_add(index).read_volatile() }
     }
+}
+
+fn connect(worker: &Worker, address: &[u8]) -> Endpoint {
+    // SAFETY: the address of a worker of this process.
+    let address = unsafe { WorkerAddress::from_bytes(address) }.unwrap();
+    worker.endpoint().connect(&address).unwrap()
 }
 
 fn question(action: MemoryAction, offset: u64, len: u64) -> Ask {
@@ -195,6 +216,30 @@ fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
     // The endpoint to the one that asks is closed, and nothing is left of the stream.
     let desk = asked.answers.desk.borrow();
     assert!(desk.askers.is_empty() && desk.left.is_empty() && desk.leaving.is_empty());
+}
+
+/// The kernel refuses to send bytes that are not there, and UCX gives up the connection.
+#[test]
+fn a_connection_that_fails_is_made_again_and_the_worker_told() {
+    let mut asked = writable();
+    let len = MOST_MOVED as usize;
+    // SAFETY: a new mapping at a place of the kernel's choice.
+    let gone = unsafe {
+        mmap_anonymous(ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE).unwrap()
+    };
+    asked.answers.serve(Served {
+        ticket: TICKET,
+        share: 6,
+        address: gone.expose_provenance() as u64,
+        len: MOST_MOVED,
+        access: Access::PCI_READ_ONLY.bits(),
+    });
+    for _ in 0..3 {
+        let lost = Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) };
+        asked.ask_until(&lost, EVERY, DocaError::CONNECTION_RESET);
+        let there = question(READ, 8, 8);
+        asked.ask_until(&there, there.number.get(), DocaError::SUCCESS);
+    }
 }
 
 /// The receiver is there, and receives nothing: a long send waits for it.

@@ -165,8 +165,10 @@ impl Rig {
         }
         let of_host = if step & 4 > 0 { started.of_host } else { 1 - started.of_host };
         let mut number = started.key.data().as_ffi();
-        if damage == 77 {
-            number ^= 1 << (which % 64);
+        match damage {
+            77 => number ^= 1 << (which % 64),
+            78 => number = EVERY,
+            _ => {}
         }
         let answer = Answer {
             ticket: TICKETS[of_host].into(),
@@ -176,6 +178,11 @@ impl Rig {
             reserved: 0.into(),
         };
         self.questions().borrow_mut().answered(answer.as_bytes(), Data::Eager(data));
+        if number == EVERY {
+            let theirs = self.started.iter_mut().filter(|started| started.of_host == of_host);
+            theirs.for_each(|started| started.ended = Some(DocaError::CONNECTION_RESET));
+            return;
+        }
         let is_meant = |started: &&mut Started| {
             // Of a number that is no key, slotmap makes one.
             started.key == DefaultKey::from(KeyData::from_ffi(number))
@@ -218,9 +225,7 @@ impl Rig {
 
     /// Ends what waits, as when the host is lost.
     fn end(&mut self) {
-        for dest_id in 0..2 {
-            self.questions().borrow_mut().end_of(dest_id, DocaError::CONNECTION_RESET);
-        }
+        self.questions().borrow_mut().end_of(|_| true, DocaError::CONNECTION_RESET);
         for started in &mut self.started {
             started.ended = Some(DocaError::CONNECTION_RESET);
         }
@@ -245,6 +250,7 @@ pub(crate) fn seeds() -> Seeds {
     let fails =
         [&[0, 9][..], &[1 + 4 + 16 * 3, 0, 0, 0], &[0, 9], &[1 + 4, 0, 0, 2, 5, 5]].concat();
     let numbers = [&[0, 9][..], &[1 + 4 + 8, 0, 77, 0], &[1 + 4 + 8, 33, 77, 0]].concat();
+    let every = [&[0, 9][..], &[128, 9], &[4, 9], &[1 + 4, 0, 78, 0], &right(0)].concat();
     let others = [&[0, 9][..], &[3, 3, 1, 2, 3, 1, 7], &[3, 0, 0]].concat();
     [
         ("each", each),
@@ -252,6 +258,7 @@ pub(crate) fn seeds() -> Seeds {
         ("two", two),
         ("fails", fails),
         ("numbers", numbers),
+        ("every", every),
         ("others", others),
     ]
     .map(|(name, bytes)| (name.to_owned(), bytes))

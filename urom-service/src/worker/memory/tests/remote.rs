@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{AmFlags, Data, Endpoint, Message, Worker, WorkerAddress};
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::*;
@@ -181,7 +181,7 @@ fn answers_that_are_wrong_or_another_host_s_are_passed_over() {
         other.say(Answer { ticket: ticket.into(), ..right }.as_bytes(), b"evil");
         host.say(Answer { ticket: ticket.into(), ..right }.as_bytes(), b"evil");
     }
-    for number in [0, ask.number.get() + 1, ask.number.get() + (1 << 32), u64::MAX] {
+    for number in [0, ask.number.get() + 1, ask.number.get() + (1 << 32), EVERY - 1] {
         host.say(Answer { number: number.into(), ..right }.as_bytes(), b"evil");
     }
     host.say(b"", b"evil");
@@ -203,6 +203,26 @@ fn answers_that_are_wrong_or_another_host_s_are_passed_over() {
     host.answer(&ask, DocaError::SUCCESS, b"next");
     assert_eq!(host.until_ended(&desk, &next), DocaError::SUCCESS);
     assert_eq!((&read.0.1[..], &next.0.1[..]), (&b"good"[..], &b"next"[..]));
+}
+
+#[test]
+fn all_operations_of_a_host_that_lost_its_answers_end() {
+    let desk = Desk::new();
+    let host = FakeHost::share(&desk, 1, TICKET);
+    let other = FakeHost::share(&desk, 2, TICKET + 1);
+    let of_host = opened(&desk, 1);
+    let reads = [4, 8].map(|len| Pending::start(&desk, &of_host, MemoryAction::READ, len));
+    let others = Pending::start(&desk, &opened(&desk, 2), MemoryAction::READ, 4);
+    let (ask, _) = host.question(&desk);
+    let lost = answer(&ask, DocaError::CONNECTION_RESET);
+    host.say(Answer { number: EVERY.into(), ..lost }.as_bytes(), b"");
+    for read in reads {
+        assert_eq!(host.until_ended(&desk, &read), DocaError::CONNECTION_RESET);
+    }
+    assert_eq!(others.ended(), None);
+    let (ask, _) = other.question(&desk);
+    other.answer(&ask, DocaError::SUCCESS, b"here");
+    assert_eq!(other.until_ended(&desk, &others), DocaError::SUCCESS);
 }
 
 #[test]
