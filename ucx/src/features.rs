@@ -25,3 +25,9 @@ bitflags::bitflags! {
         const EXPORTED_MEMH = sys::UCP_FEATURE_EXPORTED_MEMH as u64;
     }
 }
+
+/// Whether the kernel lists an RDMA device.
+pub(crate) fn has_rdma_device() -> bool {
+    let devices = std::fs::read_dir("/sys/class/infiniband");
+    devices.is_ok_and(|mut devices| devices.next().is_some())
+}

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::ffi::{CStr, c_void};
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr;
@@ -11,7 +10,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use crate::context::{Context, void};
-use crate::features::Features;
+use crate::features::{Features, has_rdma_device};
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
@@ -27,9 +26,6 @@ pub struct Imported {
     length: u64,
     ranges: Ranges,
 }
-
-/// Where the kernel lists RDMA devices.
-const DEVICES: &str = "/sys/class/infiniband";
 
 /// What the file of UCX's own functions is called at the beginning.
 const UCX: &str = "libucp.";
@@ -53,7 +49,7 @@ impl Imported {
     /// Without either, UCX ends the process over some bytes.
     #[must_use]
     pub fn is_possible() -> bool {
-        fs::read_dir(DEVICES).is_ok_and(|mut devices| devices.next().is_some()) || is_interposed()
+        has_rdma_device() || is_interposed()
     }
 
     /// Imports all that a handle describes.

@@ -1,6 +1,5 @@
 //! The worker, which makes everything progress; its address and event descriptor.
 
-use std::fs;
 use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
@@ -10,7 +9,7 @@ use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
 use crate::context::{Context, ContextBuilder};
-use crate::features::Features;
+use crate::features::{Features, has_rdma_device};
 use crate::inner::Inner;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
@@ -208,9 +207,6 @@ impl Context {
     }
 }
 
-/// Where the kernel lists RDMA devices.
-const DEVICES: &str = "/sys/class/infiniband";
-
 impl ContextBuilder {
     /// Makes a context with [`Features::RMA`] and, where a device can do that, with
     /// [`Features::EXPORTED_MEMH`] too, and a worker. Without a device UCX connects no worker of a
@@ -223,7 +219,7 @@ impl ContextBuilder {
     pub fn worker_with_exports(self) -> Result<Worker> {
         let plain = self.features(Features::RMA);
         // UCX logs an error where it connects nobody.
-        if fs::read_dir(DEVICES).is_ok_and(|mut devices| devices.next().is_some()) {
+        if has_rdma_device() {
             let worker = plain.clone().features(Features::EXPORTED_MEMH).build()?.worker()?;
             if worker.connect(&worker.address()?).is_ok() {
                 return Ok(worker);
