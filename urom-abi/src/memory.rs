@@ -1,7 +1,7 @@
 //! What commands say about memory: ranges and permissions. `urom-memory` has the memory itself.
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 use bytemuck::{Pod, Zeroable};
 
@@ -73,20 +73,8 @@ impl MemoryRange {
     /// A part of this range, in bytes from its start; `None` when it does not lie within.
     #[must_use]
     pub fn get(&self, range: impl RangeBounds<u64>) -> Option<MemoryRange> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(before) => before.checked_add(1)?,
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.checked_add(1)?,
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len,
-        };
-        if end > self.len {
-            return None;
-        }
-        let len = end.checked_sub(start)?;
+        let Range { start, end } = bounds(range, self.len);
+        let len = end.checked_sub(start).filter(|_| end <= self.len)?;
         Some(MemoryRange { memory: self.memory, offset: self.offset.checked_add(start)?, len })
     }
 
@@ -110,6 +98,23 @@ impl MemoryRange {
     pub const fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }
+}
+
+/// Where a range begins and ends in memory of `size` bytes. It need not lie within, and its end may
+/// be before its start.
+#[doc(hidden)]
+pub fn bounds(range: impl RangeBounds<u64>, size: u64) -> Range<u64> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(last) => last.saturating_add(1),
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => size.max(start),
+    };
+    start..end
 }
 
 impl fmt::Display for MemoryRange {

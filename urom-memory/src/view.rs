@@ -104,8 +104,8 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when they do not fit, `NOT_PERMITTED` for a read-only view.
     #[inline]
     pub fn copy_from(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.writable()?;
         let to = self.at(offset, bytes.len() as u64)?;
+        self.writable()?;
         // SAFETY: the view is writable and has as many bytes there; nobody writes to `bytes`.
         unsafe { copy(bytes.as_ptr(), to, bytes.len()) };
         Ok(())
@@ -116,8 +116,8 @@ impl<'a> View<'a> {
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
     pub fn copy_view(&self, offset: u64, from: &View<'_>) -> Result<()> {
-        self.writable()?;
         let to = self.at(offset, from.len)?;
+        self.writable()?;
         // SAFETY: both views have as many bytes, and this one is writable.
         unsafe { copy_within(from.start, to, from.len as usize) };
         Ok(())
@@ -144,8 +144,8 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when it does not lie within, `NOT_PERMITTED` for a read-only view.
     #[inline]
     pub fn set<T: Pod>(&self, index: u64, value: T) -> Result<()> {
-        self.writable()?;
         let to = self.element::<T>(index)?;
+        self.writable()?;
         // SAFETY: the view is writable and the element lies within.
         unsafe { copy((&raw const value).cast(), to, size_of::<T>()) };
         Ok(())
@@ -166,13 +166,13 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when it does not lie within or its address is no multiple of 8,
     /// `NOT_PERMITTED` for a read-only view.
     pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
-        self.writable()?;
         let word = self.at(offset, 8)?.cast::<u64>();
         if !word.is_aligned() {
             return Err(Error::invalid(format!(
                 "the atomic word at {offset} is not aligned: its address must be a multiple of 8"
             )));
         }
+        self.writable()?;
         // SAFETY: aligned, within, writable for `'a`; what else there is are opaque copies, and
         // atomics of this and other processes.
         Ok(unsafe { AtomicU64::from_ptr(word) })

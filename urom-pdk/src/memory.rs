@@ -6,7 +6,7 @@ mod transfer;
 mod ucx;
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
@@ -127,18 +127,9 @@ impl HostMemory {
     /// A part of it, in bytes from its beginning; `None` when the range does not lie within.
     #[must_use]
     pub fn get(&self, range: impl RangeBounds<u64>) -> Option<HostMemory> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(before) => before.checked_add(1)?,
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.checked_add(1)?,
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len,
-        };
-        let len = end.checked_sub(start).filter(|_| end <= self.len)?;
-        Some(self.part(self.offset + start, len))
+        let own = MemoryRange { memory: 0, offset: self.offset, len: self.len };
+        let part = own.get(range)?;
+        Some(self.part(part.offset, part.len))
     }
 
     fn part(&self, offset: u64, len: u64) -> HostMemory {
