@@ -2,6 +2,7 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod memory;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -13,8 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_abi::host_memory::MemoryPath;
-use urom_wire::control::{Attach, Failure, MemoryAnswer, MemoryOffer, PluginAddress};
+use urom_wire::control::{Attach, Failure, PluginAddress};
 use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
@@ -29,7 +29,6 @@ use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::{Instance, Supply};
-use super::memory::Shared;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::{Desk, services};
@@ -288,44 +287,6 @@ impl Data {
             drop(core);
             self.probe_queue();
         }
-    }
-
-    fn share(&self, link: LinkKey, shared: Shared) {
-        let Some(dest_id) = self.dest_id(link) else { return };
-        let MemoryOffer { share, memory, .. } = shared.offer;
-        let core = self.core.borrow();
-        let memories = &core.hosts.desk.memories;
-        let result = memories.share(dest_id, link, shared, self.control.clone());
-        match &result {
-            Ok(by) => {
-                let path = MemoryPath(by.path).name();
-                debug!("connection {dest_id} shares memory {memory:#x}: {path}");
-            }
-            Err(failure) => debug!("connection {dest_id} does not share memory: {failure}"),
-        }
-        let answer = MemoryAnswer::Shared { share, result };
-        self.control.send(ToControl::Memory { link, answer });
-    }
-
-    fn unshare(&self, link: LinkKey, memory: u64, share: u64) {
-        let Some(dest_id) = self.dest_id(link) else { return };
-        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory, share) {
-            let answer = MemoryAnswer::Ended { share };
-            self.control.send(ToControl::Memory { link, answer });
-        }
-    }
-
-    fn end_shares(&self, link: LinkKey) {
-        if let Some(dest_id) = self.dest_id(link) {
-            self.core.borrow().hosts.desk.memories.close(dest_id);
-        }
-        self.control.send(ToControl::Memory { link, answer: MemoryAnswer::Left });
-    }
-
-    fn dest_id(&self, link: LinkKey) -> Option<u64> {
-        let mut core = self.core.borrow_mut();
-        let channel = core.hosts.connections.number_of(link)?;
-        core.hosts.connections.get(channel).map(|connection| connection.dest_id)
     }
 
     /// Tests the receive queue after a host is gone, perhaps in the middle of a message. Without

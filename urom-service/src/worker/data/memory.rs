@@ -1,0 +1,49 @@
+//! What the control thread asks about hosts' memory.
+
+use tracing::debug;
+use urom_abi::host_memory::MemoryPath;
+use urom_wire::control::{MemoryAnswer, MemoryOffer};
+
+use super::Data;
+use crate::worker::memory::Shared;
+use crate::worker::messages::{LinkKey, ToControl};
+
+impl Data {
+    pub(super) fn share(&self, link: LinkKey, shared: Shared) {
+        let Some(dest_id) = self.dest_id(link) else { return };
+        let MemoryOffer { share, memory, .. } = shared.offer;
+        let core = self.core.borrow();
+        let memories = &core.hosts.desk.memories;
+        let result = memories.share(dest_id, link, shared, self.control.clone());
+        match &result {
+            Ok(by) => {
+                let path = MemoryPath(by.path).name();
+                debug!("connection {dest_id} shares memory {memory:#x}: {path}");
+            }
+            Err(failure) => debug!("connection {dest_id} does not share memory: {failure}"),
+        }
+        let answer = MemoryAnswer::Shared { share, result };
+        self.control.send(ToControl::Memory { link, answer });
+    }
+
+    pub(super) fn unshare(&self, link: LinkKey, memory: u64, share: u64) {
+        let Some(dest_id) = self.dest_id(link) else { return };
+        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory, share) {
+            let answer = MemoryAnswer::Ended { share };
+            self.control.send(ToControl::Memory { link, answer });
+        }
+    }
+
+    pub(super) fn end_shares(&self, link: LinkKey) {
+        if let Some(dest_id) = self.dest_id(link) {
+            self.core.borrow().hosts.desk.memories.close(dest_id);
+        }
+        self.control.send(ToControl::Memory { link, answer: MemoryAnswer::Left });
+    }
+
+    fn dest_id(&self, link: LinkKey) -> Option<u64> {
+        let mut core = self.core.borrow_mut();
+        let channel = core.hosts.connections.number_of(link)?;
+        core.hosts.connections.get(channel).map(|connection| connection.dest_id)
+    }
+}
