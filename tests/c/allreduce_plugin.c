@@ -469,24 +469,4 @@ static doca_error_t allreduce_addr(struct urom_worker_ctx *ctx, void *addr, size
 	return DOCA_SUCCESS;
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = ALLREDUCE_VERSION;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = allreduce_open;
-	iface->close = allreduce_close;
-	iface->addr = allreduce_addr;
-	iface->worker_cmd = allreduce_worker_cmd;
-	iface->progress = allreduce_progress;
-	iface->notif_pack = pack_answer;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(allreduce, ALLREDUCE_VERSION, pack_answer)

@@ -123,24 +123,4 @@ static doca_error_t corrupt_progress(struct urom_worker_ctx *ctx, ucs_list_link_
 	return DOCA_SUCCESS;
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = 1;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = corrupt_open;
-	iface->close = corrupt_close;
-	iface->addr = corrupt_addr;
-	iface->worker_cmd = corrupt_worker_cmd;
-	iface->progress = corrupt_progress;
-	iface->notif_pack = pack_answer;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(corrupt, 1, pack_answer)

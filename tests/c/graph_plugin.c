@@ -88,24 +88,4 @@ static doca_error_t graph_progress(struct urom_worker_ctx *ctx, ucs_list_link_t 
 	return hand_over(&graph->answers, notif_list);
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = GRAPH_VERSION;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = graph_open;
-	iface->close = graph_close;
-	iface->addr = graph_addr;
-	iface->worker_cmd = graph_worker_cmd;
-	iface->progress = graph_progress;
-	iface->notif_pack = pack_answer;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(graph, GRAPH_VERSION, pack_answer)

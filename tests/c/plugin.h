@@ -1,5 +1,5 @@
 /*
- * What plugins in C share: answers, their queue, and packing them.
+ * What plugins in C share: answers, their queue, packing them, and the exported functions.
  *
  * A command gets exactly one answer. So a plugin first makes the answer, with which nothing can
  * fail later for want of memory, and only then takes the command off the worker's list.
@@ -93,5 +93,32 @@ static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t
 	memcpy(packed, answer, *packed_len);
 	return DOCA_SUCCESS;
 }
+
+/*
+ * The two functions that a worker looks for, of a plugin whose functions are called name_open,
+ * name_close, name_addr, name_worker_cmd and name_progress. `pack` packs its answers.
+ */
+#define EXPORT_PLUGIN(name, number, pack)                                                          \
+	doca_error_t urom_plugin_get_version(uint64_t *version)                                    \
+	{                                                                                          \
+		if (version == NULL)                                                               \
+			return DOCA_ERROR_INVALID_VALUE;                                           \
+		*version = number;                                                                 \
+		return DOCA_SUCCESS;                                                               \
+	}                                                                                          \
+                                                                                                   \
+	doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)                        \
+	{                                                                                          \
+		if (iface == NULL)                                                                 \
+			return DOCA_ERROR_INVALID_VALUE;                                           \
+		DOCA_STRUCT_CTOR(*iface);                                                          \
+		iface->open = name##_open;                                                         \
+		iface->close = name##_close;                                                       \
+		iface->addr = name##_addr;                                                         \
+		iface->worker_cmd = name##_worker_cmd;                                             \
+		iface->progress = name##_progress;                                                 \
+		iface->notif_pack = pack;                                                          \
+		return DOCA_SUCCESS;                                                               \
+	}
 
 #endif /* TESTS_PLUGIN_H */

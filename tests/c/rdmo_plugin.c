@@ -508,24 +508,4 @@ static doca_error_t rdmo_addr(struct urom_worker_ctx *ctx, void *addr, size_t *a
 	return DOCA_SUCCESS;
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = RDMO_VERSION;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = rdmo_open;
-	iface->close = rdmo_close;
-	iface->addr = rdmo_addr;
-	iface->worker_cmd = rdmo_worker_cmd;
-	iface->progress = rdmo_progress;
-	iface->notif_pack = pack_answer;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(rdmo, RDMO_VERSION, pack_answer)

@@ -388,24 +388,4 @@ static doca_error_t sandbox_addr(struct urom_worker_ctx *ctx, void *addr, size_t
 	return own_address(sandbox->worker, addr, addr_len);
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = SANDBOX_VERSION;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = sandbox_open;
-	iface->close = sandbox_close;
-	iface->addr = sandbox_addr;
-	iface->worker_cmd = sandbox_worker_cmd;
-	iface->progress = sandbox_progress;
-	iface->notif_pack = pack_answer;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(sandbox, SANDBOX_VERSION, pack_answer)

@@ -212,7 +212,7 @@ static doca_error_t run(struct state *state, const struct urom_worker_cmd_desc *
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t trouble_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *cmd_list)
+static doca_error_t trouble_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *cmd_list)
 {
 	while (!ucs_list_is_empty(cmd_list)) {
 		struct urom_worker_cmd_desc *command = first_command(cmd_list);
@@ -277,24 +277,4 @@ static doca_error_t trouble_pack(struct urom_worker_notify *answer, size_t *pack
 	return result;
 }
 
-doca_error_t urom_plugin_get_version(uint64_t *version)
-{
-	if (version == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	*version = 1;
-	return DOCA_SUCCESS;
-}
-
-doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
-{
-	if (iface == NULL)
-		return DOCA_ERROR_INVALID_VALUE;
-	DOCA_STRUCT_CTOR(*iface);
-	iface->open = trouble_open;
-	iface->close = trouble_close;
-	iface->addr = trouble_addr;
-	iface->worker_cmd = trouble_cmd;
-	iface->progress = trouble_progress;
-	iface->notif_pack = trouble_pack;
-	return DOCA_SUCCESS;
-}
+EXPORT_PLUGIN(trouble, 1, trouble_pack)
