@@ -167,10 +167,11 @@ typedef void (*urom_memory_cb_t)(void *data, doca_error_t code, uint32_t path, c
 
 /*
  * Shares memory with the plugins of a running worker, which name it by its number. The memory stays
- * where it is until the worker is idle, or urom_worker_unshare_memory() has called back. `done` is
- * called if this returns SUCCESS; the descriptor is not needed after that. BAD_STATE unless the
- * worker runs. It is told ALREADY_EXIST for a number that is shared with the worker, NOT_PERMITTED
- * when `access` allows nobody else anything, CONNECTION_RESET when the worker is lost.
+ * where it is until urom_worker_unshare_memory() has called back, also for a worker that is idle
+ * again: ask before it is started again or destroyed. `done` is called if this returns SUCCESS; the
+ * descriptor is not needed after that. BAD_STATE unless the worker runs. It is told ALREADY_EXIST
+ * for a number that is shared with the worker, NOT_PERMITTED when `access` allows nobody else
+ * anything, CONNECTION_RESET when the worker is lost.
  */
 DOCA_STABLE
 doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
@@ -179,8 +180,9 @@ doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
 
 /*
  * Ends that: no command that comes later finds the memory, and `done` is called when those that use
- * it are done with it. It is told NOT_FOUND for a number that is not shared with the worker,
- * CONNECTION_RESET when the worker is lost.
+ * it are done with it. For a worker that was stopped or lost that is when it has closed what it
+ * used, which may be after it was destroyed here. `done` is told NOT_FOUND for a number that is not
+ * shared with the worker. Anything else but SUCCESS means that nobody knows: the memory stays.
  */
 DOCA_STABLE
 doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,

@@ -21,8 +21,10 @@
 use std::ffi::{c_char, c_void};
 use std::ops::RangeBounds;
 use std::os::fd::AsRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
 use urom_abi::DocaError;
@@ -34,7 +36,7 @@ pub use urom_memory::{Access, Chunks, Exported, MemoryRange, Mmap, RemoteMmap, V
 use crate::context::Kind;
 use crate::error::{Error, Result};
 use crate::pending::Pending;
-use crate::worker::{Owner, Worker};
+use crate::worker::{Context, Owner, Worker};
 
 /// Sharing memory with a worker.
 pub trait Share {
@@ -66,17 +68,18 @@ impl Share for Mmap {
         let begun = begin(self, worker.owner(), path);
         Pending::new(async move {
             let (mut shared, told) = begun?;
-            let what = || format!("sharing {} bytes of memory", shared.guard_len());
+            let what = || format!("sharing {} bytes of memory", shared.range.len);
             match told.await {
                 Ok((DocaError::SUCCESS, path, _)) => {
                     shared.path = path;
                     Ok(shared)
                 }
                 Ok((code, _, why)) => {
-                    let error = Error::new(code, what()).why(why);
-                    // There is nothing to end.
-                    shared.guard = None;
-                    Err(error)
+                    if code != DocaError::CONNECTION_RESET {
+                        // The worker has nothing of it.
+                        shared.used.end(DocaError::NOT_FOUND, String::new());
+                    }
+                    Err(Error::new(code, what()).why(why))
                 }
                 Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
             }
@@ -91,7 +94,7 @@ impl Share for Mmap {
 #[must_use = "the memory is shared as long as this exists"]
 pub struct Shared {
     worker: Weak<Owner>,
-    guard: Option<ShareGuard>,
+    used: Arc<Use>,
     range: MemoryRange,
     path: MemoryPath,
 }
@@ -120,71 +123,128 @@ impl Shared {
     }
 
     /// Ends the share: commands that come later do not find the memory. The future resolves when
-    /// those that use it are done with it, and [`Mmap::bytes`] gives the slice again.
+    /// those that use it are done with it, and [`Mmap::bytes`] gives the slice again. With a worker
+    /// that was stopped or lost that may take until its plugins have closed what they use.
     ///
     /// # Errors
-    /// The future resolves to what the library says; the worker uses nothing of the memory then.
-    pub fn unshare(mut self) -> Pending<()> {
-        let told = self.end();
+    /// The future resolves to what the library says; the memory is kept for ever then.
+    pub fn unshare(self) -> Pending<()> {
+        let ended = self.used.ended();
+        drop(self);
         Pending::new(async move {
-            match told {
-                // A worker that is gone does not use it any more.
-                Some(told) => match told.await {
-                    Ok((DocaError::SUCCESS | DocaError::CONNECTION_RESET, ..)) => Ok(()),
-                    Ok((code, _, why)) => Err(Error::new(code, "ending a share").why(why)),
-                    Err(oneshot::Canceled) => Ok(()),
+            match ended {
+                Some(ended) => match ended.await {
+                    Ok((DocaError::SUCCESS | DocaError::NOT_FOUND, _)) => Ok(()),
+                    Ok((code, why)) => Err(Error::new(code, "ending a share").why(why)),
+                    Err(oneshot::Canceled) => {
+                        Err(Error::new(DocaError::UNEXPECTED, "ending a share"))
+                    }
                 },
                 None => Ok(()),
             }
         })
     }
-
-    /// Asks for the end, and gives the answer; `None` when the worker uses nothing any more.
-    fn end(&mut self) -> Option<oneshot::Receiver<Told>> {
-        let guard = self.guard.take()?;
-        let worker = self.worker.upgrade()?;
-        let unshare = worker.library.extensions().urom_worker_unshare_memory?;
-        let (waiter, told) = Waiter::leak(guard);
-        // SAFETY: the worker is live and belongs to this thread; the waiter stays until it is told.
-        let code = unsafe { unshare(worker.object(), self.range.memory, Some(tell), waiter) };
-        if code != DocaError::SUCCESS {
-            // The worker is idle: it has nothing of the memory.
-            // SAFETY: from `Waiter::leak`, and the library did not take it.
-            drop(unsafe { Box::from_raw(waiter.cast::<Waiter>()) });
-            return None;
-        }
-        Some(told)
-    }
-
-    fn guard_len(&self) -> u64 {
-        self.range.len
-    }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        drop(self.end());
+        // A worker that is being dropped asks by itself when it is idle.
+        if let Some(worker) = self.worker.upgrade() {
+            self.used.ask(&worker);
+        }
     }
+}
+
+/// How the library answered, and why.
+type Answer = (DocaError, String);
+
+/// What a worker has of memory: the memory stays, until the library says that the worker uses it no
+/// more.
+#[derive(Debug)]
+pub(crate) struct Use {
+    memory: u64,
+    state: Mutex<UseState>,
+}
+
+#[derive(Debug)]
+struct UseState {
+    /// `None` at the end.
+    guard: Option<ShareGuard>,
+    was_asked: bool,
+    waiting: Vec<oneshot::Sender<Answer>>,
+}
+
+impl Use {
+    fn new(map: &Mmap) -> Use {
+        let guard = Some(map.begin_share());
+        let state = UseState { guard, was_asked: false, waiting: Vec::new() };
+        Use { memory: map.id(), state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, UseState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().guard.is_none()
+    }
+
+    /// What is sent at the end; `None` after it.
+    fn ended(&self) -> Option<oneshot::Receiver<Answer>> {
+        let mut state = self.state();
+        state.guard.as_ref()?;
+        let (waiting, ended) = oneshot::channel();
+        state.waiting.push(waiting);
+        Some(ended)
+    }
+
+    /// Asks the library, once, to end the share and to say when the worker uses nothing of it.
+    fn ask(self: &Arc<Self>, worker: &Context) {
+        let mut state = self.state();
+        if state.guard.is_none() || std::mem::replace(&mut state.was_asked, true) {
+            return;
+        }
+        drop(state);
+        let Some(unshare) = worker.library.extensions().urom_worker_unshare_memory else { return };
+        let this = Arc::into_raw(Arc::clone(self));
+        // SAFETY: the worker is live and belongs to this thread; the library gives `this` back.
+        let code =
+            unsafe { unshare(worker.object(), self.memory, Some(ended), this.cast_mut().cast()) };
+        if code != DocaError::SUCCESS {
+            // SAFETY: from `into_raw`, and the library did not take it.
+            drop(unsafe { Arc::from_raw(this) });
+            self.end(code, String::new());
+        }
+    }
+
+    /// The worker uses the memory no more, or the library cannot know.
+    fn end(&self, code: DocaError, why: String) {
+        let mut state = self.state();
+        let (guard, waiting) = (state.guard.take(), std::mem::take(&mut state.waiting));
+        drop(state);
+        match code {
+            // First, so that the memory is its owner's when the owner hears of it.
+            DocaError::SUCCESS | DocaError::NOT_FOUND => drop(guard),
+            _ => std::mem::forget(guard),
+        }
+        for waiting in waiting {
+            // Nobody waits any more if the future was dropped.
+            let _ = waiting.send((code, why.clone()));
+        }
+    }
+}
+
+/// Ends the shares of a worker that is idle.
+pub(crate) fn end_all(worker: &Context) {
+    let uses = worker.uses.take();
+    uses.iter().for_each(|used| used.ask(worker));
 }
 
 /// A code, the path, and why it failed.
 type Told = (DocaError, MemoryPath, String);
 
-/// Who waits for the library, and what keeps the memory until then.
-struct Waiter {
-    answer: oneshot::Sender<Told>,
-    _guard: ShareGuard,
-}
-
-impl Waiter {
-    fn leak(guard: ShareGuard) -> (*mut c_void, oneshot::Receiver<Told>) {
-        let (answer, told) = oneshot::channel();
-        (Box::into_raw(Box::new(Waiter { answer, _guard: guard })).cast(), told)
-    }
-}
-
-/// Called by the library, once, on any thread.
-unsafe extern "C" fn tell(
+/// Called by the library, once, on any thread, when memory is shared.
+unsafe extern "C" fn shared(
     data: *mut c_void,
     code: DocaError,
     path: MemoryPath,
@@ -192,16 +252,40 @@ unsafe extern "C" fn tell(
     why_len: usize,
 ) {
     // SAFETY: the library gives back what it was given, once.
-    let waiter = unsafe { Box::from_raw(data.cast::<Waiter>()) };
-    let why = if why.is_null() { ptr::NonNull::dangling().as_ptr() } else { why.cast_mut() };
-    // SAFETY: the library's text, which is there during the call, or no bytes at all.
-    let why = unsafe { std::slice::from_raw_parts(why.cast::<u8>(), why_len) };
-    let why = String::from_utf8_lossy(why).into_owned();
-    let Waiter { answer, _guard } = *waiter;
-    // First, so that the memory is its owner's when the owner hears of it.
-    drop(_guard);
+    let answer = unsafe { Box::from_raw(data.cast::<oneshot::Sender<Told>>()) };
+    // SAFETY: the library's text.
+    let why = unsafe { text(why, why_len) };
     // Nobody waits any more if the future was dropped.
-    let _ = answer.send((code, path, why));
+    guard(|| drop(answer.send((code, path, why))));
+}
+
+/// Called by the library, once, on any thread, when memory is not shared any more.
+unsafe extern "C" fn ended(
+    data: *mut c_void,
+    code: DocaError,
+    _: MemoryPath,
+    why: *const c_char,
+    why_len: usize,
+) {
+    // SAFETY: the library gives back what it was given, once.
+    let used = unsafe { Arc::from_raw(data.cast::<Use>()) };
+    // SAFETY: the library's text.
+    let why = unsafe { text(why, why_len) };
+    guard(|| used.end(code, why));
+}
+
+/// Keeps the panic of a waker, which was reported, from the library.
+fn guard(tell: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(tell));
+}
+
+/// # Safety
+/// `why` has so many bytes, or is NULL.
+unsafe fn text(why: *const c_char, len: usize) -> String {
+    let why = if why.is_null() { ptr::NonNull::dangling().as_ptr() } else { why.cast_mut() };
+    // SAFETY: the caller's promise; NULL comes with no bytes.
+    let why = unsafe { std::slice::from_raw_parts(why.cast::<u8>(), len) };
+    String::from_utf8_lossy(why).into_owned()
 }
 
 fn begin(
@@ -217,8 +301,19 @@ fn begin(
                 "export the memory with UCX (ucp_memh_pack with EXPORT), and import it in the plugin",
             )
     })?;
-    let guard = map.begin_share();
-    let fd = guard.fd().map(|(fd, offset)| (fd.as_raw_fd(), offset));
+    let mut uses = worker.uses.borrow_mut();
+    uses.retain(|used| !used.is_over());
+    if uses.iter().any(|used| used.memory == map.id() && !used.state().was_asked) {
+        return Err(
+            Error::new(DocaError::ALREADY_EXIST, what()).why("it is shared with it already")
+        );
+    }
+    let used = Arc::new(Use::new(map));
+    let fd = used
+        .state()
+        .guard
+        .as_ref()
+        .and_then(|guard| guard.fd().map(|(fd, offset)| (fd.as_raw_fd(), offset)));
     let offered = OfferedMemory {
         size: size_of::<OfferedMemory>(),
         memory: map.id(),
@@ -230,20 +325,17 @@ fn begin(
         path,
         reserved: 0,
     };
-    let (waiter, told) = Waiter::leak(map.begin_share());
-    // SAFETY: the worker is live and belongs to this thread. The memory stays: `Shared` has a guard
-    // of it, which it hands over when it asks for the end.
-    let code = unsafe { share(worker.object(), &offered, Some(tell), waiter) };
+    let (answer, told) = oneshot::channel::<Told>();
+    let answer = Box::into_raw(Box::new(answer));
+    // SAFETY: the worker is live and belongs to this thread. The memory stays: the use has a guard
+    // of it until the library says that it has ended.
+    let code = unsafe { share(worker.object(), &offered, Some(shared), answer.cast()) };
     if let Err(code) = code.check() {
-        // SAFETY: from `Waiter::leak`, and the library did not take it.
-        drop(unsafe { Box::from_raw(waiter.cast::<Waiter>()) });
+        // SAFETY: from `into_raw`, and the library did not take it.
+        drop(unsafe { Box::from_raw(answer) });
         return Err(Error::new(code, what()).why(worker.failure()));
     }
-    let shared = Shared {
-        worker: Rc::downgrade(worker),
-        guard: Some(guard),
-        range: map.range(),
-        path: MemoryPath::NETWORK,
-    };
-    Ok((shared, told))
+    uses.push(Arc::clone(&used));
+    let path = MemoryPath::NETWORK;
+    Ok((Shared { worker: Rc::downgrade(worker), used, range: map.range(), path }, told))
 }

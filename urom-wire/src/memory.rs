@@ -5,6 +5,9 @@
 //! memory that it shares, with the ticket of its control stream, and hands over a descriptor, or
 //! nothing but the number of its process, which the kernel tells. A host that cannot get there, on
 //! another machine or in another container, offers its memory over the network.
+//!
+//! The first connection is the *lease*, which both ends keep: by it a host learns when the worker
+//! uses its memory no more, also when the control stream is gone.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,7 +19,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
 
 use super::{bounded, bytes};
@@ -39,7 +42,7 @@ pub enum MemoryWord {
         memory: u64,
         share: u64,
     },
-    /// None is: the host leaves, and frees its memory when it has the answer.
+    /// None is: the host leaves, and waits for the word on its lease.
     Leave,
 }
 
@@ -93,8 +96,6 @@ pub enum MemoryAnswer {
     Shared { share: u64, result: Result<SharedBy, Failure> },
     /// No command uses it by this share, and none will.
     Ended { share: u64 },
-    /// Nothing of this host's memory is used any more but what is mapped.
-    Left,
 }
 
 /// How a worker reaches memory from now on.
@@ -120,6 +121,13 @@ pub struct Slip {
 
 const SLIP_LEN: usize = 24;
 
+/// The share of the slip that asks for the lease. No memory has it.
+pub const LEASE: u64 = 0;
+
+/// What a worker says on the lease when it copies nothing of the host's process any more. The lease
+/// ends when nothing is mapped any more, either.
+pub const COPIES_END: u8 = 2;
+
 /// The worker's answer at the door.
 const TAKEN: u8 = 1;
 
@@ -140,12 +148,16 @@ impl Slip {
     }
 }
 
-/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns when the
-/// worker has it.
+/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns the connection
+/// when the worker has it.
 ///
 /// # Errors
 /// The system's, and `PermissionDenied` when the worker does not take it.
-pub async fn hand_over(door: &Path, slip: Slip, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub async fn hand_over(
+    door: &Path,
+    slip: Slip,
+    fd: Option<BorrowedFd<'_>>,
+) -> io::Result<UnixStream> {
     let mut stream = UnixStream::connect(door).await?;
     let bytes = slip.to_bytes();
     let sent = stream
@@ -164,7 +176,7 @@ pub async fn hand_over(door: &Path, slip: Slip, fd: Option<BorrowedFd<'_>>) -> i
         return Err(io::ErrorKind::WriteZero.into());
     }
     match stream.read_u8().await {
-        Ok(TAKEN) => Ok(()),
+        Ok(TAKEN) => Ok(stream),
         Ok(_) => Err(io::ErrorKind::PermissionDenied.into()),
         // The worker closed the connection.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -219,8 +231,9 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
 ///
 /// # Errors
 /// The system's.
-pub async fn say_taken(stream: &mut UnixStream) -> io::Result<()> {
-    stream.write_u8(TAKEN).await
+pub fn say_taken(stream: &UnixStream) -> io::Result<()> {
+    // A new socket has room for it.
+    stream.try_write(&[TAKEN]).map(drop)
 }
 
 #[cfg(test)]
@@ -228,6 +241,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
 
+    use tokio::io::AsyncWriteExt;
     use tokio::net::UnixListener;
 
     use super::*;
@@ -246,9 +260,9 @@ mod tests {
         let (_directory, path, listener) = door().await;
         let file = tempfile::tempfile().unwrap();
         let worker = async {
-            let (mut stream, _) = listener.accept().await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&stream).await.unwrap();
-            say_taken(&mut stream).await.unwrap();
+            say_taken(&stream).unwrap();
             handed
         };
         let (given, handed) = tokio::join!(hand_over(&path, SLIP, Some(file.as_fd())), worker);

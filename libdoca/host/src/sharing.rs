@@ -4,26 +4,29 @@
 //! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the memory
 //! thread answers the worker's questions over UCX.
 
+mod lease;
+mod told;
+
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{OsString, c_void};
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinSet;
 use urom_abi::DocaError;
-use urom_abi::host_memory::{MemoryCallback, MemoryPath};
+use urom_abi::host_memory::MemoryPath;
 use urom_wire::awake::timeout;
 use urom_wire::control::{
     Failure, HostToWorker, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
-    WorkerToHost,
 };
 use urom_wire::memory::{Slip, hand_over};
 
-use crate::failure::failure;
+use self::lease::Lease;
+pub(super) use self::told::{Late, Told};
 use crate::memory_thread::{MemoryThread, Served};
 use crate::stream::WorkerStream;
 
@@ -33,77 +36,6 @@ const AT_DOOR: Duration = Duration::from_secs(2);
 /// How many offers are made ready, or wait for the worker's answer, at a time: fewer than the
 /// worker keeps at its door.
 const AT_ONCE: usize = 32;
-
-/// How long the worker's plugins may take to return, so that the worker uses memory no more.
-const LEAVING: Duration = Duration::from_secs(2);
-
-/// Whom to tell how sharing went, once: one that is dropped says that the worker is gone.
-pub(super) struct Told {
-    callback: Option<MemoryCallback>,
-    data: *mut c_void,
-}
-
-// SAFETY: the host's promise for the callback: any thread may call it.
-unsafe impl Send for Told {}
-
-impl Told {
-    pub(super) fn new(callback: MemoryCallback, data: *mut c_void) -> Told {
-        Told { callback: Some(callback), data }
-    }
-
-    fn tell(mut self, result: &Result<MemoryPath, Failure>) {
-        self.call(result);
-    }
-
-    fn call(&mut self, result: &Result<MemoryPath, Failure>) {
-        let Some(callback) = self.callback.take() else { return };
-        let (code, path, why) = match result {
-            Ok(path) => (DocaError::SUCCESS, *path, ""),
-            Err(failure) => (failure.code(), MemoryPath::NETWORK, &*failure.text),
-        };
-        // SAFETY: the host's function, called once with its data.
-        unsafe { callback(self.data, code, path, why.as_ptr().cast(), why.len()) };
-    }
-}
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        self.call(&Err(failure!(CONNECTION_RESET, "the worker left, or was lost")));
-    }
-}
-
-/// Those whose order came when the worker was about to be left: they are told when nothing uses the
-/// memory any more.
-#[derive(Default)]
-pub(super) struct Late(Mutex<LateTold>);
-
-#[derive(Default)]
-struct LateTold {
-    all: Vec<Told>,
-    is_over: bool,
-}
-
-impl Late {
-    pub(super) fn keep(&self, told: Told) {
-        let mut late = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !late.is_over {
-            return late.all.push(told);
-        }
-        // Not under the lock: it calls the host.
-        drop(late);
-        drop(told);
-    }
-
-    /// Nothing uses the memory any more.
-    pub(super) fn end(&self) {
-        let mut late = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        late.is_over = true;
-        let all = std::mem::take(&mut late.all);
-        drop(late);
-        // Not under the lock: each calls the host.
-        drop(all);
-    }
-}
 
 /// Memory that the host wants to share.
 pub(super) struct Offered {
@@ -122,6 +54,8 @@ pub(super) struct Offered {
 pub(super) struct Sharing {
     ticket: u128,
     door: Door,
+    /// From the first memory on that goes by the door; `None` when the worker gives none.
+    lease: Arc<OnceCell<Option<Lease>>>,
     /// The number of the last share.
     last: u64,
     /// Shares whose turn has not come.
@@ -138,6 +72,8 @@ pub(super) struct Sharing {
     ending: HashMap<u64, Told>,
     /// Whether the kernel may copy memory of this process for the worker.
     is_copied: bool,
+    /// Whether the worker may map memory of this process.
+    is_mapped: bool,
     thread: Option<Arc<MemoryThread>>,
 }
 
@@ -167,6 +103,7 @@ impl Sharing {
         Sharing {
             ticket,
             door: Door::Unknown,
+            lease: Arc::default(),
             last: 0,
             waiting: VecDeque::new(),
             ready: JoinSet::new(),
@@ -175,6 +112,7 @@ impl Sharing {
             asked: HashMap::new(),
             ending: HashMap::new(),
             is_copied: false,
+            is_mapped: false,
             thread: None,
         }
     }
@@ -203,7 +141,13 @@ impl Sharing {
         while self.ready.len() + self.asked.len() < AT_ONCE
             && let Some((share, offered)) = self.waiting.pop_front()
         {
-            self.ready.spawn(make_ready(share, offered, door.clone(), self.ticket));
+            self.ready.spawn(make_ready(
+                share,
+                offered,
+                door.clone(),
+                Arc::clone(&self.lease),
+                self.ticket,
+            ));
         }
     }
 
@@ -231,6 +175,7 @@ impl Sharing {
             Ok(Ok(Ready { offer, told, thread })) => {
                 self.thread = thread.or(self.thread.take());
                 self.is_copied |= matches!(offer.place, MemoryPlace::Process);
+                self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
                 let MemoryOffer { share, memory, .. } = offer;
                 self.asked.insert(share, (memory, told));
                 let mut words = vec![MemoryWord::Share(offer)];
@@ -290,32 +235,14 @@ impl Sharing {
                     self.forget(share, told);
                 }
             }
-            // Only `leave` waits for it.
-            MemoryAnswer::Left => {}
         }
         self.begin();
     }
 
-    /// Waits until the worker copies nothing of this process any more, which is about to leave it.
-    pub(super) async fn leave(&mut self, stream: &mut WorkerStream) {
-        if !self.is_copied {
-            return;
-        }
-        stream.send(HostToWorker::Memory(MemoryWord::Leave)).await;
-        let left = async {
-            // A worker that is gone copies nothing.
-            while let Ok(said) = stream.next().await {
-                if matches!(said, WorkerToHost::Memory(MemoryAnswer::Left)) {
-                    return;
-                }
-            }
-        };
-        if timeout(LEAVING, left).await.is_err() {
-            log!(
-                warn,
-                "a worker that this program leaves is held up by a plugin, which may still write to \
-                 the memory that was shared with it"
-            );
+    /// Has the worker, which is about to be left, end all shares.
+    pub(super) async fn leave(&mut self, stream: &WorkerStream) {
+        if self.is_copied {
+            stream.send(HostToWorker::Memory(MemoryWord::Leave)).await;
         }
     }
 
@@ -328,16 +255,30 @@ impl Sharing {
         }
     }
 
-    /// Ends all: the worker is lost, or left. Returns when nothing uses the memory any more.
-    pub(super) async fn end(mut self) {
+    /// Ends all: the worker is lost, or left. Returns when nothing but mappings of the worker uses
+    /// the memory any more. Those that are `late` are told when these are gone, too.
+    pub(super) async fn end(mut self, late: Arc<Late>) {
+        self.ready.abort_all();
+        while let Some(made) = self.ready.join_next().await {
+            if let Ok(Ok(Ready { thread, .. })) = made {
+                self.thread = thread.or(self.thread.take());
+            }
+        }
         if let Some(thread) = &self.thread {
             let (done, over) = oneshot::channel();
             thread.leave(self.ticket, done);
             // An error is the end of the thread, which uses nothing then.
             let _ = over.await;
         }
-        // Whoever waits is told as this is dropped.
-        self.ready.shutdown().await;
+        let unoffered = self.unoffered.into_values().flatten();
+        self.ending.into_values().chain(unoffered).for_each(|told| late.keep(told));
+        match Arc::into_inner(self.lease).and_then(OnceCell::into_inner).flatten() {
+            Some(mut lease) => {
+                let copies_end = !self.is_copied || lease.copies_end().await;
+                if copies_end && !self.is_mapped { late.end() } else { lease.end(late) }
+            }
+            None => late.end(),
+        }
     }
 }
 
@@ -346,6 +287,7 @@ async fn make_ready(
     share: u64,
     offered: Offered,
     door: Option<PathBuf>,
+    lease: Arc<OnceCell<Option<Lease>>>,
     ticket: u128,
 ) -> Result<Ready, Refused> {
     let Offered { memory, address, len, access, fd, path, told } = offered;
@@ -361,8 +303,11 @@ async fn make_ready(
     let slip = Slip { ticket, share };
     let hand = async |fd: Option<&OwnedFd>| {
         let Some(door) = &door else { return false };
+        if lease.get_or_init(|| Lease::take(door, ticket)).await.is_none() {
+            return false;
+        }
         let handed = timeout(AT_DOOR, hand_over(door, slip, fd.map(OwnedFd::as_fd))).await;
-        matches!(handed, Ok(Ok(())))
+        matches!(handed, Ok(Ok(_)))
     };
     if let Some((fd, offset)) = &fd
         && path == MemoryPath::MAPPED
@@ -380,10 +325,11 @@ async fn make_ready(
         Ok(opened) => opened,
         Err(failure) => return Err(Refused { share, memory, failure, told }),
     };
-    thread.serve(Served { ticket, share, address, len, access });
     let place = match path != MemoryPath::NETWORK && hand(None).await {
         true => MemoryPlace::Process,
         false => MemoryPlace::Network,
     };
+    // Last: what is served is offered, or forgotten with the stream.
+    thread.serve(Served { ticket, share, address, len, access });
     Ok(Ready { offer: offer(place, ucx_address), told, thread: Some(thread) })
 }

@@ -71,7 +71,10 @@ pub(super) async fn serve(
         }
     };
     let end = match entered {
-        Err(failure) => Some(failure),
+        Err(failure) => {
+            late.end();
+            Some(failure)
+        }
         Ok((mut stream, attached, ticket)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
@@ -79,18 +82,21 @@ pub(super) async fn serve(
             let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
             if end.is_none() {
-                sharing.leave(&mut stream).await;
+                sharing.leave(&stream).await;
             }
-            sharing.end().await;
-            // Orders that nobody took are told by their drop, when nothing uses the memory.
-            drop(orders);
+            orders.close();
+            while let Ok(order) = orders.try_recv() {
+                if let Order::Unshare { told, .. } = order {
+                    late.keep(told);
+                }
+            }
+            sharing.end(Arc::clone(&late)).await;
             if end.is_none() {
                 stream.close().await;
             }
             end
         }
     };
-    late.end();
     mailbox.post((run, Event::Ended(end)));
 }
 

@@ -208,6 +208,7 @@ on_processes! {
         a_host_that_is_killed_while_it_is_stopped_is_lost,
         memory_that_its_host_unmaps_costs_its_commands_alone,
         memory_that_is_mapped_cannot_be_truncated,
+        memory_is_kept_while_a_worker_that_was_dropped_is_stopped,
     }
     restarts::{
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,

@@ -235,7 +235,7 @@ pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result
         let (memory, shared) = at.share(4096, BOTH, path)?;
         memory.view().set(0, key + 70)?;
         at.plugin.task_keep(&at.worker, shared.range(), key).submit()?.wait()?;
-        memories.push((memory, shared));
+        memories.push((memory, Some(shared)));
     }
     let plugin = at.plugin;
     let read = |key| plugin.task_read_kept(&staying, key, 0).submit()?.wait();
@@ -248,6 +248,16 @@ pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result
     assert_eq!(read(0)?.value, 70, "it is mapped");
     for key in [1, 2] {
         assert_eq!(code(read(key)), DocaError::CONNECTION_RESET, "{key}");
+    }
+    // It is this program's alone when nothing can write there.
+    for (key, (memory, shared)) in memories.iter_mut().enumerate() {
+        let mut ending = shared.take().expect("it is shared").unshare();
+        if key == 0 {
+            ensure!(!is_ready(&mut ending) && memory.bytes().is_err(), "the plugin keeps it");
+            plugin.task_release(&staying, 0).submit()?.wait()?;
+        }
+        ending.wait()?;
+        assert_eq!(u64::from(memory.bytes()?[0]), key as u64 + 70);
     }
     Ok(())
 }

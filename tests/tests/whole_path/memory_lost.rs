@@ -190,6 +190,49 @@ pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> 
     Ok(())
 }
 
+/// The worker writes to the memory, is stopped, dropped by this host, and goes on.
+pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
+    provider: &Provider,
+) -> Result<()> {
+    const LEN: usize = 64 << 10;
+    let bystander = Bystander::new(provider)?;
+    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    for path in PATHS {
+        let service = provider.connect()?;
+        let plugin = service.plugin::<memory_protocol::Protocol>()?;
+        let worker = service.worker().id(bystander.worker.id()).plugin(&plugin).start().wait()?;
+        let mut memory = match path {
+            MemoryPath::MAPPED => Mmap::allocate(LEN, access)?,
+            _ => Mmap::from_vec(vec![0; LEN], access)?,
+        };
+        let shared = memory.share_from(&worker, path).wait()?;
+        let churn = plugin.task_churn(&worker, shared.range(), 1).submit()?;
+        while plugin.task_churning(&worker).submit()?.wait()?.value == 0 {}
+        let process = plugin.task_process(&worker).submit()?.wait()?.value;
+        let process = Pid::from_raw(i32::try_from(process)?).context("its number")?;
+        kill_process(process, Signal::STOP)?;
+        drop((worker, shared, churn));
+        // Over the network this program's own library writes.
+        if path != MemoryPath::NETWORK {
+            assert!(memory.bytes().is_err(), "the worker may be in the middle of a write");
+        }
+        kill_process(process, Signal::CONT)?;
+        let start = Instant::now();
+        while memory.bytes().is_err() {
+            service.progress();
+            ensure!(start.elapsed() < LIMIT, "the memory is kept");
+        }
+        let bytes = memory.bytes()?;
+        bytes.fill(7);
+        for _ in 0..3 {
+            // The worker has had time for several rounds.
+            assert_eq!(bystander.churning()?, 0);
+            assert!(bytes.iter().all(|byte| *byte == 7), "it was written to");
+        }
+    }
+    Ok(())
+}
+
 /// In a process of its own, where no other test opens anything.
 pub(crate) fn a_thousand_shares_leave_no_descriptors_and_mappings(
     provider: &Provider,

@@ -290,10 +290,11 @@ macro_rules! host_extensions {
             /// `BAD_STATE` unless it is in flight.
             fn urom_worker_cmd_task_cancel(task: *mut CmdTask, timed_out: u8) -> DocaError;
             /// Shares memory with the plugins of a running worker, which name it by its number. The
-            /// memory stays where it is until the worker is idle, or
+            /// memory stays where it is until
             /// [`urom_worker_unshare_memory`](Extensions::urom_worker_unshare_memory) has called
-            /// back. `done` is called with `data` if the result is `SUCCESS`; the descriptor is
-            /// not needed after that. `BAD_STATE` unless the worker runs. It is told `ALREADY_EXIST`
+            /// back, also for a worker that is idle again: ask before it is started again or
+            /// destroyed. `done` is called with `data` if the result is `SUCCESS`; the descriptor
+            /// is not needed after that. `BAD_STATE` unless the worker runs. It is told `ALREADY_EXIST`
             /// for a number that is shared with the worker, `NOT_PERMITTED` when the access flags
             /// allow nobody else anything, `CONNECTION_RESET` when the worker is lost.
             fn urom_worker_share_memory(
@@ -303,8 +304,10 @@ macro_rules! host_extensions {
                 data: *mut c_void,
             ) -> DocaError;
             /// Ends that: no command that comes later finds the memory, and `done` is called when
-            /// those that use it are done with it. It is told `NOT_FOUND` for a number that is not
-            /// shared with the worker, `CONNECTION_RESET` when the worker is lost.
+            /// those that use it are done with it. For a worker that was stopped or lost that is
+            /// when it has closed what it used, which may be after it was destroyed here. `done` is
+            /// told `NOT_FOUND` for a number that is not shared with the worker. Anything else but
+            /// `SUCCESS` means that nobody knows: the memory stays.
             fn urom_worker_unshare_memory(
                 worker: *mut Worker,
                 memory: u64,

@@ -1,6 +1,6 @@
 //! A worker's context in the library, and what becomes of it.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use crate::context::{self, Functions, Kind};
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
 use crate::library::get;
+use crate::memory::{self, Use};
 use crate::owner;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
@@ -60,6 +61,8 @@ pub(crate) struct Worker {
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
+    /// Memory that was shared with it.
+    pub(crate) uses: RefCell<Vec<Arc<Use>>>,
 }
 
 impl Context {
@@ -142,6 +145,9 @@ impl Kind for Worker {
             // They would keep the context from becoming idle.
             context.release_ready();
         }
+        if next == CtxState::IDLE {
+            memory::end_all(context);
+        }
     }
 
     /// Completed tasks that no future took yet are copied and released.
@@ -173,6 +179,7 @@ impl Owner {
             winding_down: Cell::new(false),
             keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
+            uses: RefCell::default(),
             held: Cell::new(0),
         };
         let owner = Owner::create(engine, kind)?;

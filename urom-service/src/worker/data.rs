@@ -202,6 +202,7 @@ impl Data {
                     }
                 }
                 ToData::Detach { link } => self.detach(link),
+                ToData::Lease { link, lease } => self.lease(link, lease),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
                 ToData::Unshare { link, memory, share, turn: _turn } => {
                     self.unshare(link, memory, share);

@@ -1,5 +1,7 @@
 //! What a worker's two threads tell each other.
 
+use std::os::fd::OwnedFd;
+
 use tokio::sync::OwnedSemaphorePermit;
 use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
 use urom_wire::pass::Pass;
@@ -22,6 +24,11 @@ pub(crate) enum ToData {
     },
     Detach {
         link: LinkKey,
+    },
+    /// Keep this as long as memory of the host is used.
+    Lease {
+        link: LinkKey,
+        lease: OwnedFd,
     },
     Share {
         link: LinkKey,

@@ -103,7 +103,6 @@ pub(super) fn of_control() -> Seeds {
             result: Ok(SharedBy { path: 2, ucx_address: vec![5; 40] }),
         }),
         memory(MemoryAnswer::Ended { share: 2 }),
-        memory(MemoryAnswer::Left),
     ];
     let daemon_to_worker = [
         encoded(&DaemonToWorker::Expect { ticket: 7 }),

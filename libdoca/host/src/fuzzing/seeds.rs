@@ -33,7 +33,6 @@ pub(super) fn of_host_control() -> Seeds {
         memory(MemoryAnswer::Shared { share: 1, result: Err(failure()) }),
         memory(MemoryAnswer::Shared { share: 2, result: Ok(by) }),
         memory(MemoryAnswer::Ended { share: 2 }),
-        memory(MemoryAnswer::Left),
         encoded(&WorkerToHost::Refused(failure())),
     ];
     let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();

@@ -185,9 +185,7 @@ functions! {
         data: *mut c_void,
     ) {
         let done = done.ok_or(DocaError::INVALID_VALUE)?;
-        let run = worker.any_run().ok_or(DocaError::BAD_STATE)?;
-        run.unshare(memory, Told::new(done, data));
-        Ok(())
+        worker.unshare(memory, || Told::new(done, data))
     }
 
     fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }

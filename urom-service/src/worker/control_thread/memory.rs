@@ -2,7 +2,7 @@
 
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
-use urom_wire::memory::say_taken;
+use urom_wire::memory::{LEASE, Slip, say_taken};
 
 use super::{Control, Event};
 use crate::worker::memory::Shared;
@@ -54,20 +54,25 @@ impl Control {
         self.memory_door.insert(address).clone()
     }
 
-    /// Keeps what was handed over for the host whose ticket came with it.
+    /// Keeps what was handed over for the host whose ticket came with it, or gives it its lease.
     pub(super) fn at_door(&mut self, visitor: Visitor) {
-        let Visitor { handed, mut stream } = visitor;
-        let of_ticket = |link: &&mut super::Link| link.ticket == Some(handed.slip.ticket);
+        let Visitor { handed, stream } = visitor;
+        let Slip { ticket, share } = handed.slip;
+        let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
         // One without a ticket is told nothing: the connection closes.
-        let Some(link) = self.links.values_mut().find(of_ticket) else { return };
-        if link.handed.len() >= MOST_HANDED {
+        let Some((key, link)) = self.links.iter_mut().find(of_ticket) else { return };
+        let is_lease = share == LEASE;
+        let is_over = if is_lease { link.has_lease } else { link.handed.len() >= MOST_HANDED };
+        // A host that does not hear it gives up by itself.
+        if is_over || say_taken(&stream).is_err() {
             return;
         }
-        link.handed.insert(handed.slip.share, handed);
-        self.timers.spawn(async move {
-            // A host that does not hear it gives up by itself.
-            let _ = say_taken(&mut stream).await;
-        });
+        if !is_lease {
+            link.handed.insert(share, handed);
+        } else if let Ok(lease) = stream.into_std() {
+            link.has_lease = true;
+            self.mailbox.post(ToData::Lease { link: *key, lease: lease.into() });
+        }
     }
 
     pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {

@@ -4,6 +4,7 @@ use tokio::net::{TcpListener, TcpStream};
 use urom_wire::control::{DomainWord, Method};
 use urom_wire::domain::{Member, Participant};
 use urom_wire::hello::{Hello, Role};
+use urom_wire::memory::LEASE;
 use urom_wire::patience::Patience;
 use urom_wire::relay::BACKLOG;
 use urom_wire::stream::{greet, receive, send};
@@ -355,13 +356,28 @@ async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
 #[tokio::test]
 async fn a_host_hands_over_so_many_memories_before_it_offers_them() {
     let (mut worker, _told) = with_hosts(2);
-    for share in 0..64 {
+    for share in 1..=64 {
         assert!(shows(&mut worker, 1, share).await, "{share}");
     }
-    assert!(!shows(&mut worker, 1, 64).await);
-    assert!(shows(&mut worker, 2, 64).await, "another host has its own room");
+    assert!(!shows(&mut worker, 1, 65).await);
+    assert!(shows(&mut worker, 2, 65).await, "another host has its own room");
     worker.control.handle(offers(1, 5));
-    assert!(was_handed(&worker) && shows(&mut worker, 1, 64).await);
+    assert!(was_handed(&worker) && shows(&mut worker, 1, 65).await);
+}
+
+#[tokio::test]
+async fn each_host_is_given_one_lease() {
+    let (mut worker, _told) = with_hosts(2);
+    for ticket in [1, 2] {
+        assert!(shows(&mut worker, ticket, LEASE).await);
+        match &worker.control.mailbox.take()[..] {
+            [ToData::Lease { link, .. }] => assert_eq!(u128::from(*link), ticket),
+            other => panic!("{other:?}"),
+        }
+        assert!(!shows(&mut worker, ticket, LEASE).await, "it has one");
+    }
+    assert!(!shows(&mut worker, 3, LEASE).await, "a stranger");
+    assert!(worker.control.mailbox.take().is_empty());
 }
 
 #[tokio::test]

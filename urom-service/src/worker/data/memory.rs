@@ -1,5 +1,7 @@
 //! What the control thread asks about hosts' memory.
 
+use std::os::fd::OwnedFd;
+
 use tracing::debug;
 use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{MemoryAnswer, MemoryOffer};
@@ -9,6 +11,12 @@ use crate::worker::memory::Shared;
 use crate::worker::messages::{LinkKey, ToControl};
 
 impl Data {
+    pub(super) fn lease(&self, link: LinkKey, lease: OwnedFd) {
+        if let Some(dest_id) = self.dest_id(link) {
+            self.core.borrow().hosts.desk.memories.lease(dest_id, lease);
+        }
+    }
+
     pub(super) fn share(&self, link: LinkKey, shared: Shared) {
         let Some(dest_id) = self.dest_id(link) else { return };
         let MemoryOffer { share, memory, .. } = shared.offer;
@@ -38,7 +46,6 @@ impl Data {
         if let Some(dest_id) = self.dest_id(link) {
             self.core.borrow().hosts.desk.memories.close(dest_id);
         }
-        self.control.send(ToControl::Memory { link, answer: MemoryAnswer::Left });
     }
 
     fn dest_id(&self, link: LinkKey) -> Option<u64> {

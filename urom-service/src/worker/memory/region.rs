@@ -1,6 +1,6 @@
 //! One memory of a host, and the way to it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::net::{SendFlags, send};
 use rustix::param::page_size;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::Access;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace};
-use urom_wire::memory::Handed;
+use urom_wire::memory::{COPIES_END, Handed};
 
 use super::process;
 use super::remote::Host;
@@ -42,8 +43,34 @@ pub(super) struct Region {
     pub(super) host: Option<Rc<Host>>,
     link: LinkKey,
     control: ControlHandle,
-    /// Whether the host's connection is over.
-    is_over: Rc<Cell<bool>>,
+    lifeline: Rc<Lifeline>,
+    /// Of memory that is mapped.
+    _lease: Option<Rc<OwnedFd>>,
+}
+
+/// What the regions of a connection have in common.
+#[derive(Debug, Default)]
+pub(super) struct Lifeline {
+    is_over: Cell<bool>,
+    /// By which the host learns when its memory is used no more: by a word when nothing of it is
+    /// copied, and as it closes when nothing of it is mapped, either.
+    lease: RefCell<Option<Rc<OwnedFd>>>,
+}
+
+impl Lifeline {
+    /// Keeps the lease.
+    pub(super) fn hold(&self, lease: OwnedFd) {
+        self.lease.replace(Some(Rc::new(lease)));
+    }
+
+    /// The connection is over: nothing but what is mapped is used from now on.
+    pub(super) fn end(&self) {
+        self.is_over.set(true);
+        if let Some(lease) = self.lease.take() {
+            // A host that is gone does not need to know.
+            let _ = send(lease, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -59,7 +86,7 @@ impl Region {
         host: Option<Rc<Host>>,
         link: LinkKey,
         control: ControlHandle,
-        is_over: Rc<Cell<bool>>,
+        lifeline: Rc<Lifeline>,
     ) -> Result<Region, Failure> {
         let MemoryOffer { share, memory, address, len, access, place, .. } = shared.offer;
         let refuse = |code, why: &str| {
@@ -95,7 +122,9 @@ impl Region {
         if host.is_none() && matches!(place, Place::Network) {
             return refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
         }
-        Ok(Region { share, address, len, access, place, host, link, control, is_over })
+        let is_mapped = matches!(place, Place::Mapped(_));
+        let _lease = lifeline.lease.borrow().clone().filter(|_| is_mapped);
+        Ok(Region { share, address, len, access, place, host, link, control, lifeline, _lease })
     }
 
     pub(super) fn path(&self) -> MemoryPath {
@@ -108,7 +137,7 @@ impl Region {
 
     /// Whether nothing leads to the memory any more.
     pub(super) fn is_lost(&self) -> bool {
-        self.is_over.get() && !matches!(self.place, Place::Mapped(_))
+        self.lifeline.is_over.get() && !matches!(self.place, Place::Mapped(_))
     }
 
     /// All of it, as plugins get a part of it.

@@ -1,7 +1,8 @@
 //! The memory of all hosts of a worker, and what plugins have open.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::c_void;
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_wire::control::{Failure, MemoryPlace, SharedBy};
 use urom_wire::queue_probe::Config;
 
-use super::region::{Region, Shared};
+use super::region::{Lifeline, Region, Shared};
 use super::remote::Remote;
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::LinkKey;
@@ -39,8 +40,7 @@ struct Table {
 struct Connection {
     /// How many memories it shares.
     count: usize,
-    /// Whether it is over, as its regions know it.
-    is_over: Rc<Cell<bool>>,
+    lifeline: Rc<Lifeline>,
 }
 
 #[derive(Debug)]
@@ -57,6 +57,12 @@ impl Memories {
     /// None. `config` is how UCX is set up for questions to hosts.
     pub(crate) fn new(config: Config) -> Memories {
         Memories { table: RefCell::default(), remote: Remote::new(config) }
+    }
+
+    /// Keeps the lease of a connection as long as memory of its host is used.
+    pub(crate) fn lease(&self, dest_id: u64, lease: OwnedFd) {
+        let mut table = self.table.borrow_mut();
+        table.connections.entry(dest_id).or_default().lifeline.hold(lease);
     }
 
     /// Adds what a host shares on a connection.
@@ -89,7 +95,7 @@ impl Memories {
         let ucx_address = host.as_ref().map_or(Ok(Vec::new()), |_| self.remote.address())?;
         let mut table = self.table.borrow_mut();
         let connection = table.connections.entry(dest_id).or_default();
-        let region = Region::new(shared, host, link, control, Rc::clone(&connection.is_over))?;
+        let region = Region::new(shared, host, link, control, Rc::clone(&connection.lifeline))?;
         connection.count += 1;
         let path = region.path().0;
         table.regions.insert((dest_id, memory), Rc::new(region));
@@ -115,7 +121,7 @@ impl Memories {
     pub(crate) fn close(&self, dest_id: u64) {
         let mut table = self.table.borrow_mut();
         if let Some(connection) = table.connections.remove(&dest_id) {
-            connection.is_over.set(true);
+            connection.lifeline.end();
             table.regions.retain(|(owner, _), _| *owner != dest_id);
             drop(table);
             self.remote.lose(dest_id);

@@ -16,6 +16,7 @@ use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::Run;
 use crate::running::Shared;
+use crate::sharing::{Late, Told};
 use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
@@ -40,6 +41,8 @@ pub(crate) struct Worker {
     pub(crate) max_inflight: Cell<u32>,
     pub(crate) env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
+    /// Of the last run.
+    late: RefCell<Option<Arc<Late>>>,
 }
 
 impl Worker {
@@ -62,9 +65,19 @@ impl Worker {
         if id == WORKER_ID_ANY { Err(DocaError::BAD_STATE) } else { Ok(id) }
     }
 
-    /// The run, from the start on until the context is idle.
-    pub(crate) fn any_run(&self) -> Option<Rc<Run>> {
-        self.run.borrow().clone()
+    /// Ends the share of a memory, or waits for the end of all of them, since the last run is over.
+    /// `BAD_STATE` when there was no run.
+    pub(crate) fn unshare(
+        &self,
+        memory: u64,
+        told: impl FnOnce() -> Told,
+    ) -> Result<(), DocaError> {
+        let late = self.late.borrow().clone().ok_or(DocaError::BAD_STATE)?;
+        match self.run.borrow().clone() {
+            Some(run) => run.unshare(memory, told()),
+            None => late.keep(told()),
+        }
+        Ok(())
     }
 
     /// The run that takes tasks.
@@ -111,6 +124,7 @@ impl Worker {
             })
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         self.run.replace(Some(Rc::clone(&run)));
+        self.late.replace(Some(Arc::clone(&run.late)));
         let visit = Visit {
             worker: StartWorker {
                 id: self.id.get(),

@@ -49,8 +49,8 @@ async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
     for file in [None, Some(&*file)] {
         let (address, mut visitors) = open(file);
         let visit = async {
-            let Visitor { handed, mut stream } = visitors.recv().await.unwrap();
-            say_taken(&mut stream).await.unwrap();
+            let Visitor { handed, stream } = visitors.recv().await.unwrap();
+            say_taken(&stream).unwrap();
             handed
         };
         let fd = memfd(10, SealFlags::empty());

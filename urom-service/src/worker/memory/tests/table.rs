@@ -1,8 +1,11 @@
 //! The table, and what of memory is refused.
 
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
 use std::ptr;
 
 use urom_abi::host_memory::MemoryPath;
+use urom_wire::memory::COPIES_END;
 
 use super::super::MOST_OF_HOST;
 use super::*;
@@ -231,6 +234,30 @@ fn of_a_host_that_left_only_what_is_mapped_can_be_used() {
     desk.memories.close_one(mapped.handle);
     assert_eq!(desk.ended(), [105, 107]);
     desk.memories.close(9);
+}
+
+#[test]
+fn a_host_learns_when_nothing_is_copied_and_when_nothing_is_mapped_any_more() {
+    let desk = Desk::new();
+    let bytes = *b"in this process.";
+    let (mut host, lease) = UnixStream::pair().unwrap();
+    host.set_nonblocking(true).unwrap();
+    let mut says = |most: usize| {
+        let mut said = vec![0; most];
+        host.read(&mut said).map(|len| said[..len].to_vec()).map_err(|error| error.kind())
+    };
+    desk.memories.lease(1, lease.into());
+    desk.share(1, of_process(5, &bytes)).unwrap();
+    desk.share(1, mapped(7, 4096, memfd(4096, SHRINK))).unwrap();
+    let opened = |memory| desk.memories.open(1, memory, 0, 16).unwrap();
+    let (copied, mapped) = (opened(5), opened(7));
+    assert_eq!(says(1), Err(ErrorKind::WouldBlock));
+    desk.memories.close(1);
+    assert_eq!(says(2), Ok(vec![COPIES_END]));
+    assert_eq!(says(1), Err(ErrorKind::WouldBlock));
+    desk.memories.close_one(mapped.handle);
+    assert_eq!(says(1), Ok(Vec::new()), "it is closed");
+    desk.memories.close_one(copied.handle);
 }
 
 #[test]
