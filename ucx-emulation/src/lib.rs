@@ -12,8 +12,8 @@
 //!   memory ([`import`], [`peek`]);
 //! - a forked child gets an arena of its own ([`fork`]).
 //!
-//! Where there is an RDMA device, every call goes on unchanged. The guide's page "Exported memory
-//! without a BlueField" is for users.
+//! Where there is an RDMA device, every call goes on unchanged. For users there is the guide's page
+//! "Programs that need a BlueField's cross-GVMI, on a laptop".
 
 #![cfg_attr(test, expect(dead_code, reason = "tests do not preload the library"))]
 

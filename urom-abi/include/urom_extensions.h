@@ -146,7 +146,7 @@ doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task,
 /* Memory that a host shares with a worker. */
 struct urom_offered_memory {
 	size_t size;        /* sizeof(struct urom_offered_memory) */
-	uint64_t memory;    /* what commands name it by; never used for other memory */
+	uint64_t memory;    /* the number by which commands name it; not used for other memory */
 	void *address;      /* where it begins */
 	size_t len;         /* its length in bytes, not 0 */
 	uint32_t access;    /* of enum doca_access_flag */
@@ -166,12 +166,15 @@ typedef void (*urom_memory_cb_t)(void *data, doca_error_t code, uint32_t path, c
 				 size_t why_len);
 
 /*
- * Shares memory with the plugins of a running worker, which name it by its number. The memory stays
- * where it is until urom_worker_unshare_memory() has called back, also for a worker that is idle
- * again: ask before it is started again or destroyed. `done` is called if this returns SUCCESS; the
- * descriptor is not needed after that. BAD_STATE unless the worker runs. It is told ALREADY_EXIST
- * for a number that is shared with the worker, NOT_PERMITTED when `access` allows nobody else
- * anything, CONNECTION_RESET when the worker is lost.
+ * Shares memory with the plugins of a running worker. Commands name it by its number. The caller
+ * owns the memory, and keeps it until urom_worker_unshare_memory() has called back, also for a
+ * worker that is idle again: ask before it is started again or destroyed. The descriptor is copied:
+ * the caller may close it when this has returned. BAD_STATE unless the worker runs. `done` is
+ * called if this returns SUCCESS, and not otherwise. It is told ALREADY_EXIST for a number that is shared
+ * with the worker, FULL when 4096 are, NOT_PERMITTED when `access` lets nobody else read,
+ * OPERATING_SYSTEM when the worker cannot map the descriptor, INITIALIZATION, DRIVER or
+ * NOT_CONNECTED when UCX is needed and does not reach the worker, CONNECTION_RESET when the worker
+ * is lost.
  */
 DOCA_STABLE
 doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
@@ -179,10 +182,10 @@ doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
 				      urom_memory_cb_t done, void *data);
 
 /*
- * Ends that: no command that comes later finds the memory, and `done` is called when those that use
- * it are done with it. For a worker that was stopped or lost that is when it has closed what it
- * used, which may be after it was destroyed here. `done` is told NOT_FOUND for a number that is not
- * shared with the worker. Anything else but SUCCESS means that nobody knows: the memory stays.
+ * Ends a share: no command that comes later finds the memory. `done` is called when no plugin has
+ * it open any more. For a worker that was stopped or lost that may be after it was destroyed here.
+ * It is told NOT_FOUND for a number that is not shared with the worker. Any other code but SUCCESS
+ * means that the library cannot know: the memory has to stay.
  */
 DOCA_STABLE
 doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,

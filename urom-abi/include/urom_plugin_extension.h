@@ -61,8 +61,9 @@ struct urom_command_call {
 /* How a worker reaches a host's memory. */
 enum urom_memory_path {
 	UROM_MEMORY_MAPPED = 0,  /* it is mapped in the worker's process, too */
-	UROM_MEMORY_PROCESS = 1, /* the kernel copies from and to the host's process */
-	UROM_MEMORY_NETWORK = 2, /* the host's library answers over UCX */
+	UROM_MEMORY_PROCESS = 1, /* the kernel copies from and to the host's process; for atomic
+				  * operations as UROM_MEMORY_NETWORK */
+	UROM_MEMORY_NETWORK = 2, /* the host's library does it, and sends the bytes over UCX */
 };
 
 /* What to do with a host's memory. */

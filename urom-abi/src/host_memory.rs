@@ -8,20 +8,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::DocaError;
 use crate::memory::Access;
 
-/// How a worker reaches a host's memory.
+/// Which path the bytes take between a worker and a host's memory (`enum urom_memory_path`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct MemoryPath(pub u32);
 
 impl MemoryPath {
-    /// It is mapped in the worker's process, too.
+    /// The memory is mapped in the worker's process as well, and is used in place.
     pub const MAPPED: MemoryPath = MemoryPath(0);
-    /// The kernel copies from and to the host's process.
+    /// The kernel copies from and to the host's process (`process_vm_readv`, `process_vm_writev`).
+    /// Atomic operations are messages to the host's library.
     pub const PROCESS: MemoryPath = MemoryPath(1);
-    /// The host's library answers over UCX.
+    /// The host's library reads and writes the memory, and sends the bytes over UCX.
     pub const NETWORK: MemoryPath = MemoryPath(2);
 
-    /// A word for it.
+    /// `mapped`, `process` or `network`, for a log.
     pub fn name(self) -> &'static str {
         match self {
             MemoryPath::MAPPED => "mapped",
@@ -47,8 +48,8 @@ pub struct HostMemory {
     pub address: u64,
     /// Its length in bytes.
     pub len: u64,
-    /// Bits of `enum doca_access_flag`: what the host allows. Without `DOCA_ACCESS_FLAG_PCI_READ_WRITE`
-    /// the mapping is readable only.
+    /// Bits of `enum doca_access_flag`: what the host allows. Without
+    /// `DOCA_ACCESS_FLAG_PCI_READ_WRITE` the mapping is readable only.
     pub access: u32,
     /// How it is reached.
     pub path: MemoryPath,
@@ -205,7 +206,7 @@ assert_layout!(MemoryOperation, 72, align 8, {
 pub struct OfferedMemory {
     /// `sizeof(struct urom_offered_memory)`.
     pub size: usize,
-    /// Its number: what commands name it by, and never used for other memory of this process.
+    /// The number by which commands name it. It is never used for other memory of this process.
     pub memory: u64,
     /// Where it begins.
     pub address: *mut c_void,
@@ -225,7 +226,8 @@ pub struct OfferedMemory {
 }
 
 /// Called once, on any thread, when memory is shared, or not any more: with a code, the path that
-/// was taken, and why it failed, `why_len` bytes of text that are there during the call.
+/// was taken, and the reason for a failure, `why_len` bytes of UTF-8 that are valid during the call
+/// (`urom_memory_cb_t`).
 pub type MemoryCallback = unsafe extern "C" fn(
     data: *mut c_void,
     code: DocaError,

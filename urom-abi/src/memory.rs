@@ -8,36 +8,40 @@ use bytemuck::{Pod, Zeroable};
 use crate::Described;
 
 bitflags::bitflags! {
-    /// Who may do what with memory (`enum doca_access_flag`).
+    /// What the owner of memory and others may do with it (`enum doca_access_flag`). Others are
+    /// plugins that the memory is shared with, wherever they run: here a permission that begins
+    /// with `RDMA_` counts for them as the one of `PCI_` does.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u32 {
-        /// The owner reads. No bit: every other permission includes it.
+        /// The owner may read. It has no bit, because every other permission includes it.
         const LOCAL_READ_ONLY = 0;
-        /// The owner reads and writes.
+        /// The owner may read and write.
         const LOCAL_READ_WRITE = 1;
-        /// Peers read over a network.
+        /// DOCA: peers may read over a network. Here plugins may read.
         const RDMA_READ = 1 << 1;
-        /// Peers write over a network.
+        /// DOCA: peers may write over a network. Here as [`PCI_READ_WRITE`](Self::PCI_READ_WRITE).
         const RDMA_WRITE = 1 << 2;
-        /// Peers use atomic operations over a network.
+        /// DOCA: peers may use atomic operations over a network. Here as
+        /// [`PCI_READ_WRITE`](Self::PCI_READ_WRITE).
         const RDMA_ATOMIC = 1 << 3;
-        /// The DPU reads, or a plugin on the same machine.
+        /// DOCA: the DPU may read. Here plugins may read.
         const PCI_READ_ONLY = 1 << 4;
-        /// The DPU reads and writes, or a plugin on the same machine.
+        /// DOCA: the DPU may read and write. Here plugins may read, write and use atomic
+        /// operations.
         const PCI_READ_WRITE = 1 << 5;
-        /// Accesses of the DPU may be reordered.
+        /// DOCA: accesses of the DPU may be reordered. It has no effect here.
         const PCI_RELAXED_ORDERING = 1 << 6;
     }
 }
 
 impl Access {
-    /// Whether somebody else than the owner may read: without it nothing can be exported.
+    /// Whether others than the owner may read. Only such memory can be exported and shared.
     #[must_use]
     pub const fn others_read(self) -> bool {
         self.intersects(Access::RDMA_READ.union(Access::PCI_READ_ONLY)) || self.others_write()
     }
 
-    /// Whether somebody else than the owner may write.
+    /// Whether others than the owner may write and use atomic operations.
     #[must_use]
     pub const fn others_write(self) -> bool {
         self.intersects(Access::PCI_READ_WRITE.union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC))
@@ -46,7 +50,7 @@ impl Access {
 
 /// A part of a memory map, as a command carries it: which map, and which of its bytes.
 ///
-/// It is a name, not a permission: the receiver looks the map up and checks the range.
+/// It gives no access: the receiver looks the map up and checks the range.
 ///
 /// ```
 /// use urom_abi::memory::MemoryRange;
@@ -78,10 +82,10 @@ impl MemoryRange {
         Some(MemoryRange { memory: self.memory, offset: self.offset.checked_add(start)?, len })
     }
 
-    /// As [`get`](Self::get), for a range that is known to lie within.
+    /// As [`get`](Self::get), for a range that certainly lies within.
     ///
     /// # Panics
-    /// When it does not.
+    /// When the range does not lie within.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
@@ -92,8 +96,8 @@ impl MemoryRange {
         part
     }
 
-    /// The first byte behind it, from the start of the map; `None` for a range that no memory can
-    /// have.
+    /// The offset of the first byte behind it, in bytes from the start of the map; `None` when that
+    /// overflows.
     #[must_use]
     pub const fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)

@@ -1,8 +1,9 @@
 //! Memory that plugins can reach.
 //!
-//! A host allocates memory, shares it with a worker, and names parts of it in commands. The plugin
-//! reads and writes them, on the same machine directly, from another one over UCX; this program's
-//! library does its part on a thread of its own.
+//! A host allocates memory, shares it with a worker, and names parts of it in commands. A worker on
+//! the same machine maps the memory, or the kernel copies for it. For any other worker this
+//! program's library reads and writes the memory on a thread of its own, and sends the bytes over
+//! UCX.
 //!
 //! ```no_run
 //! use urom_host::memory::{Access, Mmap, Share};
@@ -40,25 +41,40 @@ use crate::worker::{Context, Owner, Worker};
 
 /// Sharing memory with a worker.
 pub trait Share {
-    /// Lets the plugins of a worker reach this memory: they may read it if its permissions have
-    /// `PCI_READ_ONLY`, and write it if they have `PCI_READ_WRITE`.
+    /// Lets the plugins of a worker reach this memory, for commands of this connection
+    /// (`urom_worker_share_memory`; DOCA has no such call). They may read it if it
+    /// [lets others read](Access::others_read), and write it if it
+    /// [lets others write](Access::others_write).
     ///
-    /// The request has been sent when this returns. Memory of
-    /// [`Mmap::allocate`](Mmap::allocate) is mapped in a worker of the same machine, which is the
-    /// fastest. Other memory is copied by the kernel, for a worker of the same user. What neither
-    /// can reach, in another container or on another machine, this program's library sends over
-    /// UCX, on a thread of its own.
+    /// The request is made when this returns, whether or not the future is polled. Dropping the
+    /// future ends the share. Memory can be shared with several workers, once with each.
+    ///
+    /// The share takes the first of these [paths](Shared::path) that works:
+    ///
+    /// 1. [`MAPPED`](MemoryPath::MAPPED): a worker on this machine maps memory of
+    ///    [`Mmap::allocate`]. This is the fastest.
+    /// 2. [`PROCESS`](MemoryPath::PROCESS): the kernel copies other memory for a worker on this
+    ///    machine, if the worker has this program's user and may trace this process.
+    /// 3. [`NETWORK`](MemoryPath::NETWORK): this program's library sends and receives the bytes
+    ///    over UCX, on a thread of its own. The program need not progress for that.
     ///
     /// # Errors
-    /// The future resolves to `NOT_SUPPORTED` where the library or the service cannot do that, as
-    /// NVIDIA's: export the memory with UCX there (`ucp_memh_pack`), and import it in the plugin.
-    /// `NOT_PERMITTED` when the permissions are this program's alone, `ALREADY_EXIST` when the
-    /// memory is shared with the worker already, `BAD_STATE` when the worker does not run.
+    /// The future resolves to
+    ///
+    /// - `NOT_SUPPORTED` with NVIDIA's library: export the memory with UCX there
+    ///   (`ucp_memh_pack`), and import it in the plugin;
+    /// - `NOT_PERMITTED` when the memory lets nobody else read;
+    /// - `ALREADY_EXIST` when this memory is shared with the worker already;
+    /// - `FULL` when 4096 memories of this connection are shared with the worker;
+    /// - `BAD_STATE` when the worker does not run, `CONNECTION_RESET` when it is lost meanwhile;
+    /// - `OPERATING_SYSTEM` when the worker cannot map the memory;
+    /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX does
+    ///   not start or has no transport that notices a lost peer, such as `tcp`.
     fn share(&self, worker: &Worker) -> Pending<Shared> {
         self.share_from(worker, MemoryPath::MAPPED)
     }
 
-    /// The same, passing over the ways before this one. For tests.
+    /// As [`share`](Self::share), without the paths before `path`. For tests.
     #[doc(hidden)]
     fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared>;
 }
@@ -89,7 +105,10 @@ impl Share for Mmap {
 
 /// Memory that is shared with a worker, until this is dropped or [`unshare`](Self::unshare)d.
 ///
-/// The memory itself stays as long as the worker may use it, whatever is dropped first.
+/// The map's memory stays allocated as long as the worker may use it, even if the map and this are
+/// dropped before. For memory of [`Mmap::from_raw`] the caller has to keep that order.
+///
+/// It stays on the thread of its worker.
 #[derive(Debug)]
 #[must_use = "the memory is shared as long as this exists"]
 pub struct Shared {
@@ -100,34 +119,39 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// All of the memory, as a command carries it.
+    /// The whole memory as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.range
     }
 
-    /// A part of the memory, in bytes from its beginning, as a command carries it.
+    /// A part of the memory as a command's field. The range is in bytes from the beginning.
     ///
     /// # Panics
-    /// When it does not lie within.
+    /// When the range does not lie within the memory.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
         self.range.slice(range)
     }
 
-    /// Which way the bytes take between this program and the worker.
+    /// Which path the bytes take between this program and the worker. It does not change. Its
+    /// [`name`](MemoryPath::name) is for a log.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
         self.path
     }
 
-    /// Ends the share: commands that come later do not find the memory. The future resolves when
-    /// those that use it are done with it, and [`Mmap::bytes`] gives the slice again. With a worker
-    /// that was stopped or lost that may take until its plugins have closed what they use.
+    /// Ends the share (`urom_worker_unshare_memory`). Commands that come later do not find the
+    /// memory. The future resolves when the plugins have let go of it; if nothing else uses the
+    /// map, [`Mmap::bytes`] then gives the slice again.
+    ///
+    /// The share ends whether or not the future is polled. A plugin that keeps the memory beyond
+    /// its command delays the future, also when the worker was stopped or lost meanwhile.
     ///
     /// # Errors
-    /// The future resolves to what the library says; the memory is kept for ever then.
+    /// The future resolves to the code of the library if that cannot know whether the worker uses
+    /// the memory. The memory is never freed in this case.
     pub fn unshare(self) -> Pending<()> {
         let ended = self.used.ended();
         drop(self);

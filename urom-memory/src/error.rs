@@ -8,7 +8,7 @@ use urom_abi::DocaError;
 /// The result of this crate's functions. The error type is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something about memory failed: what was asked, what it allows, and DOCA's code.
+/// Why a call failed: a sentence that says what was asked for and what is allowed, and DOCA's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: DocaError,

@@ -10,11 +10,11 @@ use crate::inner::Inner;
 const MARK: [u8; 8] = *b"UROMmmap";
 const VERSION: u32 = 1;
 
-/// A memory map of another process, as its owner described it
-/// (`doca_mmap_create_from_export`'s `export_desc`).
+/// A memory map of another process, as its owner described it: the `export_desc` of
+/// `doca_mmap_export_pci` and `doca_mmap_create_from_export`.
 ///
-/// These are the owner's claims. Whoever reads them checks a range against
-/// [`len`](Self::len), and asks the owner for access.
+/// The bytes may be forged, and give no access. A plugin passes [`range`](Self::range), or a part
+/// of it, to `Context::memory`, which checks what the host really shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
     id: u64,
@@ -56,7 +56,7 @@ impl Exported {
         Exported { id: range.memory, address, len: range.len, access }
     }
 
-    /// The same as bytes, for another reader.
+    /// The bytes that [`read`](Self::read) reads.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Exported::LEN] {
         let mut bytes = Bytes {
@@ -72,18 +72,19 @@ impl Exported {
         bytemuck::cast(bytes)
     }
 
-    /// Whether bytes begin as an exported map of this kit does, of any release and damaged or not.
+    /// Whether the bytes begin like an exported map of this kit, of any release. They may be
+    /// damaged.
     #[must_use]
     pub fn is_meant_by(bytes: &[u8]) -> bool {
         bytes.starts_with(&MARK)
     }
 
-    /// Reads bytes of anybody's.
+    /// Reads an exported map from bytes of any origin.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes that are no exported map, or were cut or damaged;
-    /// `UNSUPPORTED_VERSION` for those of another release's format; `NOT_PERMITTED` for memory that
-    /// its owner keeps to itself.
+    /// `INVALID_VALUE` if the bytes are no exported map, or were cut or damaged;
+    /// `UNSUPPORTED_VERSION` if another release exported them in another format; `NOT_PERMITTED` if
+    /// the map lets nobody but its owner read.
     pub fn read(bytes: &[u8]) -> Result<Exported> {
         let Ok(whole) = <[u8; Exported::LEN]>::try_from(bytes) else {
             return Err(Error::invalid(format!(
@@ -148,13 +149,13 @@ impl Exported {
         self.len
     }
 
-    /// Who may do what with it.
+    /// What its owner and others may do with it (`enum doca_access_flag`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// All of it, as a command names it.
+    /// The whole map as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.id, offset: 0, len: self.len }

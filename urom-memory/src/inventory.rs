@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::map::Map;
 use crate::range::within;
 
-/// A number of buffers, over any part of any map (`doca_buf_inventory`).
+/// A fixed number of buffers, each over any part of any map (`doca_buf_inventory`).
 ///
-/// All memory is allocated when it is made, and none afterwards. It belongs to one thread, with its
-/// buffers.
+/// [`new`](Self::new) and [`expand`](Self::expand) allocate; nothing else does. The inventory and
+/// its buffers stay on one thread. Buffers may outlive the inventory.
 ///
 /// ```
 /// use urom_memory::{Access, Inventory, Mmap};
@@ -37,15 +37,16 @@ impl Inventory {
     /// An inventory of `count` buffers (`doca_buf_inventory_create`, `doca_buf_inventory_start`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for none or 2^32 and more, `NO_MEMORY`.
+    /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the system has none.
     pub fn new(count: usize) -> Result<Inventory> {
         Ok(Inventory { elements: Elements::new(count)? })
     }
 
-    /// Makes it larger, for which it allocates (`doca_buf_inventory_expand`).
+    /// Adds `count` buffers, for which it allocates (`doca_buf_inventory_expand`).
     ///
     /// # Errors
-    /// As [`new`](Self::new), for all of them.
+    /// `INVALID_VALUE` when there would be 2^32 or more in all; `NO_MEMORY` when the system has
+    /// none.
     pub fn expand(&self, count: usize) -> Result<()> {
         self.elements.expand(count)
     }
@@ -86,7 +87,8 @@ impl Inventory {
     }
 
     /// A buffer over the same memory as the first element of another one, with the same data
-    /// (`doca_buf_inventory_buf_dup`). Changes of one are none of the other.
+    /// (`doca_buf_inventory_buf_dup`). Its data can be set without changing the other buffer's; the
+    /// bytes are the same.
     ///
     /// # Errors
     /// `NO_MEMORY` when all buffers are in use.

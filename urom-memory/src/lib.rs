@@ -1,19 +1,22 @@
 //! DOCA's memory maps, buffers, inventories and pools, in safe Rust.
 //!
-//! Hosts and plugins use the same types, and so does this project's C library.
+//! Hosts and plugins use the same types, and so does this project's C library. A host shares an
+//! [`Mmap`] with a worker by `Mmap::share` of `urom_host::memory`, and a plugin opens it with
+//! `Context::memory` of `urom_pdk`.
 //!
 //! | type | is | in DOCA |
 //! | --- | --- | --- |
-//! | [`Mmap`] | memory that others may be given, with permissions | `doca_mmap` |
-//! | [`Exported`], [`RemoteMmap`] | the same as bytes, and what a peer makes of them | `doca_mmap_export_pci`, `doca_mmap_create_from_export` |
+//! | [`Mmap`] | a range of this process's memory, with permissions | `doca_mmap` |
+//! | [`Exported`], [`RemoteMmap`] | a map as bytes, and another process's map made from them | `doca_mmap_export_pci`, `doca_mmap_create_from_export` |
 //! | [`View`] | bytes that another process may write at any time | the pointer of `doca_mmap_get_memrange` |
 //! | [`Buffer`] | a part of a map, and the data in it; lists | `doca_buf` |
 //! | [`Inventory`], [`Pool`] | what buffers are taken from | `doca_buf_inventory`, `doca_buf_pool` |
 //! | [`MemoryRange`] | a part of a map, as a command carries it | an address and a length |
 //!
 //! DOCA's objects are created, configured, started, used, stopped and destroyed, and most calls
-//! are errors in some of these states. Here a value is started as long as it exists, so the states
-//! need no checks.
+//! fail in some of these states. Here a value exists only while it is started, so no call is made
+//! in the wrong state. Buffers, inventories and pools stay on one thread; all else may be used on
+//! any.
 //!
 //! ```
 //! use urom_memory::{Access, Mmap};

@@ -19,8 +19,9 @@ pub(crate) struct Memfd {
 }
 
 impl Memfd {
-    /// New memory, all zeros. Nobody can change its size, so that no process that maps it gets a
-    /// SIGBUS. Unless `others_write`, nobody but this mapping can write to it either.
+    /// New memory, all zeros. Its size is sealed, because a process that maps it would get a SIGBUS
+    /// if it shrank. Unless `others_write`, writes are possible through this mapping only (from
+    /// Linux 5.1 on).
     pub(crate) fn new(len: u64, others_write: bool) -> Result<Memfd> {
         create(len, others_write)
             .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))

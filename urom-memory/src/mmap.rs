@@ -14,12 +14,12 @@ use crate::inner::{Backing, Inner, next_id};
 use crate::memfd::Memfd;
 use crate::view::View;
 
-/// Memory of this process that others may be given, with permissions (`doca_mmap`).
+/// A range of this process's memory that can be shared, with permissions (`doca_mmap`).
 ///
-/// The memory stays as long as the map or a buffer in it, or as long as somebody uses a share of
-/// it. DOCA leaves that order to the program.
+/// The memory stays allocated until the map, every buffer in it and every share of it have ended.
+/// In DOCA the program has to keep that order.
 ///
-/// Any thread may use a map.
+/// Any thread may use a map. Offsets and lengths are in bytes.
 #[derive(Debug)]
 pub struct Mmap {
     inner: Arc<Inner>,
@@ -29,11 +29,12 @@ impl Mmap {
     /// New memory, all zeros, that other processes of this machine can map (`doca_mmap_create`,
     /// `doca_mmap_set_memrange` and `doca_mmap_start` with memory of the kit's own allocator).
     ///
-    /// This is the fastest memory to share. Its size cannot change. If `access` has no permission
-    /// for others to write, the kernel refuses to let them (from Linux 5.1 on).
+    /// This is the fastest memory to share, because a worker on the same machine maps it. It is a
+    /// memfd, begins at a page, and is freed with the map. Its size, `len` bytes, cannot change. If
+    /// `access` lets nobody else write, the kernel refuses writes of others (from Linux 5.1 on).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for no bytes, `NO_MEMORY` or `OPERATING_SYSTEM` when the system refuses.
+    /// `INVALID_VALUE` if `len` is 0, `NO_MEMORY` or `OPERATING_SYSTEM` when the system refuses.
     pub fn allocate(len: usize, access: Access) -> Result<Mmap> {
         check_len(len)?;
         let memory = Memfd::new(len as u64, access.others_write())?;
@@ -41,10 +42,11 @@ impl Mmap {
         Ok(Mmap::new(address, len, access, Backing::Memfd(memory)))
     }
 
-    /// The memory of a vector, which the map keeps.
+    /// The memory of a vector. The map owns it: the bytes are neither moved nor copied, and are
+    /// freed with the map.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for no bytes.
+    /// `INVALID_VALUE` if the vector is empty.
     pub fn from_vec(bytes: Vec<u8>, access: Access) -> Result<Mmap> {
         check_len(bytes.len())?;
         let mut bytes = std::mem::ManuallyDrop::new(bytes);
@@ -52,15 +54,16 @@ impl Mmap {
         Ok(Mmap::new(start, len, access, Backing::Vec { start, capacity }))
     }
 
-    /// The memory of a slice, which the map keeps.
+    /// The memory of a slice, as [`from_vec`](Self::from_vec).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for no bytes.
+    /// `INVALID_VALUE` if the slice is empty.
     pub fn from_boxed(bytes: Box<[u8]>, access: Access) -> Result<Mmap> {
         Mmap::from_vec(bytes.into_vec(), access)
     }
 
-    /// Memory of somebody else (`doca_mmap_set_memrange` and `doca_mmap_start`).
+    /// Memory that the caller owns, `len` bytes at `start` (`doca_mmap_set_memrange` and
+    /// `doca_mmap_start`). The map does not free it.
     ///
     /// # Safety
     /// As long as the map, a share or a buffer of it exists: `start` is valid for reads of `len`
@@ -68,7 +71,7 @@ impl Mmap {
     /// is used for these bytes in that time, except that of [`bytes`](Self::bytes).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for no bytes, or a range that no memory can have.
+    /// `INVALID_VALUE` if `len` is 0, `start` is NULL, or the range goes beyond the last address.
     pub unsafe fn from_raw(start: *mut u8, len: usize, access: Access) -> Result<Mmap> {
         check_len(len)?;
         if start.is_null() || start.addr().checked_add(len).is_none() {
@@ -95,19 +98,19 @@ impl Mmap {
         &self.inner
     }
 
-    /// How long it is, in bytes (`doca_mmap_get_memrange`).
+    /// How long it is, in bytes; at least one (`doca_mmap_get_memrange`).
     #[must_use]
     pub fn len(&self) -> u64 {
         self.inner.len
     }
 
-    /// Never: a map has bytes.
+    /// `false`: a map has at least one byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Who may do what with it (`doca_mmap_set_permissions`).
+    /// What this process and others may do with it (`doca_mmap_set_permissions`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.inner.access
@@ -119,21 +122,21 @@ impl Mmap {
         self.inner.address
     }
 
-    /// Its number, which no other map of this process has or had. Those of two processes rarely
-    /// coincide.
+    /// The number by which commands name it. No other map of this process has it or had it. Two
+    /// processes rarely use the same number, and a worker tells their maps apart all the same.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.inner.id
     }
 
-    /// All of it, as a command names it.
+    /// The whole map as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.id(), offset: 0, len: self.len() }
     }
 
-    /// Its bytes, which others may write at any time. The view is writable if the map has
-    /// `LOCAL_READ_WRITE`.
+    /// Its bytes, which other processes may write at any time if they may write at all. The view is
+    /// writable if the map has `LOCAL_READ_WRITE`.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         match self.inner.view() {
@@ -142,11 +145,12 @@ impl Mmap {
         }
     }
 
-    /// Its bytes as a slice, while nobody else has a share of it or a buffer in it.
+    /// Its bytes as a slice, while there is no share of it and no buffer in it.
     ///
     /// # Errors
-    /// `IN_USE` while somebody has; also after [`fd`](Self::fd), as nobody knows when the
-    /// descriptor's users end. `NOT_PERMITTED` without `LOCAL_READ_WRITE`.
+    /// `IN_USE` while there is a share or a buffer. Also `IN_USE` for ever after [`fd`](Self::fd):
+    /// the map cannot know when the descriptor's users end. `NOT_PERMITTED` without
+    /// `LOCAL_READ_WRITE`.
     pub fn bytes(&mut self) -> Result<&mut [u8]> {
         let Some(inner) = Arc::get_mut(&mut self.inner) else {
             return Err(Error::new(
@@ -188,11 +192,13 @@ impl Mmap {
         self.inner.buffers.load(Ordering::Relaxed)
     }
 
-    /// The memory's descriptor, which another process can map, and where in it the map begins;
-    /// `None` for memory that is not of [`allocate`](Self::allocate).
+    /// The memory's descriptor, which another process can map, and the offset in bytes at which the
+    /// map begins in it; `None` for memory that is not of [`allocate`](Self::allocate). The map
+    /// owns the descriptor. From this call on [`bytes`](Self::bytes) fails.
     ///
-    /// If `access` has no permission for others to write, the kernel refuses a writable mapping
-    /// (from Linux 5.1 on). [`read_only_fd`](Self::read_only_fd) is for the others.
+    /// If `access` lets nobody else write, the kernel refuses a writable mapping (from Linux 5.1
+    /// on). If `access` lets others write, give processes that should only read a
+    /// [`read_only_fd`](Self::read_only_fd).
     #[must_use]
     pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         let descriptor = self.descriptor()?;
@@ -207,25 +213,28 @@ impl Mmap {
         }
     }
 
-    /// A descriptor of the same memory with which nobody can write; `None` for memory that is not
-    /// of [`allocate`](Self::allocate).
+    /// A new descriptor of the same memory that is open for reading only; `None` for memory that is
+    /// not of [`allocate`](Self::allocate). The caller owns it.
     ///
-    /// A process of the same user can open such a descriptor again for writing by way of `/proc`,
-    /// unless the map itself has no permission for others to write.
+    /// A process of the same user can open it again for writing by way of `/proc`, unless the map
+    /// lets nobody else write.
     ///
     /// # Errors
-    /// `OPERATING_SYSTEM` when it cannot be opened.
+    /// `OPERATING_SYSTEM` when it cannot be opened, for example because `/proc` is not mounted.
     pub fn read_only_fd(&self) -> Result<Option<OwnedFd>> {
+        if self.access().others_write() {
+            self.inner.is_given_away.store(true, Ordering::Relaxed);
+        }
         self.descriptor().map(|(fd, _)| Memfd::reopen_read_only(fd)).transpose()
     }
 
-    /// The map as bytes for a peer, who reads them with [`Exported::read`]
-    /// (`doca_mmap_export_pci`, `doca_mmap_export_rdma`). They name the memory and do not give
-    /// access to it.
+    /// The map as [64 bytes](Exported::LEN) for a peer, which reads them with [`Exported::read`]
+    /// (`doca_mmap_export_pci`, `doca_mmap_export_rdma`). They name the memory and give no access
+    /// to it: a host shares the map as well.
     ///
     /// # Errors
-    /// `NOT_PERMITTED` when others have no permission: it needs one that begins with `PCI_READ` or
-    /// `RDMA_`.
+    /// `NOT_PERMITTED` if the map lets nobody else read: it needs `PCI_READ_ONLY`, `PCI_READ_WRITE`
+    /// or a permission that begins with `RDMA_`.
     pub fn export(&self) -> Result<Vec<u8>> {
         if !self.access().others_read() {
             return Err(Error::not_permitted(format!(

@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 use crate::inner::Inner;
 use crate::map::Map;
 
-/// A number of equal buffers, which lie one after the other in a map (`doca_buf_pool`).
+/// A fixed number of buffers of equal size, which lie one after the other in a map
+/// (`doca_buf_pool`).
 ///
-/// All memory is allocated when it is made, and none afterwards. It belongs to one thread, with its
-/// buffers.
+/// [`new`](Self::new) allocates; nothing else does. The pool keeps the map's memory alive. The pool
+/// and its buffers stay on one thread.
 ///
 /// ```
 /// use urom_memory::{Access, Mmap, Pool};
@@ -33,13 +34,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of `count` buffers of `size` bytes each, whose addresses are multiples of
-    /// `alignment`, from the beginning of the map on (`doca_buf_pool_create`,
+    /// A pool of `count` buffers of `size` bytes each, from the beginning of the map on. Their
+    /// addresses in the map's owner are multiples of `alignment` bytes (`doca_buf_pool_create`,
     /// `doca_buf_pool_set_element_alignment`, `doca_buf_pool_start`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there are none, when they do not fit, or for an alignment that is no
-    /// power of two; `NO_MEMORY`.
+    /// `INVALID_VALUE` when `count` or `size` is 0, the buffers do not fit, or the alignment is no
+    /// power of two; `NO_MEMORY` when the system has none.
     pub fn new(map: &impl Map, count: usize, size: u64, alignment: u64) -> Result<Pool> {
         let map = Arc::clone(map.memory().0);
         if size == 0 || !alignment.is_power_of_two() {
@@ -78,11 +79,11 @@ impl Pool {
         self.elements.free()
     }
 
-    /// A buffer of the pool, without data so far (`doca_buf_pool_buf_alloc`). Its bytes are what
-    /// its last user left.
+    /// A buffer of the pool, without data so far (`doca_buf_pool_buf_alloc`). Its bytes are those
+    /// that its last user left there.
     ///
     /// # Errors
-    /// `NO_MEMORY` when all are in use.
+    /// `NO_MEMORY` when all buffers are in use.
     pub fn take(&self) -> Result<Buffer> {
         self.take_element().map(Buffer::of)
     }

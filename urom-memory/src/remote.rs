@@ -14,22 +14,25 @@ use crate::view::View;
 
 /// Memory of another process, which exported it (`doca_mmap_create_from_export`).
 ///
-/// It has its owner's number and addresses. Commands and buffers can name its bytes; this process
-/// can read them only if they are mapped here, too.
+/// It has its owner's number and addresses. Commands and buffers can name its bytes. This process
+/// can read and write them only if it maps them too. A clone is a second handle of the same memory.
+///
+/// Any thread may use it. A mapping ends with the last clone and the last buffer in it.
 #[derive(Clone, Debug)]
 pub struct RemoteMmap {
     inner: Arc<Inner>,
 }
 
 impl RemoteMmap {
-    /// Memory that is not mapped here.
+    /// Memory that this process only names.
     #[must_use]
     pub fn import(exported: Exported) -> RemoteMmap {
         RemoteMmap::new(exported, Backing::Elsewhere)
     }
 
-    /// Memory whose descriptor the owner sent, mapped here: its first byte is at `offset`. It is
-    /// writable if the owner lets others write.
+    /// Maps memory by a descriptor that its owner sent. The memory's first byte is `offset` bytes
+    /// from the descriptor's beginning. The mapping is writable if the owner lets others write. The
+    /// descriptor may be closed afterwards.
     ///
     /// # Errors
     /// `INVALID_VALUE` when the descriptor has fewer bytes or is not sealed against shrinking,
@@ -58,19 +61,19 @@ impl RemoteMmap {
         &self.inner
     }
 
-    /// What its owner said of it.
+    /// Its number, address, length and permissions, as its owner exported them.
     #[must_use]
     pub fn exported(&self) -> Exported {
         Exported::of(&self.inner)
     }
 
-    /// Who may do what with it.
+    /// What its owner and others may do with it (`enum doca_access_flag`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.inner.access
     }
 
-    /// All of it, as a command names it.
+    /// The whole memory as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.exported().range()

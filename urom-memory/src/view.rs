@@ -17,12 +17,14 @@ use crate::range::within;
 /// words. A copy that races with a writer is a mixture of old and new bytes. It does not change
 /// afterwards, so what was checked in a copy stays checked.
 ///
-/// Rust's memory model knows nothing of other processes. The copies trust that `memcpy` of the C
-/// library tolerates a source that changes, and that the compiler cannot see through it. They run
-/// at the speed of `memcpy`.
+/// Rust's memory model does not cover other processes. The copies rely on two things: `memcpy` of
+/// the C library tolerates a source that changes, and the compiler does not look into the call.
+/// They run at the speed of `memcpy`.
 ///
-/// Every access is checked: one outside of the view is `INVALID_VALUE`, a write to a read-only view
-/// `NOT_PERMITTED`.
+/// Every access is checked: one outside of the view fails with `INVALID_VALUE`, a write to a
+/// read-only view with `NOT_PERMITTED`. Offsets and lengths are in bytes, indices in elements.
+///
+/// Any thread may use a view. It owns nothing: the borrow keeps the memory.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     start: *mut u8,
@@ -86,10 +88,10 @@ impl<'a> View<'a> {
         if self.is_writable { Ok(()) } else { Err(read_only()) }
     }
 
-    /// Copies the bytes at `offset` to a place of this process.
+    /// Copies `place.len()` bytes, from `offset` on, to memory of this process.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there are not as many.
+    /// `INVALID_VALUE` when the view does not have all of these bytes.
     #[inline]
     pub fn copy_to(&self, offset: u64, place: &mut [u8]) -> Result<()> {
         let from = self.at(offset, place.len() as u64)?;
@@ -98,7 +100,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Copies bytes of this process to those at `offset`.
+    /// Copies bytes of this process into the view, from `offset` on.
     ///
     /// # Errors
     /// `INVALID_VALUE` when they do not fit, `NOT_PERMITTED` for a read-only view.
@@ -111,7 +113,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Copies all bytes of another view to those at `offset`. The two may overlap.
+    /// Copies all bytes of the view `from` into this one, from `offset` on. The two may overlap.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
@@ -160,11 +162,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The word at `offset`, which several processes may change at once.
+    /// The 8 bytes at `offset` as an atomic word, which several processes may change at once. Load
+    /// what another process has published with `Ordering::Acquire`, and publish with `Release`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when it does not lie within or its address is no multiple of 8,
-    /// `NOT_PERMITTED` for a read-only view.
+    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8;
+    /// `NOT_PERMITTED` for a read-only view, even to load it.
     pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
         let word = self.at(offset, 8)?.cast::<u64>();
         if !word.is_aligned() {
@@ -206,14 +209,15 @@ impl<'a> View<'a> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the view is no whole number of `T`, or the buffer has no room for one.
+    /// `INVALID_VALUE` when the view's length is no multiple of the size of `T`, or the buffer is
+    /// empty.
     pub fn chunks<'b, T: Pod>(&self, buffer: &'b mut [T]) -> Result<Chunks<'a, 'b, T>> {
         self.is_array_of::<T>(buffer.len())?;
         Ok(Chunks { view: *self, buffer, at: 0 })
     }
 
     /// Copies the view piece by piece into `buffer`, lets `change` change each piece, and copies it
-    /// back. Writes of others to a piece are lost in the meantime.
+    /// back. What others write to a piece between its two copies is lost.
     ///
     /// # Errors
     /// As [`chunks`](Self::chunks); `NOT_PERMITTED` for a read-only view.
@@ -305,7 +309,8 @@ pub struct Chunks<'a, 'b, T> {
 }
 
 impl<T: Pod> Chunks<'_, '_, T> {
-    /// A copy of the next piece: as long as the buffer, but for the last one.
+    /// A copy of the next piece, `None` behind the last one. Each is as long as the buffer; the
+    /// last may be shorter.
     #[inline]
     pub fn next_chunk(&mut self) -> Option<&[T]> {
         self.view.piece(&mut self.at, self.buffer).map(|piece| &*piece)

@@ -17,12 +17,20 @@ pub use urom_memory::{Access, Chunks, Exported, MemoryRange, View};
 pub(crate) use self::services::MemoryServices;
 use crate::{DocaError, Error, Result};
 
-/// A part of a host's memory, which the host shares with this worker.
+/// A part of a host's memory, which the host shares with this worker (`open_memory` of
+/// `urom_plugin_extension.h`; DOCA has no such call).
 ///
-/// The host may write to it at any time, and so may others whom it lets. So bytes are copied in and
-/// out, and no safe call gives a slice of them. A value keeps the memory reachable, also when the
-/// host leaves meanwhile. A clone costs an addition; using memory allocates nothing, except over
-/// the network.
+/// The host may write to the memory at any time, and so may other workers that it shares the memory
+/// with. So bytes are copied in and out, and no safe call gives a slice of them. Offsets and
+/// lengths are in bytes.
+///
+/// A value keeps the memory open until it is dropped, also beyond its command. Memory that is
+/// [mapped](Self::mapped) stays usable after its host has left; on the other paths all operations
+/// then fail with `CONNECTION_RESET`. A clone increments a count. Operations allocate
+/// only for memory that is reached over the network.
+///
+/// All futures here may be dropped at any time. A write or an atomic operation whose future was
+/// dropped may still happen.
 ///
 /// It stays on the worker's thread.
 ///
@@ -30,8 +38,8 @@ use crate::{DocaError, Error, Result};
 /// use urom_pdk::memory::MemoryRange;
 /// use urom_pdk::prelude::*;
 ///
-/// /// Adds up the numbers in the host's memory, and counts that in its first word.
-/// async fn sum(cx: &Context, range: MemoryRange) -> Result<f64> {
+/// /// Adds up the numbers in the host's memory, and counts that in `calls`.
+/// async fn sum(cx: &Context, range: MemoryRange, calls: MemoryRange) -> Result<f64> {
 ///     let memory = cx.memory(range)?;
 ///     let (mut sum, mut block) = (0.0, [0; 4096]);
 ///     for at in (0..memory.len()).step_by(block.len()) {
@@ -40,7 +48,7 @@ use crate::{DocaError, Error, Result};
 ///         let numbers = block[..len].chunks_exact(8);
 ///         sum += numbers.map(|it| f64::from_le_bytes(it.try_into().unwrap())).sum::<f64>();
 ///     }
-///     memory.fetch_add(0, 1).await?;
+///     cx.memory(calls)?.fetch_add(0, 1).await?;
 ///     Ok(sum)
 /// }
 /// ```
@@ -91,29 +99,29 @@ impl HostMemory {
         self.len == 0
     }
 
-    /// What the host allows. A plugin may write if it
-    /// [lets others write](Access::others_write).
+    /// The permissions that the host gave the memory (`enum doca_access_flag`). A plugin may write
+    /// if they [let others write](Access::others_write).
     #[must_use]
     pub fn access(&self) -> Access {
         Access::from_bits_truncate(self.opened.access)
     }
 
-    /// Where it begins in the host's process.
+    /// The address of its first byte in the host's process. It is no address of this process.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.opened.address + self.offset
     }
 
-    /// Which way its bytes take.
+    /// Which path its bytes take. Its [`name`](MemoryPath::name) is for a log.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
         self.opened.path
     }
 
-    /// A part of it, in bytes from its beginning.
+    /// A part of it. The range is in bytes from its beginning.
     ///
     /// # Panics
-    /// When the range does not lie within.
+    /// When the range does not lie within. Use [`get`](Self::get) for a range that a host sent.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> HostMemory {
@@ -124,7 +132,8 @@ impl HostMemory {
         }
     }
 
-    /// A part of it, in bytes from its beginning; `None` when the range does not lie within.
+    /// A part of it; `None` when the range does not lie within. The range is in bytes from its
+    /// beginning.
     #[must_use]
     pub fn get(&self, range: impl RangeBounds<u64>) -> Option<HostMemory> {
         let own = MemoryRange { memory: 0, offset: self.offset, len: self.len };
@@ -138,8 +147,8 @@ impl HostMemory {
         HostMemory { services: Rc::clone(services), opened, dest_id, offset, len }
     }
 
-    /// Its bytes in this process, to be used in place; `None` unless they are
-    /// [mapped](MemoryPath::MAPPED).
+    /// Its bytes in this process, to be used in place; `None` unless the path is
+    /// [`MAPPED`](MemoryPath::MAPPED), and after the plugin was closed.
     #[must_use]
     pub fn mapped(&self) -> Option<View<'_>> {
         if self.opened.mapping.is_null() || !self.services.is_open() {
@@ -152,12 +161,14 @@ impl HostMemory {
         Some(unsafe { View::from_raw(start, self.len, self.access().others_write()) })
     }
 
-    /// Copies bytes from `offset` on to a place of this process. Bytes that others write meanwhile
-    /// arrive as any mixture of old and new.
+    /// Copies `to.len()` bytes, from `offset` on, to memory of this process. Bytes that others
+    /// write meanwhile arrive as any mixture of old and new.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there are not as many; `IO_FAILED` when the memory is not there any
-    /// more, `CONNECTION_RESET` when the host is gone, neither of them for memory that is mapped.
+    /// `INVALID_VALUE` when the memory does not have all of these bytes. Memory that is not mapped
+    /// also fails with `IO_FAILED` when the host has unmapped it, `CONNECTION_RESET` when the host
+    /// is gone or its answer was lost, and `SHUTDOWN` or `BAD_STATE` when the plugin is being
+    /// closed.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         if let Some(view) = self.mapped() {
             return Ok(view.copy_to(offset, to)?);
@@ -174,10 +185,11 @@ impl HostMemory {
         }
     }
 
-    /// Copies bytes of this process to those from `offset` on.
+    /// Copies bytes of this process into the memory, from `offset` on.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and `NOT_PERMITTED` when the host allows nobody to write.
+    /// As [`read`](Self::read), and `NOT_PERMITTED` when plugins may only read. After
+    /// `CONNECTION_RESET` some or all of the bytes may have been written.
     pub async fn write(&self, offset: u64, from: &[u8]) -> Result<()> {
         if let Some(view) = self.mapped() {
             return Ok(view.copy_from(offset, from)?);
@@ -190,12 +202,16 @@ impl HostMemory {
         }
     }
 
-    /// Adds to the 8 bytes at `offset`, a number in the host's byte order, and gives what was there
-    /// before. Overflow wraps. Nobody who uses atomic operations sees anything in between.
+    /// Adds `value` to the 8 bytes at `offset`, a little-endian number, and returns the number from
+    /// before. Overflow wraps. All who use atomic operations, at the host and in plugins, see
+    /// it as one step. Its order is `AcqRel`.
+    ///
+    /// On the path [`PROCESS`](MemoryPath::PROCESS) it is a message to the host's library, as over
+    /// the network.
     ///
     /// # Errors
-    /// As [`write`](Self::write); `INVALID_VALUE` also when the host's address of these bytes is no
-    /// multiple of 8.
+    /// As [`write`](Self::write). `INVALID_VALUE` also when the host's address of these bytes is no
+    /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
     pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
         if let Some(view) = self.mapped() {
             return Ok(view.atomic_u64(offset)?.fetch_add(value, Ordering::AcqRel));
@@ -203,7 +219,8 @@ impl HostMemory {
         self.atomic(MemoryAction::FETCH_ADD, offset, value, 0).await
     }
 
-    /// Puts a number into the 8 bytes at `offset`, and gives what was there before.
+    /// Puts `value` into the 8 bytes at `offset`, and returns the number from before. It is atomic
+    /// as [`fetch_add`](Self::fetch_add).
     ///
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
@@ -214,8 +231,8 @@ impl HostMemory {
         self.atomic(MemoryAction::SWAP, offset, value, 0).await
     }
 
-    /// Puts `new` into the 8 bytes at `offset` if `expected` is there, and gives what was there
-    /// before.
+    /// Puts `new` into the 8 bytes at `offset` if they are `expected`, and returns the number from
+    /// before: `expected` if it was replaced. It is atomic as [`fetch_add`](Self::fetch_add).
     ///
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
@@ -274,11 +291,14 @@ impl HostMemory {
             _ => "an atomic operation on",
         };
         let why = match code {
-            DocaError::NOT_PERMITTED => "the host allows nobody to write to it",
+            DocaError::NOT_PERMITTED if operation.action == MemoryAction::READ => {
+                "the kernel does not allow it"
+            }
+            DocaError::NOT_PERMITTED => "the host, or the kernel, allows nobody to write to it",
             DocaError::INVALID_VALUE => "the bytes are not aligned to 8, or outside of it",
             DocaError::IO_FAILED => "the host has unmapped it",
-            DocaError::CONNECTION_RESET => "the host is gone",
-            DocaError::NOT_SUPPORTED => "it cannot be done on this path",
+            DocaError::CONNECTION_RESET => "the host is gone, or its answer was lost",
+            DocaError::NOT_SUPPORTED => "UCX does not reach the host, which it takes on this path",
             _ => "the worker could not do it",
         };
         let (len, at, path) = (operation.len, operation.offset, self.opened.path.name());

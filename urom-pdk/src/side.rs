@@ -160,12 +160,17 @@ impl Context {
         self.worker.deadline(&self.command)
     }
 
-    /// Opens memory that this command's host shares with this worker, as the range in a command
-    /// says. The range is checked here, the host's permissions as bytes are moved.
+    /// Opens the part of a host's memory that a command names (`open_memory` of
+    /// `urom_plugin_extension.h`). The memory must be shared with this worker on the connection
+    /// that this command came on. This call checks the range; each operation checks the
+    /// permissions.
+    ///
+    /// The memory stays open until the value is dropped, also beyond this command.
     ///
     /// # Errors
-    /// `NOT_FOUND` for memory that this host does not share with this worker, `INVALID_VALUE` for
-    /// bytes that are not all in it, `NOT_SUPPORTED` in a worker that is not this kit's.
+    /// `NOT_FOUND` when this connection does not share the memory, or not any more; `INVALID_VALUE`
+    /// when the range is not all in it; `NOT_SUPPORTED` in a worker that is not this kit's, and
+    /// with `uromd --plain-doca`.
     pub fn memory(&self, range: MemoryRange) -> Result<HostMemory> {
         HostMemory::open(self.worker.memory(), self.dest_id(), range)
     }

@@ -37,12 +37,13 @@ pub enum MemoryWord {
     /// Where can memory be handed over?
     Door,
     Share(MemoryOffer),
-    /// The memory is not for commands any more.
+    /// Later commands must not find the memory.
     End {
         memory: u64,
         share: u64,
     },
-    /// None is: the host leaves, and waits for the word on its lease.
+    /// The host leaves: later commands must not find any memory of it. It waits for the word on its
+    /// lease.
     Leave,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     #[arg(value_parser = value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(crate) iterations: u32,
 
-    /// Sends from and receives into memory of this process that the plugin reaches.
+    /// Sends from and receives into memory that this process shares with its worker.
     /// Without it the bytes travel in commands and notifications, at most 4000 of them unless the
     /// service allows longer messages.
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! The client: an initiator, which knows UCX and the messages of the data path alone.
+//! The client: an initiator. It uses UCX and the messages of the data path, and nothing of UROM.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The way to the plugin, and to the memory that it may change.
+/// An endpoint to the plugin, and the names of the memory that the plugin changes.
 pub(crate) struct Initiator {
     endpoint: Endpoint,
     /// The last flush that was answered.
@@ -74,9 +74,9 @@ pub(crate) struct Initiator {
 
 impl Initiator {
     fn connect(ucx: &Worker, dev: &[u8]) -> Result<Initiator> {
-        // SAFETY: the server's word for its worker's address. Both are parts of this program.
+        // SAFETY: the server, which is this program too, sent the address of its plugin's worker.
         let address = unsafe { WorkerAddress::from_raw(dev) }?;
-        // The plugin's end is made without error handling, and both must agree.
+        // The plugin makes its endpoint without error handling, and UCX connects only equal modes.
         let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address)?;
         let answer = Rc::new(Cell::new(None));
         let answered = Rc::clone(&answer);

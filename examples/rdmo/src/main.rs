@@ -1,8 +1,8 @@
 //! Two processes: a client appends to and scatters into the memory of a server, through the
 //! server's worker, which runs the RDMO plugin.
 //!
-//! This is DOCA's application `urom_rdmo` in Rust, with more to measure. The server is a host
-//! program; the client knows UCX alone. They exchange addresses over TCP:
+//! This is DOCA's application `urom_rdmo` in Rust, with a measurement. The server is a host
+//! program; the client uses UCX and nothing of UROM. They exchange addresses over TCP:
 //!
 //! ```text
 //! rdmo --mode server &
@@ -24,7 +24,7 @@ use ucx::{Context, Features, Worker};
 
 use options::{Mode, Options};
 
-/// Nothing here takes longer unless something is wrong.
+/// How long a step may take before the program gives up.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The bytes of an append, and of each part of a scatter: what the memory has then.

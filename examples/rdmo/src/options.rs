@@ -31,11 +31,11 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) registered: bool,
 
-    /// Then measures appends of many sizes; for both ends.
+    /// Measures appends of several sizes after that. Give it to both ends.
     #[arg(long)]
     pub(crate) perf: bool,
 
-    /// How long each size is measured, in milliseconds.
+    /// How long the client measures each size, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "500", requires = "perf")]
     pub(crate) time: u64,
 }

@@ -19,13 +19,13 @@ const BATCH: usize = 1024;
 
 const HEAD: [&str; 4] = ["bytes", "appends", "appends/s", "MB/s"];
 
-/// Measures each size for so many milliseconds, and makes a table.
+/// Measures each size for `time` milliseconds, and makes a table.
 pub(crate) fn measure(initiator: &Initiator, side: &SideChannel<'_>, time: u64) -> Result<String> {
     let time = Duration::from_millis(time);
     let mut rows = Vec::with_capacity(SIZES.len());
     for size in SIZES {
         let batch = BATCH.min((QUEUE - 8) / size);
-        // Connections, caches and pointers are not measured.
+        // Opens connections and warms caches, which is not measured.
         fill(initiator, side, size, batch)?;
         let (begin, mut appends) = (Instant::now(), 0);
         while appends == 0 || begin.elapsed() < time {
@@ -39,7 +39,8 @@ pub(crate) fn measure(initiator: &Initiator, side: &SideChannel<'_>, time: u64) 
     Ok(example_common::render(HEAD, &rows))
 }
 
-/// Sets the pointer back, appends so often, and waits until all of it is in the server's memory.
+/// Sets the pointer back, appends `batch` times, and waits until the data is in the server's
+/// memory.
 fn fill(initiator: &Initiator, side: &SideChannel<'_>, size: usize, batch: usize) -> Result<()> {
     let Initiator { rkey, queue, .. } = *initiator;
     let mut back = Vec::new();

@@ -1,4 +1,4 @@
-//! The server's memory, and what the plugin is told of it.
+//! The server's memory, and the bytes by which the plugin finds it.
 
 use std::sync::atomic::Ordering;
 
@@ -11,15 +11,16 @@ use urom_host::{DocaError, Worker, block_on_for};
 use crate::LIMIT;
 
 pub(crate) enum Queue {
-    /// Shared with the worker, which needs nothing of this process to write to it.
+    /// Shared with the worker. This process need not progress for its writes.
     Shared(Mmap, Shared),
-    /// Registered with UCX, which has to progress for it unless there is a device.
+    /// Registered with UCX. This process has to progress its UCX worker for the plugin's writes,
+    /// unless an RDMA device does them.
     Registered(Memory),
 }
 
 impl Queue {
-    /// Memory that is shared, unless it is to be registered or the service knows no sharing, as
-    /// NVIDIA's.
+    /// Memory that is shared, or registered with UCX: if the user wants that, or if library or
+    /// service cannot share, as NVIDIA's.
     pub(crate) fn new(
         len: usize,
         worker: &Worker,
@@ -47,7 +48,7 @@ impl Queue {
     /// The remote key and the exported handle.
     pub(crate) fn packed(&self) -> Result<(Vec<u8>, Vec<u8>)> {
         match self {
-            // The export says it all.
+            // The plugin needs no key: it finds the memory by the export.
             Queue::Shared(memory, _) => Ok((Vec::new(), memory.export()?)),
             Queue::Registered(memory) => {
                 let exported = memory.export();
@@ -60,7 +61,7 @@ impl Queue {
         }
     }
 
-    /// Waits until the worker uses it no more.
+    /// Ends the share, and waits until the worker no longer uses the memory.
     pub(crate) fn end(self) -> Result<()> {
         if let Queue::Shared(_, shared) = self {
             block_on_for(LIMIT, shared.unshare())??;
@@ -73,7 +74,7 @@ impl Queue {
         match self {
             Queue::Shared(memory, _) => {
                 let word = memory.view().atomic_u64(offset).expect("the queue has this word");
-                // With what was written before a pointer.
+                // Acquire: the data that a pointer covers is visible before the pointer.
                 word.load(Ordering::Acquire)
             }
             Queue::Registered(memory) => {

@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         side.exchange(&[])?;
     }
 
-    // Its last flush may be under way, and what it measures.
+    // Not before the client has ended: its last flush, or its measurement, may be under way.
     side.ended()?;
     drive(&ucx, rdmo.task_mr_dereg(&worker, rkey).submit()?)?;
     queue.end()?;
@@ -87,7 +87,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Waits for an answer of the plugin, which may use this process's memory for it.
+/// Waits for an answer of the plugin. Progresses UCX meanwhile, because the plugin may read and
+/// write registered memory before it answers.
 fn drive<T>(ucx: &Worker, answer: impl Future<Output = urom_host::Result<T>>) -> Result<T> {
     let mut answer = pin!(answer);
     let poll = poll_fn(|cx| {

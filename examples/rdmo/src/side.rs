@@ -20,7 +20,7 @@ const LONGEST: usize = 1024;
 
 pub(crate) struct SideChannel<'a> {
     stream: TcpStream,
-    /// Makes progress while this waits.
+    /// Is progressed while this waits, because the plugin may need it.
     ucx: &'a Worker,
 }
 
@@ -89,7 +89,8 @@ impl<'a> SideChannel<'a> {
         })
     }
 
-    /// Waits for something that UCX brings about, for as long as the other end is there.
+    /// Waits until `done` gives a value, which happens through UCX or in shared memory. Fails when
+    /// the other end closes before.
     pub(crate) fn until<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> Result<T> {
         let mut turns = 0_u32;
         self.wait(what, |side| {
@@ -97,7 +98,7 @@ impl<'a> SideChannel<'a> {
             if !turns.is_multiple_of(1024) {
                 return Ok(done());
             }
-            // Before the look that is the last if so.
+            // Asked before `done`: what arrived before the other end closed still counts.
             let lost = matches!(side.stream.peek(&mut [0]), Ok(0));
             match done() {
                 None if lost => bail!("{what}: the other process is lost"),

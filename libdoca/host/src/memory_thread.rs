@@ -1,5 +1,5 @@
-//! The memory thread: it answers workers' questions about this program's memory over UCX, so that no
-//! program runs a UCX worker of its own for that. It sleeps while nobody asks.
+//! The memory thread: it answers workers' questions about this program's memory over UCX, so that
+//! no program runs a UCX worker of its own for that. It sleeps while nobody asks.
 
 pub(crate) mod answers;
 

@@ -1,8 +1,8 @@
 //! Sharing memory with a worker: which way is taken, and who waits for what.
 //!
 //! A descriptor is handed over at the worker's door. For memory without one, this process shows
-//! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the memory
-//! thread answers the worker's questions over UCX.
+//! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the
+//! memory thread answers the worker's questions over UCX.
 
 mod lease;
 mod told;

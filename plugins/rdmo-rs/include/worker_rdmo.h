@@ -34,13 +34,14 @@
 /** What a command can be: its `type`. */
 enum worker_rdmo_command_type {
 	/**
-	 * Introduces the host as a client, one for each connection: the plugin reaches the host's
-	 * memory through its UCX worker, which the host must progress.
+	 * Introduces the host as a client, one for each connection. The plugin reaches memory that is
+	 * registered with UCX through the host's UCX worker, which the host must then progress; shared
+	 * memory needs no progress.
 	 *
 	 * Payloads, in this order:
 	 *  1. `addr`: `addr_len` bytes;
 	 *     their address word is `addr_addr`.
-	 *     The address of the host's UCX worker, as UCX itself makes it.
+	 *     The address of the host's UCX worker, as `ucp_worker_get_address` gives it.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED.
 	 */
@@ -51,7 +52,7 @@ enum worker_rdmo_command_type {
 	 * Payloads, in this order:
 	 *  1. `addr`: `addr_len` bytes;
 	 *     their address word is `addr_addr`.
-	 *     The address of the initiator's UCX worker, as UCX itself makes it.
+	 *     The address of the initiator's UCX worker, as `ucp_worker_get_address` gives it.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_RQ_CREATED.
 	 */
@@ -68,7 +69,8 @@ enum worker_rdmo_command_type {
 	 * Payloads, in this order:
 	 *  1. `packed_rkey`: `packed_rkey_len` bytes;
 	 *     their address word is `packed_rkey_addr`.
-	 *     The packed remote key, `ucp_rkey_pack`'s. A shared memory map has none.
+	 *     The packed remote key of `ucp_rkey_pack`. Ignored, and best empty, when `packed_memh` is
+	 *     an export of shared memory.
 	 *  2. `packed_memh`: `packed_memh_len` bytes;
 	 *     their address word is `packed_memh_addr`.
 	 *     The exported memory handle, `ucp_memh_pack`'s, empty without one; or what `Mmap::export`

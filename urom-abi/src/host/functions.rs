@@ -293,10 +293,8 @@ macro_rules! host_extensions {
             /// memory stays where it is until
             /// [`urom_worker_unshare_memory`](Extensions::urom_worker_unshare_memory) has called
             /// back, also for a worker that is idle again: ask before it is started again or
-            /// destroyed. `done` is called with `data` if the result is `SUCCESS`; the descriptor
-            /// is not needed after that. `BAD_STATE` unless the worker runs. It is told `ALREADY_EXIST`
-            /// for a number that is shared with the worker, `NOT_PERMITTED` when the access flags
-            /// allow nobody else anything, `CONNECTION_RESET` when the worker is lost.
+            /// destroyed. `done` is called with `data` if the result is `SUCCESS`. `BAD_STATE`
+            /// unless the worker runs. `urom_extensions.h` has the codes that `done` is told.
             fn urom_worker_share_memory(
                 worker: *mut Worker,
                 memory: *const OfferedMemory,

@@ -56,9 +56,10 @@ impl Worker {
     /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
     /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
-    /// worker is carried over: its tasks have ended with errors, and its domains, registered memory
-    /// and payloads stay with it. The old `Worker` does not change, so a restart that fails can be
-    /// tried again.
+    /// worker is carried over: its tasks have ended with errors, and its domains, registered and
+    /// shared memory and payloads stay with it. Memory has to be
+    /// [shared](crate::memory::Share::share) with the new worker again. The old `Worker` does not
+    /// change, so a restart that fails can be tried again.
     ///
     /// This host may know of the loss before the service does. While the service says that the old
     /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first

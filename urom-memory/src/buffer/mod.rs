@@ -22,12 +22,13 @@ use crate::view::View;
 /// ^ head                                 ^ head + len
 /// ```
 ///
-/// Data is read from where it lies, and new data is appended in the tail room. The head room is the
-/// program's own.
+/// [`append`](Self::append) adds data in the tail room. Nothing here uses the head room: it is for
+/// the program, for example for a header.
 ///
-/// A buffer keeps its map's memory alive. Buffers can be chained to a list, which is then one
-/// buffer: the functions say so where they use the whole list. The element goes back to its
-/// inventory when the last reference ends.
+/// A buffer keeps its map's memory alive, and stays on the thread of its inventory. Buffers can be
+/// chained to a list, which is then one buffer: functions that use the whole list say so, all
+/// others use its first element. When the last reference is dropped, all elements of the list go
+/// back to their inventories. Offsets and lengths are in bytes.
 #[derive(Debug)]
 pub struct Buffer {
     element: Element,
@@ -84,8 +85,8 @@ impl Buffer {
         self.element.set_data_len(len)
     }
 
-    /// Takes the data away, so that its place is tail room again (`doca_buf_reset_data_len`): of
-    /// all elements of the list.
+    /// Sets the length of the data to 0 in all elements of the list (`doca_buf_reset_data_len`).
+    /// The data's place is tail room again.
     pub fn reset(&self) {
         for element in self.elements() {
             let place = element.place();
@@ -126,7 +127,7 @@ impl Buffer {
     /// the last one ends.
     ///
     /// # Errors
-    /// `TOO_BIG` when there are 65,535.
+    /// `TOO_BIG` when there are 65,535 references.
     pub fn try_clone(&self) -> Result<Buffer> {
         self.element.retain()?;
         Ok(Buffer { element: self.element.clone() })
@@ -142,7 +143,7 @@ impl Buffer {
     /// part of this one, and goes back to its inventory with it.
     ///
     /// # Errors
-    /// `IN_USE` when there are other references to it: then this one ends.
+    /// `IN_USE` when `other` has more than one reference; the one that was passed is dropped.
     pub fn chain(&self, other: Buffer) -> Result<()> {
         // Who owns the only reference does not have `self`, too.
         if other.references() != 1 {
@@ -156,8 +157,8 @@ impl Buffer {
         self.element.chain(&self.element.last(), &other.element)
     }
 
-    /// Ends the list in front of its element `at`; gives what was behind, as a buffer of its own
-    /// (`doca_buf_unchain_list`).
+    /// Splits the list in front of its element `at`, counted from 0. Returns the elements from
+    /// there on as a buffer of their own (`doca_buf_unchain_list`).
     ///
     /// # Errors
     /// `INVALID_VALUE` for 0, and when the list is not as long.
@@ -186,11 +187,11 @@ impl Buffer {
         })
     }
 
-    /// Copies the data of the list, one element's behind the other's, to a place of this process;
-    /// gives how many bytes these are.
+    /// Copies the data of all elements of the list, one after the other, to the beginning of
+    /// `place`. Returns how many bytes it copied.
     ///
     /// # Errors
-    /// `TOO_BIG` when the place is too short, `NOT_PERMITTED` for memory that is not mapped here.
+    /// `TOO_BIG` when `place` is too short, `NOT_PERMITTED` for memory that is not mapped here.
     pub fn gather(&self, place: &mut [u8]) -> Result<usize> {
         let len: u64 = self.elements().map(|element| element.place().data_len).sum();
         let size = place.len();
@@ -211,11 +212,12 @@ impl Buffer {
         Ok(len as usize)
     }
 
-    /// Appends bytes to the data, in the tail rooms of the list, one after the other.
+    /// Appends bytes to the data. They fill the tail rooms of the list's elements, one after the
+    /// other.
     ///
     /// # Errors
-    /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` for memory that is not mapped here or that
-    /// is read-only. Nothing is appended then.
+    /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` when an element's memory is not mapped here
+    /// or is read-only. Nothing is appended in these cases.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         let room: u64 = self.elements().map(|element| element.place().tailroom()).sum();
         if room < bytes.len() as u64 {

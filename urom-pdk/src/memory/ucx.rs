@@ -13,17 +13,17 @@ use super::services::MemoryLease;
 type Kept = (HostMemory, MemoryLease);
 
 impl HostMemory {
-    /// Sends these bytes with a tag (`ucp_tag_send_nbx`). Memory that is
-    /// [mapped](MemoryPath::MAPPED) is sent from where it is. What is reached over the
-    /// [network](MemoryPath::NETWORK), the host's library sends straight to the peer, if a network
-    /// leads there. Otherwise the bytes are copied to this process first.
+    /// Sends all of these bytes with a tag (`ucp_tag_send_nbx`). On the path
+    /// [`MAPPED`](MemoryPath::MAPPED) UCX sends them from where they are. On the path
+    /// [`NETWORK`](MemoryPath::NETWORK) the host's library sends them straight to the peer, if UCX
+    /// reaches the peer from there. In all other cases they are copied to this process first.
     ///
-    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. What the
-    /// host's library sends keeps no order with other messages of this process.
+    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. A message that
+    /// the host's library sends may overtake other messages of this process, or be overtaken.
     ///
     /// # Errors
-    /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` or `CONNECTION_RESET`
-    /// when the memory, or the host, is not there any more; otherwise what UCX says.
+    /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` when the host has
+    /// unmapped the memory, `CONNECTION_RESET` when the host is gone; otherwise UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let mut lease = match self.outside(self.lease(true)?) {
             Ok(bytes) => return peer.tag_send(tag, bytes).await.0,
@@ -56,15 +56,18 @@ impl HostMemory {
         sent.map(drop).map_err(|error| error.code())
     }
 
-    /// Receives a message with a tag into these bytes (`ucp_tag_recv_nbx`). Dropping the future
-    /// cancels the receive. A message that was there before is written all the same, and the bytes
-    /// are taken until then.
+    /// Receives a message whose tag matches in the bits of `mask` into these bytes
+    /// (`ucp_tag_recv_nbx`). The message is written from the beginning on; its length is in the
+    /// result.
+    ///
+    /// Dropping the future cancels the receive. A message that had arrived before is still written,
+    /// and the bytes are in use until then.
     ///
     /// # Errors
-    /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin
-    /// sends or receives some of these bytes, `MESSAGE_TRUNCATED` for a message that is longer;
-    /// `IO_ERROR` or `CONNECTION_RESET` when the memory, or the host, is not there any more;
-    /// otherwise what UCX says.
+    /// `REJECTED` when plugins may only read the memory; `BUSY` while this plugin sends or receives
+    /// some of these bytes; `MESSAGE_TRUNCATED` when the message is longer; `IO_ERROR` when the
+    /// host has unmapped the memory, `CONNECTION_RESET` when the host is gone; otherwise UCX's
+    /// status.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         if !self.access().others_write() {
             return Err(Status::REJECTED);

@@ -236,6 +236,7 @@ impl Client {
                 let place = |part: &Part<'_>| {
                     let region = self.region(part.rkey)?;
                     let offset = region.offset(part.address, part.data.len())?;
+                    region.is_writable()?;
                     Ok((region, offset, part.data.to_vec()))
                 };
                 // All of them, before the first is written.

@@ -1,9 +1,10 @@
 //! The RDMO plugin: appends to and scatters into a host's memory, for other processes.
 //!
-//! It is the worker's part of DOCA's RDMO application, byte for byte, on UCX of its own. A host is
-//! a *client*: it registers memory, and for each *initiator* a receive queue. Initiators send
-//! active messages ([`rdmo_protocol::data`]), which the plugin carries out on the client's memory:
-//! in memory that the client shares with the worker, or by one-sided UCX.
+//! It is the worker's part of DOCA's RDMO application, with a UCX worker of its own; its messages
+//! are the same byte for byte. A host is a *client*: it registers memory, and makes a receive queue
+//! for each *initiator*. Initiators send active messages ([`rdmo_protocol::data`]). The plugin
+//! carries them out on the client's memory: on memory that the client shares with the worker, or by
+//! one-sided UCX.
 //!
 //! # Order
 //!
@@ -15,17 +16,18 @@
 //!
 //! # Errors
 //!
-//! Only a flush is answered, and only when it succeeded. Messages that are malformed, name unknown
-//! keys or bytes outside a region are dropped as a whole, with a line in the log, and so are those
-//! of whoever has no receive queue with that client. An append that fails does not advance its
-//! pointer, so nobody sees a hole.
+//! Only a flush is answered, and only when it succeeded. A message is dropped as a whole, with a
+//! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
+//! from an initiator without a receive queue of that client. An append that fails does not advance
+//! its pointer, so nobody sees a hole. A scatter whose write fails leaves the parts before it
+//! written.
 //!
 //! # Endpoints
 //!
 //! As in DOCA's plugin they are made without UCX's error handling: both ends of a connection must
 //! agree on that, and initiators in C expect it. UCX then uses shared memory where it can, and over
 //! that does not notice that a peer died. What waits for such a peer waits until the host leaves.
-//! The addresses and keys in commands are taken at their word: hosts are trusted with the worker's
+//! UCX takes the addresses and keys in commands as they are, so hosts are trusted with the worker's
 //! memory.
 
 mod client;

@@ -66,6 +66,16 @@ impl Region {
         })
     }
 
+    /// Whether the host lets this worker write there. UCX has no such permissions.
+    pub(crate) fn is_writable(&self) -> Result<()> {
+        match &self.place {
+            Place::Shared(memory) if !memory.access().others_write() => {
+                Err(Error::new(DocaError::NOT_PERMITTED, "the client shares it for reading only"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The value of the pointer at `address`: the client's, unless it was advanced since.
     pub(crate) async fn pointer(&self, address: u64) -> Result<u64> {
         let known = self.pointers.borrow().get(&address).copied();

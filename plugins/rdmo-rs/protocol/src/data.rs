@@ -22,7 +22,7 @@ use thiserror::Error;
 /// The id of the active messages of both directions.
 pub const AM_ID: u16 = 0;
 
-/// The longest header that is read; what is behind the operation's own is ignored.
+/// The longest header that is read, in bytes. Bytes behind those of the operation are ignored.
 pub const LONGEST_HEADER: usize = 64;
 
 /// The fixed part of a [`Part`].
@@ -67,16 +67,18 @@ pub struct Request {
     pub operation: Operation,
 }
 
-/// What to do with a client's memory. A key (`rkey`) is what registering a memory region gave.
+/// What to do with a client's memory. A key (`rkey`) is the number in the answer to `MrReg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Makes everything visible to the client, the pointers too, then answers.
+    /// Waits until all data of the client has arrived, writes the pointers to its memory, then
+    /// answers.
     Flush {
         /// The answer repeats it.
         flush_id: u64,
     },
     /// Writes the message's data where a pointer in the client's memory points, and advances the
-    /// pointer by their length. The client sees the pointer advance when it is flushed.
+    /// pointer by their length. The client sees the pointer advance after a flush; in memory that
+    /// is mapped in the worker, as soon as the data is there.
     Append {
         /// Where the 64-bit pointer is.
         pointer: u64,

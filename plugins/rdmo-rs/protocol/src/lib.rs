@@ -16,20 +16,21 @@ use urom_abi::{Payload, urom_command, urom_notification};
 #[urom_command(plugin = "worker_rdmo", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Introduces the host as a client, one for each connection: the plugin reaches the host's
-    /// memory through its UCX worker, which the host must progress.
+    /// Introduces the host as a client, one for each connection. The plugin reaches memory that is
+    /// registered with UCX through the host's UCX worker, which the host must then progress; shared
+    /// memory needs no progress.
     #[urom(reply = ClientInitialized)]
     ClientInit {
         /// The client's number, which initiators' messages carry; another for each client.
         id: u64,
-        /// The address of the host's UCX worker, as UCX itself makes it.
+        /// The address of the host's UCX worker, as `ucp_worker_get_address` gives it.
         #[urom(inline)]
         addr: &'a [u8],
     },
     /// Makes a receive queue for an initiator, before its first message.
     #[urom(reply = RqCreated)]
     RqCreate {
-        /// The address of the initiator's UCX worker, as UCX itself makes it.
+        /// The address of the initiator's UCX worker, as `ucp_worker_get_address` gives it.
         #[urom(inline)]
         addr: &'a [u8],
     },
@@ -46,7 +47,8 @@ pub enum Command<'a> {
         va: u64,
         /// How long it is, in bytes.
         len: u64,
-        /// The packed remote key, `ucp_rkey_pack`'s. A shared memory map has none.
+        /// The packed remote key of `ucp_rkey_pack`. Ignored, and best empty, when `packed_memh` is
+        /// an export of shared memory.
         #[urom(inline)]
         packed_rkey: &'a [u8],
         /// The exported memory handle, `ucp_memh_pack`'s, empty without one; or what `Mmap::export`

@@ -1,8 +1,8 @@
 //! The door: a Unix socket where hosts hand over descriptors of their memory.
 //!
-//! It is opened when the first host asks for it. With a folder for sockets it is a file there, which
-//! containers can share; otherwise it has an abstract name, which reaches as far as the network
-//! namespace does.
+//! It is opened when the first host asks for it. With a folder for sockets it is a file there,
+//! which containers can share; otherwise it has an abstract name, which reaches as far as the
+//! network namespace does.
 
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

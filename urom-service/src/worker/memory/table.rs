@@ -116,8 +116,9 @@ impl Memories {
         ended.is_some()
     }
 
-    /// Ends the shares of a connection that is over, or about to be. What plugins have open of them is of no use,
-    /// unless it is mapped: the host's program may have other things there.
+    /// Ends the shares of a connection that is over, or about to be. Memory that plugins have open
+    /// is lost unless it is mapped: the host's program may use the addresses for something else by
+    /// now.
     pub(crate) fn close(&self, dest_id: u64) {
         let mut table = self.table.borrow_mut();
         if let Some(connection) = table.connections.remove(&dest_id) {
