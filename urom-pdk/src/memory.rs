@@ -298,7 +298,9 @@ impl HostMemory {
             DocaError::INVALID_VALUE => "the bytes are not aligned to 8, or outside of it",
             DocaError::IO_FAILED => "the host has unmapped it",
             DocaError::CONNECTION_RESET => "the host is gone, or its answer was lost",
-            DocaError::NOT_SUPPORTED => "UCX does not reach the host, which it takes on this path",
+            DocaError::NOT_SUPPORTED => {
+                "it cannot be done on this path: UCX does not reach the host"
+            }
             _ => "the worker could not do it",
         };
         let (len, at, path) = (operation.len, operation.offset, self.opened.path.name());
