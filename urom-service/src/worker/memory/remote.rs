@@ -22,6 +22,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::region::Region;
 
+/// How often a turn has UCX move on at most: a host that sends without end holds nobody up.
+const ROUNDS: usize = 16;
+
 /// A host whose library answers.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -165,11 +168,15 @@ impl Remote {
         Ok(())
     }
 
-    /// Has UCX move on, and tells plugins of operations that have ended.
+    /// Has UCX move on, and tells plugins of operations that have ended. Whether UCX has more to do
+    /// at once.
     #[cold]
-    pub(super) fn turn(&self) {
-        let Some(asker) = self.asker.get() else { return self.is_busy.set(false) };
-        while asker.worker.progress() {}
+    pub(super) fn turn(&self) -> bool {
+        let Some(asker) = self.asker.get() else {
+            self.is_busy.set(false);
+            return false;
+        };
+        let has_more = (0..ROUNDS).all(|_| asker.worker.progress());
         let ended = {
             let mut questions = asker.questions.borrow_mut();
             for dest_id in std::mem::take(&mut questions.lost) {
@@ -182,7 +189,9 @@ impl Remote {
             unsafe { end(operation, status) };
         }
         let questions = asker.questions.borrow();
-        self.is_busy.set(!questions.waiting.is_empty() || !questions.ended.is_empty());
+        let waits = !questions.waiting.is_empty() || !questions.ended.is_empty();
+        self.is_busy.set(waits || has_more);
+        has_more
     }
 
     /// Ends the operations on a host's memory: it has left.

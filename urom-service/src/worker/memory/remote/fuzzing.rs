@@ -208,7 +208,7 @@ impl Rig {
     /// Operations that are to have ended have, and no others.
     fn turn(&mut self) {
         self.host.progress();
-        self.remote.turn();
+        while self.remote.turn() {}
         self.started.retain(|started| {
             // SAFETY: this rig's own, which nobody else uses at this moment.
             let operation = unsafe { (&raw const started.place.operation).read_volatile() };
