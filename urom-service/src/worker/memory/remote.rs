@@ -59,6 +59,8 @@ pub(super) struct Remote {
     hosts: RefCell<HashMap<u64, Rc<Host>>>,
     /// Whether [`turn`](Remote::turn) has something to do.
     is_busy: Cell<bool>,
+    /// Whether the worker ends: no operation starts any more.
+    is_shut: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -96,6 +98,7 @@ impl Remote {
             asker: OnceCell::new(),
             hosts: RefCell::default(),
             is_busy: Cell::new(false),
+            is_shut: Cell::new(false),
         }
     }
 
@@ -159,7 +162,7 @@ impl Remote {
         offset: u64,
         operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
-        let asker = self.asker.get().ok_or(DocaError::SHUTDOWN)?;
+        let asker = self.asker.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
         let mut questions = asker.questions.borrow_mut();
         let waiting = Waiting { operation, host, region, offset, moved: 0, asked: 0 };
         let key = questions.waiting.insert(waiting);
@@ -207,8 +210,9 @@ impl Remote {
         }
     }
 
-    /// Ends all operations: the worker ends.
+    /// Ends all operations, and lets none start: the worker ends.
     pub(super) fn shut(&self) {
+        self.is_shut.set(true);
         if let Some(asker) = self.asker.get() {
             asker.questions.borrow_mut().end_of(|_| true, DocaError::SHUTDOWN);
             self.turn();

@@ -308,4 +308,7 @@ fn operations_end_with_the_worker() {
     assert_eq!(first.ended(), Some(DocaError::SHUTDOWN));
     assert_eq!(second.ended(), Some(DocaError::SHUTDOWN));
     assert!(!desk.memories.is_busy());
+    let mut late = MemoryOperation::new(MemoryAction::SWAP, 4, 8);
+    assert_eq!(desk.run(&opened, &mut late), Err(DocaError::SHUTDOWN));
+    assert!(!desk.memories.is_busy());
 }
