@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Worker, WorkerAddress};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Request, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
@@ -39,13 +39,20 @@ impl Host {
         self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
     }
 
-    /// Sends a question. One that cannot be sent takes the endpoint with it, whose error ends the
-    /// operation; whether that has not happened yet.
-    fn ask(&self, ask: &Ask, bytes: Vec<u8>) -> bool {
-        if let Some(endpoint) = &*self.endpoint.borrow() {
-            endpoint.am_send_with(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER).detach();
+    /// Why a question to this host cannot be sent.
+    fn unsent(&self) -> DocaError {
+        if self.is_failed() { DocaError::CONNECTION_RESET } else { DocaError::IO_FAILED }
+    }
+
+    /// Sends a question. The request is there while UCX is at it.
+    fn ask(&self, ask: &Ask, bytes: Vec<u8>) -> Result<Option<Request<Vec<u8>>>, DocaError> {
+        let endpoint = self.endpoint.borrow();
+        let endpoint = endpoint.as_ref().ok_or(DocaError::CONNECTION_RESET)?;
+        match endpoint.am_send_now(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER) {
+            Ok((Ok(()), _)) => Ok(None),
+            Ok((Err(_), _)) => Err(self.unsent()),
+            Err(request) => Ok(Some(request)),
         }
-        !self.is_failed()
     }
 }
 
@@ -72,6 +79,8 @@ struct Asker {
 #[derive(Debug, Default)]
 struct Questions {
     waiting: SlotMap<DefaultKey, Waiting>,
+    /// Questions that UCX is still sending, by their operations.
+    sends: Vec<(DefaultKey, Request<Vec<u8>>)>,
     /// Hosts that were lost.
     lost: Vec<u64>,
     /// Operations that have ended, whose plugins are to be told.
@@ -182,6 +191,7 @@ impl Remote {
         let has_more = (0..ROUNDS).all(|_| asker.worker.progress());
         let ended = {
             let mut questions = asker.questions.borrow_mut();
+            questions.end_unsent();
             for dest_id in std::mem::take(&mut questions.lost) {
                 questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             }
@@ -291,8 +301,23 @@ impl Questions {
             action: operation.action.0.into(),
             reserved: 0.into(),
         };
-        if !waiting.host.ask(&ask, bytes) {
-            self.finish(key, DocaError::CONNECTION_RESET);
+        match waiting.host.ask(&ask, bytes) {
+            Ok(request) => self.sends.extend(request.map(|request| (key, request))),
+            Err(code) => self.finish(key, code),
+        }
+    }
+
+    /// Ends the operations whose questions could not be sent.
+    fn end_unsent(&mut self) {
+        let is_done = |(_, sent): &mut (_, Request<Vec<u8>>)| sent.is_done();
+        let done: Vec<_> = self.sends.extract_if(.., is_done).collect();
+        for (key, sent) in done {
+            if let Ok((Err(_), _)) = sent.into_done()
+                && let Some(waiting) = self.waiting.get(key)
+            {
+                let code = waiting.host.unsent();
+                self.finish(key, code);
+            }
         }
     }
 
