@@ -5,6 +5,8 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+#[cfg(test)]
+mod tests;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -12,6 +14,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use tracing::debug;
 use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Request, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
@@ -138,25 +141,56 @@ impl Remote {
         ticket: u128,
         address: &[u8],
     ) -> Result<Rc<Host>, Failure> {
-        if let Some(host) = self.hosts.borrow().get(&dest_id)
-            && !host.is_failed()
-        {
-            return Ok(Rc::clone(host));
-        }
         let asker = self.asker()?;
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
         // uses: the guide's page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
+        let known = self.hosts.borrow().get(&dest_id).cloned();
+        let host = known
+            .unwrap_or_else(|| Rc::new(Host { dest_id, ticket, endpoint: RefCell::default() }));
+        // A host whose memory thread has ended has another one, at another address.
+        let leads_there = |endpoint: &Endpoint| {
+            !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()
+        };
+        if !host.endpoint.borrow().as_ref().is_some_and(leads_there) {
+            self.connect(asker, &host, &address).map_err(failed)?;
+        }
+        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
+        Ok(host)
+    }
+
+    /// Gives a host an endpoint. What waits for answers by an earlier one ends.
+    fn connect(&self, asker: &Asker, host: &Host, address: &WorkerAddress) -> ucx::Result<()> {
+        let dest_id = host.dest_id;
         let questions = Rc::downgrade(&asker.questions);
         let hook = move |_| {
             if let Some(questions) = questions.upgrade() {
                 questions.borrow_mut().lost.push(dest_id);
             }
         };
-        let endpoint = asker.worker.endpoint().on_error(hook).connect(&address).map_err(failed)?;
-        let host = Rc::new(Host { dest_id, ticket, endpoint: RefCell::new(Some(endpoint)) });
-        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
-        Ok(host)
+        let endpoint = asker.worker.endpoint().on_error(hook).connect(address)?;
+        let earlier = host.endpoint.replace(Some(endpoint));
+        if earlier.is_some() {
+            let mut questions = asker.questions.borrow_mut();
+            questions.lost.retain(|lost| *lost != dest_id);
+            questions.end_of(|of| of.dest_id == dest_id, DocaError::CONNECTION_RESET);
+            self.is_busy.set(true);
+        }
+        Ok(())
+    }
+
+    /// Connects again to a host whose endpoint has failed. The host need not have: its library lets
+    /// a connection fail when its memory cannot be read.
+    fn revive(&self, asker: &Asker, host: &Host) -> Result<(), DocaError> {
+        let address = match &*host.endpoint.borrow() {
+            Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),
+            Some(_) => return Ok(()),
+            None => return Err(DocaError::CONNECTION_RESET),
+        };
+        self.connect(asker, host, &address).map_err(|error| {
+            debug!("a host's memory is not reached again: {error}");
+            DocaError::CONNECTION_RESET
+        })
     }
 
     /// Starts an operation, whose bytes are checked.
@@ -172,6 +206,7 @@ impl Remote {
         operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
         let asker = self.asker.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
+        self.revive(asker, &host)?;
         let mut questions = asker.questions.borrow_mut();
         let waiting = Waiting { operation, host, region, offset, moved: 0, asked: 0 };
         let key = questions.waiting.insert(waiting);
