@@ -35,18 +35,19 @@ pub(super) struct Answers {
     desk: Rc<RefCell<Desk>>,
 }
 
-/// What questions are answered from.
+/// What questions are answered from. It is dropped in this order: when those who wait hear of the
+/// end, UCX is gone, and uses no memory any more.
 struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
+    /// Streams whose endpoint has failed.
+    lost: Vec<u128>,
+    sender: Rc<OnceCell<Worker>>,
     /// Memories that are forgotten when nothing uses them.
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
-    /// Streams whose endpoint has failed.
-    lost: Vec<u128>,
-    sender: Rc<OnceCell<Worker>>,
 }
 
 #[derive(Default)]
