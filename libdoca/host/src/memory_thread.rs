@@ -165,8 +165,7 @@ fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
                 Order::End => return answers.flush(),
             }
         }
-        answers.turn();
-        if mailbox.has_post() {
+        if answers.turn(|| mailbox.has_post()) || mailbox.has_post() {
             continue;
         }
         match answers.arm() {

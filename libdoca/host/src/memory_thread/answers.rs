@@ -28,6 +28,9 @@ use super::{Served, Then};
 /// How many receivers of sends are remembered for a stream. All are forgotten when there are more.
 const MOST_RECEIVERS: usize = 256;
 
+/// How often a turn has UCX move on at most: a worker that asks without end holds nobody up.
+const ROUNDS: usize = 16;
+
 pub(super) struct Answers {
     worker: Worker,
     /// Another one, which sends to plugins' UCX, once there was a send.
@@ -198,15 +201,23 @@ impl Answers {
         desk.left.push((asker.memories.into_values().collect(), done));
     }
 
-    /// Answers what was asked.
-    pub(super) fn turn(&mut self) {
-        loop {
-            let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
-            self.reconnect();
-            if !self.desk.borrow_mut().finish() && !moved {
-                break;
-            }
-        }
+    /// Answers what was asked, until nothing is left, there was enough, or somebody has something
+    /// else to do. Whether there may be more.
+    pub(super) fn turn(&mut self, is_wanted: impl Fn() -> bool) -> bool {
+        let has_more = (0..ROUNDS).all(|_| self.round() && !is_wanted());
+        self.end_uses();
+        has_more
+    }
+
+    /// Has UCX move on once. Whether anything happened.
+    fn round(&self) -> bool {
+        let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
+        self.reconnect();
+        self.desk.borrow_mut().finish() || moved
+    }
+
+    /// Tells of memory that nothing uses any more.
+    fn end_uses(&self) {
         let mut ended = Vec::new();
         {
             let mut desk = self.desk.borrow_mut();

@@ -82,7 +82,7 @@ impl Asked {
         let start = Instant::now();
         while !done(self) {
             self.worker.progress();
-            self.answers.turn();
+            self.answers.turn(|| false);
             assert!(start.elapsed() < LIMIT);
         }
     }
@@ -218,6 +218,21 @@ fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
     assert!(desk.askers.is_empty() && desk.left.is_empty() && desk.leaving.is_empty());
 }
 
+#[test]
+fn a_worker_that_asks_without_end_holds_up_no_turn() {
+    let mut asked = writable();
+    for _ in 0..500 {
+        asked.send(&question(WRITE, 0, 8), &[7; 200 << 10]);
+    }
+    let start = Instant::now();
+    while !asked.answers.turn(|| false) {
+        asked.worker.progress();
+        assert!(start.elapsed() < LIMIT, "a turn ends only when UCX has nothing left");
+    }
+    assert!(!asked.answers.turn(|| true), "a turn that is wanted elsewhere ends");
+    asked.until(|asked| asked.heard.borrow().len() == 500);
+}
+
 /// The kernel refuses to send bytes that are not there, and UCX gives up the connection.
 #[test]
 fn a_connection_that_fails_is_made_again_and_the_worker_told() {
@@ -264,7 +279,7 @@ fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
     });
     let (tell, told) = std::sync::mpsc::channel();
     asked.answers.forget(TICKET, 6, Some(Box::new(move || tell.send(()).unwrap())));
-    asked.answers.turn();
+    asked.answers.turn(|| false);
     assert!(told.try_recv().is_err(), "UCX uses it");
     let (done, mut over) = oneshot::channel();
     asked.answers.leave(TICKET, done);
