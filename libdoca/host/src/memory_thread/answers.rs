@@ -1,32 +1,29 @@
 //! The memory thread's answers: each question is checked, whoever checked it before.
 
+mod asker;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod sends;
 #[cfg(test)]
 mod tests;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use ucx::{
-    AmFlags, CloseMode, Context, Data, Endpoint, Features, Message, Outside, Request, Status,
-    Worker, WorkerAddress,
-};
+use ucx::{AmFlags, Data, Endpoint, Message, Outside, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
+use self::asker::Asker;
+use self::sends::{Send, sender};
 use super::{Served, Then};
-
-/// How many receivers of sends are remembered for a stream. All are forgotten when there are more.
-const MOST_RECEIVERS: usize = 256;
 
 /// How often a turn has UCX move on at most: a worker that asks without end holds nobody up.
 const ROUNDS: usize = 16;
@@ -51,57 +48,6 @@ struct Desk {
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
-}
-
-#[derive(Default)]
-struct Asker {
-    endpoint: Option<Rc<Endpoint>>,
-    /// Where the worker is.
-    address: Vec<u8>,
-    /// Whether it asked since the endpoint was made.
-    has_asked: bool,
-    /// By the numbers of their shares.
-    memories: HashMap<u64, Rc<Served>>,
-    /// Receivers of sends, by their addresses.
-    receivers: HashMap<Vec<u8>, Endpoint>,
-}
-
-impl Asker {
-    fn is_connected(&self) -> bool {
-        self.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed())
-    }
-
-    /// The endpoint to the receiver of a send.
-    fn receiver(&mut self, worker: &Worker, address: &[u8]) -> Result<&Endpoint, DocaError> {
-        if self.receivers.len() >= MOST_RECEIVERS {
-            self.close_receivers(CloseMode::Flush);
-        }
-        let known = self.receivers.entry(address.to_vec());
-        let endpoint = match known {
-            Entry::Occupied(known) if !known.get().is_failed() => return Ok(known.into_mut()),
-            place => {
-                // SAFETY: from a worker that this host uses, which it trusts with its memory.
-                let parsed = unsafe { WorkerAddress::from_bytes(address) };
-                let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
-                place.insert_entry(endpoint.map_err(|error| {
-                    log!(debug, "memory is not sent where a worker asks for it: {error}");
-                    DocaError::DRIVER
-                })?)
-            }
-        };
-        Ok(endpoint.into_mut())
-    }
-
-    fn close_receivers(&mut self, mode: CloseMode) {
-        self.receivers.drain().for_each(|(_, receiver)| receiver.close(mode));
-    }
-}
-
-/// A send that UCX is at, and who asked for it.
-struct Send {
-    ticket: u128,
-    number: u64,
-    sent: Request<Outside<Rc<Served>>>,
 }
 
 impl Answers {
@@ -144,7 +90,7 @@ impl Answers {
     }
 
     /// An endpoint for the answers of a stream.
-    fn open(&self, ticket: u128, address: &[u8]) -> Option<Rc<Endpoint>> {
+    fn open(&self, ticket: u128, address: &[u8]) -> Option<Endpoint> {
         let desk = Rc::downgrade(&self.desk);
         let lost = move |_| {
             if let Some(desk) = desk.upgrade() {
@@ -156,7 +102,7 @@ impl Answers {
         let endpoint =
             address.and_then(|address| self.worker.endpoint().on_error(lost).connect(&address));
         let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
-        endpoint.map(Rc::new).map_err(why).ok()
+        endpoint.map_err(why).ok()
     }
 
     /// Connects again to workers whose endpoints have failed, and tells them that answers are lost:
@@ -191,13 +137,7 @@ impl Answers {
     pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
         let mut desk = self.desk.borrow_mut();
         let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
-        // A receiver may never take what is announced to it, and nobody waits for that any more.
-        let sends = desk.sends.iter().any(|send| send.ticket == ticket);
-        asker.close_receivers(if sends { CloseMode::Force } else { CloseMode::Flush });
-        if let Some(endpoint) = asker.endpoint.and_then(Rc::into_inner) {
-            // What is on the way to the worker ends with it.
-            endpoint.close(CloseMode::Force);
-        }
+        asker.close();
         desk.left.push((asker.memories.into_values().collect(), done));
     }
 
@@ -259,23 +199,6 @@ impl Answers {
     }
 }
 
-/// The worker for sends.
-fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
-    if let Some(sender) = place.get() {
-        return Ok(sender);
-    }
-    let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
-    // Receivers have queues in shared memory of all sizes. Over TCP, UCX has room for 64 KiB unless
-    // it is told otherwise, and writes past it if the sender's pieces are longer.
-    let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
-    let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
-    let sender = context.and_then(|context| context.worker()).map_err(|error| {
-        log!(warn, "memory cannot be sent for workers: {error}");
-        DocaError::DRIVER
-    })?;
-    Ok(place.get_or_init(|| sender))
-}
-
 impl Desk {
     /// Answers a question, or begins to.
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
@@ -328,9 +251,10 @@ impl Desk {
             MemoryAction::TAG_SEND => {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
-                let sent = receiver.tag_send(ask.operand.get(), bytes());
+                let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
                 let (ticket, number) = (ask.ticket.get(), ask.number.get());
-                self.sends.push(Send { ticket, number, sent });
+                let claim = Rc::clone(&receiver.claim);
+                self.sends.push(Send { ticket, number, sent, _claim: claim });
                 Ok(None)
             }
             // More than a question may move.
@@ -344,21 +268,6 @@ impl Desk {
                 before.map(Some).ok_or(DocaError::NOT_SUPPORTED)
             }
         }
-    }
-
-    /// Answers for the sends that UCX is done with. Whether there were any.
-    fn finish(&mut self) -> bool {
-        let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
-        let any = !done.is_empty();
-        for Send { ticket, number, sent } in done {
-            let code = match sent.into_done() {
-                Ok((Ok(()), _)) => DocaError::SUCCESS,
-                Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
-                Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
-            };
-            self.answer(ticket, number, code, 0);
-        }
-        any
     }
 
     fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {

@@ -1,5 +1,7 @@
 //! Questions that the memory thread answers, and those that it refuses.
 
+mod sends;
+
 use std::cell::RefCell;
 use std::ptr;
 use std::rc::Rc;
@@ -8,8 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use tokio::sync::oneshot::error::TryRecvError;
 
-use super::*;
 use urom_abi::memory::Access;
+
+use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -56,6 +59,12 @@ impl Asked {
         });
         answers.connect(TICKET, worker.address().unwrap().as_bytes());
         Asked { answers, worker, endpoint, heard, memory }
+    }
+
+    /// Shares memory that is read only.
+    fn serve(&mut self, share: u64, address: *const u8, len: u64) {
+        let (address, access) = (address.expose_provenance() as u64, Access::PCI_READ_ONLY.bits());
+        self.answers.serve(Served { ticket: TICKET, share, address, len, access });
     }
 
     /// Asks until there is such an answer, over another connection if that of the answers was this
@@ -254,95 +263,5 @@ fn a_connection_that_fails_is_made_again_and_the_worker_told() {
         asked.ask_until(&lost, EVERY, DocaError::CONNECTION_RESET);
         let there = question(READ, 8, 8);
         asked.ask_until(&there, there.number.get(), DocaError::SUCCESS);
-    }
-}
-
-/// The receiver is there, and receives nothing: a long send waits for it.
-#[test]
-fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
-    let mut asked = writable();
-    let long = vec![7_u8; 4 << 20];
-    asked.answers.serve(Served {
-        ticket: TICKET,
-        share: 6,
-        address: long.as_ptr().expose_provenance() as u64,
-        len: long.len() as u64,
-        access: Access::PCI_READ_ONLY.bits(),
-    });
-    let receiver = context().build().unwrap().worker().unwrap();
-    let address = receiver.address().unwrap().as_bytes().to_vec();
-    let send = question(MemoryAction::TAG_SEND, 0, 4 << 20);
-    asked.send(&Ask { share: 6.into(), ..send }, &address);
-    asked.until(|asked| {
-        receiver.progress();
-        asked.answers.desk.borrow().sends.len() == 1
-    });
-    let (tell, told) = std::sync::mpsc::channel();
-    asked.answers.forget(TICKET, 6, Some(Box::new(move || tell.send(()).unwrap())));
-    asked.answers.turn(|| false);
-    assert!(told.try_recv().is_err(), "UCX uses it");
-    let (done, mut over) = oneshot::channel();
-    asked.answers.leave(TICKET, done);
-    asked.until(|_| {
-        receiver.progress();
-        told.try_recv().is_ok()
-    });
-    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    assert!(asked.answers.desk.borrow().sends.is_empty());
-    drop(long);
-}
-
-#[test]
-fn a_send_arrives_at_its_receiver() {
-    let mut asked = writable();
-    let receiver = context().build().unwrap().worker().unwrap();
-    let received = receiver.tag_recv(100, u64::MAX, vec![0; 24]);
-    let send = question(MemoryAction::TAG_SEND, 8, 24);
-    let address = receiver.address().unwrap().as_bytes().to_vec();
-    asked.send(&send, &address);
-    asked.until(|asked| {
-        receiver.progress();
-        !asked.heard.borrow().is_empty() && received.is_done()
-    });
-    let status = asked.heard.borrow()[0].0.status.get();
-    assert_eq!(DocaError(status), DocaError::SUCCESS);
-    let (_, bytes) = received.into_done().map_err(drop).unwrap();
-    assert_eq!(bytes[8..16], 2_u64.to_le_bytes());
-    // What is no address is refused.
-    asked.heard.borrow_mut().clear();
-    assert_eq!(asked.ask(send, b""), Err(DocaError::DRIVER));
-}
-
-/// A plugin's UCX worker has UCX's own settings, for the lengths of TCP's segments above all.
-#[test]
-fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
-    const LONGEST: usize = 1 << 20;
-    let mut asked = writable();
-    let bytes: Vec<u8> = (0..LONGEST).map(|at| (at % 251) as u8).collect();
-    asked.answers.serve(Served {
-        ticket: TICKET,
-        share: 6,
-        address: bytes.as_ptr().expose_provenance() as u64,
-        len: LONGEST as u64,
-        access: Access::PCI_READ_ONLY.bits(),
-    });
-    let features = ucx::Features::TAG;
-    for config in [&[][..], &[("TLS", "tcp")]] {
-        let builder = ucx::Context::builder(features);
-        let builder = config.iter().fold(builder, |it, (name, value)| it.config(*name, *value));
-        let receiver = builder.build().unwrap().worker().unwrap();
-        let address = receiver.address().unwrap().as_bytes().to_vec();
-        for len in [1, 8000, 8192, 9000, 16_000, 40_000, 100_000, 240_000, LONGEST] {
-            let received = receiver.tag_recv(100, u64::MAX, vec![0; len]);
-            let send = question(MemoryAction::TAG_SEND, 0, len as u64);
-            asked.send(&Ask { share: 6.into(), ..send }, &address);
-            asked.until(|asked| {
-                receiver.progress();
-                !asked.heard.borrow().is_empty() && received.is_done()
-            });
-            asked.heard.borrow_mut().clear();
-            let (info, got) = received.into_done().map_err(drop).unwrap();
-            assert!(info.is_ok() && got == bytes[..len], "{len} {config:?}");
-        }
     }
 }
