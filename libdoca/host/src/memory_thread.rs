@@ -8,7 +8,7 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{oneshot, watch};
 use urom_abi::signals;
 use urom_wire::control::Failure;
@@ -173,8 +173,9 @@ fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
                 let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
                 let mut watched: Vec<PollFd<'_>> = ucx.into_iter().map(watch).collect();
                 watched.push(PollFd::new(mailbox.wake(), PollFlags::IN));
+                let longest = answers.pause().and_then(|pause| Timespec::try_from(pause).ok());
                 // An interrupted sleep is a short one.
-                let _ = poll(&mut watched, None);
+                let _ = poll(&mut watched, longest.as_ref());
             }
             Ok(None) => {}
             Err(error) => {

@@ -1,6 +1,13 @@
 //! The memory thread's answers: each question is checked, whoever checked it before.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `asker` | what there is of one stream |
+//! | `sends` | memory that UCX is sending |
+//! | `every` | connections that fail, and who is told |
 
 mod asker;
+mod every;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod sends;
@@ -15,13 +22,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use ucx::{AmFlags, Data, Endpoint, Message, Outside, Worker, WorkerAddress};
+use ucx::{AmFlags, Data, Message, Outside, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
 use self::asker::Asker;
+use self::every::Every;
 use self::sends::{Send, sender};
 use super::{Served, Then};
 
@@ -41,6 +49,8 @@ struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
+    /// Streams whose questions are to have one answer, because they may have none.
+    owed: HashMap<u128, Every>,
     /// Streams whose endpoint has failed.
     lost: Vec<u128>,
     sender: Rc<OnceCell<Worker>>,
@@ -59,10 +69,11 @@ impl Answers {
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
             sends: Vec::new(),
-            leaving: Vec::new(),
-            left: Vec::new(),
+            owed: HashMap::new(),
             lost: Vec::new(),
             sender: Rc::clone(&sender),
+            leaving: Vec::new(),
+            left: Vec::new(),
         }));
         // Not counted: the desk has endpoints of the worker, which has the handler.
         let asked = Rc::downgrade(&desk);
@@ -84,39 +95,9 @@ impl Answers {
         let mut desk = self.desk.borrow_mut();
         let Some(asker) = desk.askers.get_mut(&ticket) else { return };
         if !asker.is_connected() {
-            asker.endpoint = self.open(ticket, address);
+            let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
+            asker.endpoint = self.open(ticket, address).map_err(why).ok();
             asker.address = address.to_vec();
-        }
-    }
-
-    /// An endpoint for the answers of a stream.
-    fn open(&self, ticket: u128, address: &[u8]) -> Option<Endpoint> {
-        let desk = Rc::downgrade(&self.desk);
-        let lost = move |_| {
-            if let Some(desk) = desk.upgrade() {
-                desk.borrow_mut().lost.push(ticket);
-            }
-        };
-        // SAFETY: from a worker that this host uses, which it trusts with its memory.
-        let address = unsafe { WorkerAddress::from_bytes(address) };
-        let endpoint =
-            address.and_then(|address| self.worker.endpoint().on_error(lost).connect(&address));
-        let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
-        endpoint.map_err(why).ok()
-    }
-
-    /// Connects again to workers whose endpoints have failed, and tells them that answers are lost:
-    /// their own endpoints need not have failed. A worker that asked nothing since the last time is
-    /// gone itself.
-    fn reconnect(&self) {
-        let lost = std::mem::take(&mut self.desk.borrow_mut().lost);
-        for ticket in lost {
-            let mut desk = self.desk.borrow_mut();
-            let Some(asker) = desk.askers.get_mut(&ticket) else { continue };
-            if std::mem::take(&mut asker.has_asked) {
-                asker.endpoint = self.open(ticket, &asker.address);
-                desk.answer(ticket, EVERY, DocaError::CONNECTION_RESET, 0);
-            }
         }
     }
 
@@ -138,6 +119,7 @@ impl Answers {
         let mut desk = self.desk.borrow_mut();
         let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
         asker.close();
+        desk.owed.remove(&ticket);
         desk.left.push((asker.memories.into_values().collect(), done));
     }
 
@@ -152,7 +134,7 @@ impl Answers {
     /// Has UCX move on once. Whether anything happened.
     fn round(&self) -> bool {
         let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
-        self.reconnect();
+        self.tell_all();
         self.desk.borrow_mut().finish() || moved
     }
 
@@ -204,11 +186,16 @@ impl Desk {
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Ok(ask) = Ask::read_from_bytes(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        if let Some(asker) = self.askers.get_mut(&ticket) {
-            asker.has_asked = true;
-            if !asker.address.is_empty() && !asker.is_connected() {
-                self.lost.push(ticket);
-            }
+        // A stranger hears nothing.
+        let Some(asker) = self.askers.get_mut(&ticket) else { return };
+        asker.has_asked = true;
+        // Nothing is done about a question whose answer would be lost, or come after the word that
+        // it is.
+        if !asker.is_connected() {
+            return self.owe(ticket);
+        }
+        if self.owed.contains_key(&ticket) {
+            return self.answer(ticket, number, DocaError::CONNECTION_RESET, 0);
         }
         match self.carry_out(&ask, data) {
             Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
@@ -219,7 +206,8 @@ impl Desk {
 
     /// The result of an operation; `None` for one that is answered later, or was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
-        let asker = self.askers.get_mut(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
+        let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        let asker = self.askers.get_mut(&ticket).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &*served;
@@ -235,7 +223,7 @@ impl Desk {
         match ask.action() {
             MemoryAction::READ if len <= MOST_MOVED => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
-                let header = answer(ask.ticket.get(), ask.number.get(), DocaError::SUCCESS, 0);
+                let header = answer(ticket, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
                 endpoint.am_send_with(AM_ANSWER, header.as_bytes(), bytes(), flags).detach();
                 Ok(None)
@@ -252,7 +240,6 @@ impl Desk {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
                 let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
-                let (ticket, number) = (ask.ticket.get(), ask.number.get());
                 let claim = Rc::clone(&receiver.claim);
                 self.sends.push(Send { ticket, number, sent, _claim: claim });
                 Ok(None)
@@ -271,12 +258,11 @@ impl Desk {
     }
 
     fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {
-        let endpoint = self.askers.get(&ticket).and_then(|asker| asker.endpoint.as_ref());
-        // A stranger, or a worker that is gone, hears nothing.
-        if let Some(endpoint) = endpoint {
-            let header = answer(ticket, number, code, result);
-            endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
-        }
+        // A worker that is gone hears nothing.
+        let Some(asker) = self.askers.get(&ticket) else { return };
+        let Some(endpoint) = &asker.endpoint else { return self.owe(ticket) };
+        let header = answer(ticket, number, code, result);
+        endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Questions that the memory thread answers, and those that it refuses.
 
+mod connections;
 mod sends;
 
 use std::cell::RefCell;
@@ -9,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use tokio::sync::oneshot::error::TryRecvError;
-
+use ucx::{Endpoint, WorkerAddress};
 use urom_abi::memory::Access;
+use urom_wire::remote::EVERY;
 
 use super::*;
 
@@ -37,6 +39,13 @@ const WRITE: MemoryAction = MemoryAction::WRITE;
 
 impl Asked {
     fn new(access: Access) -> Asked {
+        let mut asked = Asked::unknown(access);
+        asked.introduce();
+        asked
+    }
+
+    /// The answers do not know where the worker is.
+    fn unknown(access: Access) -> Asked {
         let (mut answers, address) = Answers::new().unwrap();
         let worker = context().build().unwrap().worker().unwrap();
         let heard: Heard = Rc::default();
@@ -57,14 +66,45 @@ impl Asked {
             len: LEN,
             access: access.bits(),
         });
-        answers.connect(TICKET, worker.address().unwrap().as_bytes());
         Asked { answers, worker, endpoint, heard, memory }
+    }
+
+    fn introduce(&mut self) {
+        self.answers.connect(TICKET, self.worker.address().unwrap().as_bytes());
     }
 
     /// Shares memory that is read only.
     fn serve(&mut self, share: u64, address: *const u8, len: u64) {
         let (address, access) = (address.expose_provenance() as u64, Access::PCI_READ_ONLY.bits());
         self.answers.serve(Served { ticket: TICKET, share, address, len, access });
+    }
+
+    /// Shares memory that is not there. The kernel refuses to send it, and UCX gives up the
+    /// connection.
+    fn serve_gone(&mut self, share: u64) {
+        let (len, none) = (MOST_MOVED as usize, ProtFlags::empty());
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let gone = unsafe { mmap_anonymous(ptr::null_mut(), len, none, MapFlags::PRIVATE) };
+        self.serve(share, gone.unwrap().cast(), MOST_MOVED);
+    }
+
+    fn is_connected(&self) -> bool {
+        self.answers.desk.borrow().askers[&TICKET].is_connected()
+    }
+
+    /// Where the answers believe that the worker is.
+    fn replace_address(&self, address: &[u8]) -> Vec<u8> {
+        let mut desk = self.answers.desk.borrow_mut();
+        let asker = desk.askers.get_mut(&TICKET).unwrap();
+        std::mem::replace(&mut asker.address, address.to_vec())
+    }
+
+    /// Waits for the answer to all questions.
+    fn until_every(&mut self) {
+        self.until(|asked| !asked.heard.borrow().is_empty());
+        let (answer, _) = self.heard.borrow_mut().remove(0);
+        assert_eq!(answer.number.get(), EVERY);
+        assert_eq!(DocaError(answer.status.get()), DocaError::CONNECTION_RESET);
     }
 
     /// Asks until there is such an answer, over another connection if that of the answers was this
@@ -240,28 +280,4 @@ fn a_worker_that_asks_without_end_holds_up_no_turn() {
     }
     assert!(!asked.answers.turn(|| true), "a turn that is wanted elsewhere ends");
     asked.until(|asked| asked.heard.borrow().len() == 500);
-}
-
-/// The kernel refuses to send bytes that are not there, and UCX gives up the connection.
-#[test]
-fn a_connection_that_fails_is_made_again_and_the_worker_told() {
-    let mut asked = writable();
-    let len = MOST_MOVED as usize;
-    // SAFETY: a new mapping at a place of the kernel's choice.
-    let gone = unsafe {
-        mmap_anonymous(ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE).unwrap()
-    };
-    asked.answers.serve(Served {
-        ticket: TICKET,
-        share: 6,
-        address: gone.expose_provenance() as u64,
-        len: MOST_MOVED,
-        access: Access::PCI_READ_ONLY.bits(),
-    });
-    for _ in 0..3 {
-        let lost = Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) };
-        asked.ask_until(&lost, EVERY, DocaError::CONNECTION_RESET);
-        let there = question(READ, 8, 8);
-        asked.ask_until(&there, there.number.get(), DocaError::SUCCESS);
-    }
 }
