@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use ucx::{AmFlags, Data, Message, Outside, Worker};
+use ucx::{AmFlags, Data, Message, Outside, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
@@ -49,6 +49,8 @@ struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
+    /// Answers that UCX is still sending, by the tickets of their streams.
+    unheard: Vec<(u128, Request<()>)>,
     /// Streams whose questions are to have one answer, because they may have none.
     owed: HashMap<u128, Every>,
     /// Streams whose endpoint has failed.
@@ -69,6 +71,7 @@ impl Answers {
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
             sends: Vec::new(),
+            unheard: Vec::new(),
             owed: HashMap::new(),
             lost: Vec::new(),
             sender: Rc::clone(&sender),
@@ -225,7 +228,10 @@ impl Desk {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
                 let header = answer(ticket, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
-                endpoint.am_send_with(AM_ANSWER, header.as_bytes(), bytes(), flags).detach();
+                match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), bytes(), flags) {
+                    Ok((sent, _)) => sent.map_err(|_| DocaError::IO_FAILED)?,
+                    Err(sent) => self.sends.push(Send { ticket, number, sent, claim: None }),
+                }
                 Ok(None)
             }
             MemoryAction::WRITE if len <= MOST_MOVED => match data {
@@ -240,8 +246,8 @@ impl Desk {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
                 let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
-                let claim = Rc::clone(&receiver.claim);
-                self.sends.push(Send { ticket, number, sent, _claim: claim });
+                let claim = Some(Rc::clone(&receiver.claim));
+                self.sends.push(Send { ticket, number, sent, claim });
                 Ok(None)
             }
             // More than a question may move.
@@ -262,7 +268,11 @@ impl Desk {
         let Some(asker) = self.askers.get(&ticket) else { return };
         let Some(endpoint) = &asker.endpoint else { return self.owe(ticket) };
         let header = answer(ticket, number, code, result);
-        endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
+        match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), (), AmFlags::NONE) {
+            Ok((Ok(()), ())) => {}
+            Ok((Err(_), ())) => self.owe(ticket),
+            Err(request) => self.unheard.push((ticket, request)),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Memory that UCX is sending for workers.
+//! Memory that UCX is sending, to workers and for them.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -14,8 +14,8 @@ pub(super) struct Send {
     pub(super) ticket: u128,
     pub(super) number: u64,
     pub(super) sent: Request<Outside<Rc<Served>>>,
-    /// The receiver's.
-    pub(super) _claim: Claim,
+    /// The receiver's; none for the answer to a read, which is itself what is sent.
+    pub(super) claim: Option<Claim>,
 }
 
 /// The worker for sends.
@@ -36,12 +36,20 @@ pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
 }
 
 impl Desk {
-    /// Answers for the sends that UCX is done with. Whether there were any.
+    /// Looks what UCX is done with, and answers for the sends among that. Whether there was any.
     pub(super) fn finish(&mut self) -> bool {
+        let unheard = self.unheard.extract_if(.., |(_, answer)| answer.is_done());
+        let unheard: Vec<(u128, Request<()>)> = unheard.collect();
         let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
-        let any = !done.is_empty();
-        for Send { ticket, number, sent, .. } in done {
+        let any = !done.is_empty() || !unheard.is_empty();
+        for (ticket, answer) in unheard {
+            if let Ok((Err(_), ())) = answer.into_done() {
+                self.owe(ticket);
+            }
+        }
+        for Send { ticket, number, sent, claim } in done {
             let code = match sent.into_done() {
+                Ok((Ok(()), _)) if claim.is_none() => continue,
                 Ok((Ok(()), _)) => DocaError::SUCCESS,
                 Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
                 Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
