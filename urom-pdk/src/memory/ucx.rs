@@ -6,8 +6,8 @@ use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
-use super::HostMemory;
 use super::services::MemoryLease;
+use super::{HostMemory, room};
 
 /// What a request keeps: the memory, and its claim on it.
 type Kept = (HostMemory, MemoryLease);
@@ -22,8 +22,9 @@ impl HostMemory {
     /// host's library sends keeps no order with other messages of this process.
     ///
     /// # Errors
-    /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` or `CONNECTION_RESET`
-    /// when the memory, or the host, is not there any more; otherwise what UCX says.
+    /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` when there is no
+    /// room for a copy; `IO_ERROR` or `CONNECTION_RESET` when the memory, or the host, is not there
+    /// any more; otherwise what UCX says.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let mut lease = match self.outside(self.lease(true)?) {
             Ok(bytes) => return peer.tag_send(tag, bytes).await.0,
@@ -37,10 +38,16 @@ impl HostMemory {
                 ended => return ended.map_err(status),
             }
         }
-        let mut bytes = vec![0; self.size()?];
-        self.read(0, &mut bytes).await.map_err(|error| status(error.code()))?;
+        let bytes = self.copied().await.map_err(status)?;
         drop(lease);
         peer.tag_send(tag, bytes).await.0
+    }
+
+    /// A copy of the bytes.
+    async fn copied(&self) -> Result<Vec<u8>, DocaError> {
+        let mut bytes = room(self.len)?;
+        self.read(0, &mut bytes).await.map_err(|error| error.code())?;
+        Ok(bytes)
     }
 
     /// Has the host's library send the bytes to where an endpoint leads.
@@ -62,7 +69,8 @@ impl HostMemory {
     ///
     /// # Errors
     /// `REJECTED` when the host allows nobody to write to the memory, `BUSY` while this plugin
-    /// sends or receives some of these bytes, `MESSAGE_TRUNCATED` for a message that is longer;
+    /// sends or receives some of these bytes, `NO_MEMORY` when there is no room for a copy,
+    /// `MESSAGE_TRUNCATED` for a message that is longer;
     /// `IO_ERROR` or `CONNECTION_RESET` when the memory, or the host, is not there any more;
     /// otherwise what UCX says.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
@@ -73,7 +81,8 @@ impl HostMemory {
         match self.outside(lease) {
             Ok(bytes) => worker.tag_recv(tag, mask, bytes).await.0,
             Err(lease) => {
-                let (came, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.size()?]).await;
+                let room = room(self.len).map_err(status)?;
+                let (came, mut bytes) = worker.tag_recv(tag, mask, room).await;
                 let came = came?;
                 bytes.truncate(came.length);
                 self.put(bytes, lease).await.map_err(status)?;
@@ -108,10 +117,6 @@ impl HostMemory {
         let range: Range<u64> = self.address()..self.address() + self.len;
         self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
     }
-
-    fn size(&self) -> Result<usize, Status> {
-        usize::try_from(self.len).map_err(|_| Status::NO_MEMORY)
-    }
 }
 
 fn status(code: DocaError) -> Status {
@@ -119,6 +124,7 @@ fn status(code: DocaError) -> Status {
         DocaError::CONNECTION_RESET => Status::CONNECTION_RESET,
         DocaError::NOT_PERMITTED => Status::REJECTED,
         DocaError::INVALID_VALUE => Status::INVALID_PARAM,
+        DocaError::NO_MEMORY => Status::NO_MEMORY,
         _ => Status::IO_ERROR,
     }
 }
