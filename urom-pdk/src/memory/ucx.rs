@@ -1,6 +1,8 @@
 //! Sends from a host's memory and receives into it, by a plugin's own UCX.
 
+use std::future::poll_fn;
 use std::ops::Range;
+use std::task::Poll;
 
 use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
 use urom_abi::DocaError;
@@ -8,6 +10,9 @@ use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
 use super::services::MemoryLease;
 use super::{HostMemory, room};
+
+/// The most bytes that are copied without a pause.
+const PIECE: usize = 1 << 20;
 
 /// What a request keeps: the memory, and its claim on it.
 type Kept = (HostMemory, MemoryLease);
@@ -43,10 +48,18 @@ impl HostMemory {
         peer.tag_send(tag, bytes).await.0
     }
 
-    /// A copy of the bytes.
+    /// A copy of the bytes. Other commands run between its pieces: the kernel copies each in the
+    /// call.
     async fn copied(&self) -> Result<Vec<u8>, DocaError> {
         let mut bytes = room(self.len)?;
-        self.read(0, &mut bytes).await.map_err(|error| error.code())?;
+        let mut at = 0;
+        for piece in bytes.chunks_mut(PIECE) {
+            if at > 0 {
+                others_first().await;
+            }
+            self.read(at, piece).await.map_err(|error| error.code())?;
+            at += piece.len() as u64;
+        }
         Ok(bytes)
     }
 
@@ -117,6 +130,19 @@ impl HostMemory {
         let range: Range<u64> = self.address()..self.address() + self.len;
         self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
     }
+}
+
+/// Ends in the executor's next round.
+async fn others_first() {
+    let mut is_next = false;
+    poll_fn(|task| {
+        if std::mem::replace(&mut is_next, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 fn status(code: DocaError) -> Status {
