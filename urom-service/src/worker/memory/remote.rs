@@ -5,6 +5,7 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod host;
 #[cfg(test)]
 mod tests;
 
@@ -14,50 +15,19 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use tracing::debug;
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Request, Worker, WorkerAddress};
+use ucx::{CloseMode, Data, Message, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
 use urom_wire::queue_probe::Config;
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
-use zerocopy::{FromBytes, IntoBytes};
+use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
+use zerocopy::FromBytes;
 
+pub(super) use self::host::Host;
 use super::region::Region;
 
 /// How often a turn has UCX move on at most: a host that sends without end holds nobody up.
 const ROUNDS: usize = 16;
-
-/// A host whose library answers.
-#[derive(Debug)]
-pub(super) struct Host {
-    dest_id: u64,
-    ticket: u128,
-    /// Nothing when the host has left.
-    endpoint: RefCell<Option<Endpoint>>,
-}
-
-impl Host {
-    fn is_failed(&self) -> bool {
-        self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
-    }
-
-    /// Why a question to this host cannot be sent.
-    fn unsent(&self) -> DocaError {
-        if self.is_failed() { DocaError::CONNECTION_RESET } else { DocaError::IO_FAILED }
-    }
-
-    /// Sends a question. The request is there while UCX is at it.
-    fn ask(&self, ask: &Ask, bytes: Vec<u8>) -> Result<Option<Request<Vec<u8>>>, DocaError> {
-        let endpoint = self.endpoint.borrow();
-        let endpoint = endpoint.as_ref().ok_or(DocaError::CONNECTION_RESET)?;
-        match endpoint.am_send_now(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER) {
-            Ok((Ok(()), _)) => Ok(None),
-            Ok((Err(_), _)) => Err(self.unsent()),
-            Err(request) => Ok(Some(request)),
-        }
-    }
-}
 
 /// The questions of a worker.
 #[derive(Debug)]
@@ -132,65 +102,6 @@ impl Remote {
         }
         let asker = Asker::new(self.config).map_err(failed)?;
         Ok(self.asker.get_or_init(|| asker))
-    }
-
-    /// The host of a connection, whose library answers at this address.
-    pub(super) fn host(
-        &self,
-        dest_id: u64,
-        ticket: u128,
-        address: &[u8],
-    ) -> Result<Rc<Host>, Failure> {
-        let asker = self.asker()?;
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
-        // uses: the guide's page on security says so.
-        let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
-        let known = self.hosts.borrow().get(&dest_id).cloned();
-        let host = known
-            .unwrap_or_else(|| Rc::new(Host { dest_id, ticket, endpoint: RefCell::default() }));
-        // A host whose memory thread has ended has another one, at another address.
-        let leads_there = |endpoint: &Endpoint| {
-            !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()
-        };
-        if !host.endpoint.borrow().as_ref().is_some_and(leads_there) {
-            self.connect(asker, &host, &address).map_err(failed)?;
-        }
-        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
-        Ok(host)
-    }
-
-    /// Gives a host an endpoint. What waits for answers by an earlier one ends.
-    fn connect(&self, asker: &Asker, host: &Host, address: &WorkerAddress) -> ucx::Result<()> {
-        let dest_id = host.dest_id;
-        let questions = Rc::downgrade(&asker.questions);
-        let hook = move |_| {
-            if let Some(questions) = questions.upgrade() {
-                questions.borrow_mut().lost.push(dest_id);
-            }
-        };
-        let endpoint = asker.worker.endpoint().on_error(hook).connect(address)?;
-        let earlier = host.endpoint.replace(Some(endpoint));
-        if earlier.is_some() {
-            let mut questions = asker.questions.borrow_mut();
-            questions.lost.retain(|lost| *lost != dest_id);
-            questions.end_of(|of| of.dest_id == dest_id, DocaError::CONNECTION_RESET);
-            self.is_busy.set(true);
-        }
-        Ok(())
-    }
-
-    /// Connects again to a host whose endpoint has failed. The host need not have: its library lets
-    /// a connection fail when its memory cannot be read.
-    fn revive(&self, asker: &Asker, host: &Host) -> Result<(), DocaError> {
-        let address = match &*host.endpoint.borrow() {
-            Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),
-            Some(_) => return Ok(()),
-            None => return Err(DocaError::CONNECTION_RESET),
-        };
-        self.connect(asker, host, &address).map_err(|error| {
-            debug!("a host's memory is not reached again: {error}");
-            DocaError::CONNECTION_RESET
-        })
     }
 
     /// Starts an operation, whose bytes are checked.

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use tokio::sync::mpsc::UnboundedReceiver;
-use ucx::Outside;
+use ucx::{AmFlags, Outside};
 use urom_abi::memory::Access;
 use urom_wire::control::{MemoryOffer, MemoryPlace};
+use urom_wire::remote::AM_ASK;
 
 use super::super::Shared;
 use super::*;
