@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::{self, MemoryAction, MemoryOperation};
 pub use urom_memory::{Access, Chunks, Exported, MemoryRange, View};
+use zerocopy::FromZeros;
 
 pub(crate) use self::services::MemoryServices;
 use crate::{DocaError, Error, Result};
@@ -167,8 +168,8 @@ impl HostMemory {
     /// # Errors
     /// `INVALID_VALUE` when the memory does not have all of these bytes. Memory that is not mapped
     /// also fails with `IO_FAILED` when the host has unmapped it, `CONNECTION_RESET` when the host
-    /// is gone or its answer was lost, and `SHUTDOWN` or `BAD_STATE` when the plugin is being
-    /// closed.
+    /// is gone or its answer was lost, `NO_MEMORY` when there is no room for a copy (over the network
+    /// alone), and `SHUTDOWN` or `BAD_STATE` when the plugin is being closed.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         if let Some(view) = self.mapped() {
             return Ok(view.copy_to(offset, to)?);
@@ -176,7 +177,7 @@ impl HostMemory {
         let operation = self.operation(MemoryAction::READ, offset, to.len() as u64)?;
         match self.opened.path {
             MemoryPath::NETWORK => {
-                let room = vec![0; to.len()];
+                let room = self.room(&operation)?;
                 let (_, bytes) = self.transfer(operation, room, None).await?;
                 to.copy_from_slice(&bytes);
                 Ok(())
@@ -196,7 +197,11 @@ impl HostMemory {
         }
         let operation = self.operation(MemoryAction::WRITE, offset, from.len() as u64)?;
         match self.opened.path {
-            MemoryPath::NETWORK => self.transfer(operation, from.to_vec(), None).await.map(drop),
+            MemoryPath::NETWORK => {
+                let mut bytes = self.room(&operation)?;
+                bytes.copy_from_slice(from);
+                self.transfer(operation, bytes, None).await.map(drop)
+            }
             // It is only read.
             _ => self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation }),
         }
@@ -270,6 +275,11 @@ impl HostMemory {
         }
     }
 
+    /// Room for the bytes that an operation moves.
+    fn room(&self, operation: &MemoryOperation) -> Result<Vec<u8>> {
+        room(operation.len).map_err(|code| self.failed(operation, code))
+    }
+
     /// Runs an operation that ends in the call.
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
         // SAFETY: a read or write of memory that is not reached over the network ends in the call,
@@ -301,6 +311,7 @@ impl HostMemory {
             DocaError::NOT_SUPPORTED => {
                 "it cannot be done on this path: UCX does not reach the host"
             }
+            DocaError::NO_MEMORY => "there is no room for a copy",
             _ => "the worker could not do it",
         };
         let (len, at, path) = (operation.len, operation.offset, self.opened.path.name());
@@ -325,5 +336,25 @@ impl fmt::Debug for HostMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.opened.path.name();
         write!(f, "HostMemory({} bytes at {:#x}, {path})", self.len, self.address())
+    }
+}
+
+/// So many zeros. A host chooses the length of its memory, which may be more than there is here:
+/// that is an error, and not the end of the worker. Pages that nobody writes to are not touched.
+fn room(len: u64) -> Result<Vec<u8>, DocaError> {
+    let len = usize::try_from(len).map_err(|_| DocaError::NO_MEMORY)?;
+    u8::new_vec_zeroed(len).map_err(|_| DocaError::NO_MEMORY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_more_than_there_is_is_an_error() {
+        for len in [1 << 63, u64::MAX] {
+            assert_eq!(room(len), Err(DocaError::NO_MEMORY));
+        }
+        assert_eq!((room(0), room(3)), (Ok(Vec::new()), Ok(vec![0; 3])));
     }
 }

@@ -2,6 +2,7 @@
 //! descriptor.
 
 use std::io;
+use std::ops::DerefMut;
 
 use crate::sync::{AtomicBool, Mutex, Ordering, PoisonError, Wake};
 
@@ -9,8 +10,14 @@ use crate::sync::{AtomicBool, Mutex, Ordering, PoisonError, Wake};
 pub struct Mailbox<T> {
     /// Whether there is a message: the one load that an idle turn pays.
     posted: AtomicBool,
-    queue: Mutex<Vec<T>>,
+    queue: Mutex<Queue<T>>,
     wake: Wake,
+}
+
+#[derive(Debug)]
+struct Queue<T> {
+    messages: Vec<T>,
+    is_closed: bool,
 }
 
 impl<T> Mailbox<T> {
@@ -21,18 +28,28 @@ impl<T> Mailbox<T> {
     pub fn new() -> io::Result<Mailbox<T>> {
         Ok(Mailbox {
             posted: AtomicBool::new(false),
-            queue: Mutex::new(Vec::new()),
+            queue: Mutex::new(Queue { messages: Vec::new(), is_closed: false }),
             wake: Wake::new()?,
         })
     }
 
-    /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.
+    fn lock(&self) -> impl DerefMut<Target = Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread. A mailbox that
+    /// is closed drops it.
     pub fn post(&self, message: T) {
         // Flag and descriptor change under the lock, here and in `take`. Otherwise they could
         // disagree with the queue, and a descriptor that stays readable without a message keeps its
         // owner from sleeping.
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.push(message);
+        let mut queue = self.lock();
+        if queue.is_closed {
+            // Not under the lock: the drop of a message may post another.
+            drop(queue);
+            return drop(message);
+        }
+        queue.messages.push(message);
         self.posted.store(true, Ordering::Release);
         self.wake.raise();
     }
@@ -43,10 +60,20 @@ impl<T> Mailbox<T> {
     }
 
     pub fn take(&self) -> Vec<T> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.lock();
         self.wake.lower();
         self.posted.store(false, Ordering::Release);
-        std::mem::take(&mut *queue)
+        std::mem::take(&mut queue.messages)
+    }
+
+    /// Nobody reads any more: drops the messages that there are, and those that come.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        drop(self.take());
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.lock().is_closed
     }
 
     pub fn wake(&self) -> &Wake {

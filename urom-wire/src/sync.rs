@@ -39,6 +39,8 @@ impl AsFd for Wake {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Weak};
+
     use crate::mailbox::Mailbox;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -61,5 +63,37 @@ mod tests {
             poll(&mut [PollFd::new(mailbox.wake(), PollFlags::IN)], Some(&none)).unwrap(),
             0
         );
+    }
+
+    /// Posts a message when it is dropped.
+    struct Posts(Weak<Mailbox<Option<Posts>>>);
+
+    impl Drop for Posts {
+        fn drop(&mut self) {
+            self.0.upgrade().unwrap().post(None);
+        }
+    }
+
+    #[test]
+    fn a_closed_mailbox_drops_what_is_there_and_what_comes() {
+        let mailbox = Mailbox::new().unwrap();
+        let message = Arc::new(());
+        mailbox.post(Arc::clone(&message));
+        assert!(!mailbox.is_closed());
+        mailbox.close();
+        assert!(mailbox.is_closed() && !mailbox.has_post());
+        assert_eq!(Arc::strong_count(&message), 1);
+        mailbox.post(Arc::clone(&message));
+        assert!(!mailbox.has_post() && mailbox.take().is_empty());
+        assert_eq!(Arc::strong_count(&message), 1);
+    }
+
+    #[test]
+    fn messages_that_post_when_they_are_dropped_wait_for_no_lock() {
+        let mailbox = Arc::new(Mailbox::new().unwrap());
+        mailbox.post(Some(Posts(Arc::downgrade(&mailbox))));
+        mailbox.close();
+        mailbox.post(Some(Posts(Arc::downgrade(&mailbox))));
+        assert!(mailbox.take().is_empty());
     }
 }

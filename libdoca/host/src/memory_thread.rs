@@ -2,11 +2,13 @@
 //! no program runs a UCX worker of its own for that. It sleeps while nobody asks.
 
 pub(crate) mod answers;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{oneshot, watch};
 use urom_abi::signals;
 use urom_wire::control::Failure;
@@ -49,10 +51,16 @@ pub(super) struct MemoryThread {
 static SHARED: Mutex<Weak<MemoryThread>> = Mutex::new(Weak::new());
 
 impl MemoryThread {
-    /// The thread of this process, started if there is none.
+    /// The thread of this process, started if there is none that reads its orders.
     pub(super) fn shared() -> Result<Arc<MemoryThread>, Failure> {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = shared.upgrade() {
+        MemoryThread::shared_at(&SHARED)
+    }
+
+    fn shared_at(place: &Mutex<Weak<MemoryThread>>) -> Result<Arc<MemoryThread>, Failure> {
+        let mut shared = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = shared.upgrade()
+            && !thread.mailbox.is_closed()
+        {
             return Ok(thread);
         }
         let thread = Arc::new(MemoryThread::start()?);
@@ -63,12 +71,16 @@ impl MemoryThread {
     fn start() -> Result<MemoryThread, Failure> {
         let mailbox = Arc::new(Mailbox::new().map_err(broken)?);
         let (orders, (opened, opening)) = (Arc::clone(&mailbox), watch::channel(None));
-        let run = move || match Answers::new() {
-            Ok((answers, address)) => {
-                opened.send_replace(Some(Ok(address)));
-                serve(answers, &orders);
+        let run = move || {
+            // Before the answers, so that UCX is gone when those who wait for orders are told.
+            let orders = Reader(orders);
+            match Answers::new() {
+                Ok((answers, address)) => {
+                    opened.send_replace(Some(Ok(address)));
+                    serve(answers, &orders.0);
+                }
+                Err(error) => drop(opened.send_replace(Some(Err(error.to_string())))),
             }
-            Err(error) => drop(opened.send_replace(Some(Err(error.to_string())))),
         };
         // UCX starts a thread of its own.
         let thread =
@@ -120,14 +132,28 @@ impl Drop for MemoryThread {
     }
 }
 
+/// The thread's end of the mailbox. However the thread ends, orders that it has not carried out are
+/// dropped, and with them what those who wait would be told by.
+struct Reader(Arc<Mailbox<Order>>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 fn broken(why: impl std::fmt::Display) -> Failure {
     failure!(INITIALIZATION, "memory cannot be shared over a network: {why}")
 }
 
 /// Answers until it is told to end.
-fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
+fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
+    // In this order: after a panic, UCX is gone when the orders that are left are dropped.
+    let mut orders;
+    let mut answers = answers;
     loop {
-        for order in mailbox.take() {
+        orders = mailbox.take().into_iter();
+        for order in orders.by_ref() {
             match order {
                 Order::Serve(served) => answers.serve(served),
                 Order::Connect(ticket, address, then) => {
@@ -139,8 +165,7 @@ fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
                 Order::End => return answers.flush(),
             }
         }
-        answers.turn();
-        if mailbox.has_post() {
+        if answers.turn(|| mailbox.has_post()) || mailbox.has_post() {
             continue;
         }
         match answers.arm() {
@@ -148,8 +173,9 @@ fn serve(mut answers: Answers, mailbox: &Mailbox<Order>) {
                 let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
                 let mut watched: Vec<PollFd<'_>> = ucx.into_iter().map(watch).collect();
                 watched.push(PollFd::new(mailbox.wake(), PollFlags::IN));
+                let longest = answers.pause().and_then(|pause| Timespec::try_from(pause).ok());
                 // An interrupted sleep is a short one.
-                let _ = poll(&mut watched, None);
+                let _ = poll(&mut watched, longest.as_ref());
             }
             Ok(None) => {}
             Err(error) => {

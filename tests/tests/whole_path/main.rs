@@ -161,6 +161,7 @@ with_extension! {
         parts_of_the_host_s_memory_are_sent_and_received_alone,
         bytes_of_the_host_are_one_receive_s_or_any_number_of_sends,
         memory_that_may_not_be_written_is_sent_but_not_received_into,
+        memory_for_whose_copy_there_is_no_room_harms_nobody,
         a_cancelled_receive_gives_the_host_s_memory_back,
         memory_of_a_host_that_leaves_during_a_receive_is_its_own_again,
         a_send_from_memory_of_a_host_that_leaves_harms_nobody,

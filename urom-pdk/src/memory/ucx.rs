@@ -1,13 +1,18 @@
 //! Sends from a host's memory and receives into it, by a plugin's own UCX.
 
+use std::future::poll_fn;
 use std::ops::Range;
+use std::task::Poll;
 
 use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
-use super::HostMemory;
 use super::services::MemoryLease;
+use super::{HostMemory, room};
+
+/// The most bytes that are copied without a pause.
+const PIECE: usize = 1 << 20;
 
 /// What a request keeps: the memory, and its claim on it.
 type Kept = (HostMemory, MemoryLease);
@@ -22,8 +27,9 @@ impl HostMemory {
     /// the host's library sends may overtake other messages of this process, or be overtaken.
     ///
     /// # Errors
-    /// `BUSY` while this plugin receives into some of these bytes; `IO_ERROR` when the host has
-    /// unmapped the memory, `CONNECTION_RESET` when the host is gone; otherwise UCX's status.
+    /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` when there is no
+    /// room for a copy; `IO_ERROR` when the host has unmapped the memory, `CONNECTION_RESET` when
+    /// the host is gone; otherwise UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let mut lease = match self.outside(self.lease(true)?) {
             Ok(bytes) => return peer.tag_send(tag, bytes).await.0,
@@ -37,10 +43,24 @@ impl HostMemory {
                 ended => return ended.map_err(status),
             }
         }
-        let mut bytes = vec![0; self.size()?];
-        self.read(0, &mut bytes).await.map_err(|error| status(error.code()))?;
+        let bytes = self.copied().await.map_err(status)?;
         drop(lease);
         peer.tag_send(tag, bytes).await.0
+    }
+
+    /// A copy of the bytes. Other commands run between its pieces: the kernel copies each in the
+    /// call.
+    async fn copied(&self) -> Result<Vec<u8>, DocaError> {
+        let mut bytes = room(self.len)?;
+        let mut at = 0;
+        for piece in bytes.chunks_mut(PIECE) {
+            if at > 0 {
+                others_first().await;
+            }
+            self.read(at, piece).await.map_err(|error| error.code())?;
+            at += piece.len() as u64;
+        }
+        Ok(bytes)
     }
 
     /// Has the host's library send the bytes to where an endpoint leads.
@@ -65,9 +85,9 @@ impl HostMemory {
     ///
     /// # Errors
     /// `REJECTED` when plugins may only read the memory; `BUSY` while this plugin sends or receives
-    /// some of these bytes; `MESSAGE_TRUNCATED` when the message is longer; `IO_ERROR` when the
-    /// host has unmapped the memory, `CONNECTION_RESET` when the host is gone; otherwise UCX's
-    /// status.
+    /// some of these bytes; `NO_MEMORY` when there is no room for a copy; `MESSAGE_TRUNCATED` when
+    /// the message is longer; `IO_ERROR` when the host has unmapped the memory, `CONNECTION_RESET`
+    /// when the host is gone; otherwise UCX's status.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         if !self.access().others_write() {
             return Err(Status::REJECTED);
@@ -76,7 +96,8 @@ impl HostMemory {
         match self.outside(lease) {
             Ok(bytes) => worker.tag_recv(tag, mask, bytes).await.0,
             Err(lease) => {
-                let (came, mut bytes) = worker.tag_recv(tag, mask, vec![0; self.size()?]).await;
+                let room = room(self.len).map_err(status)?;
+                let (came, mut bytes) = worker.tag_recv(tag, mask, room).await;
                 let came = came?;
                 bytes.truncate(came.length);
                 self.put(bytes, lease).await.map_err(status)?;
@@ -111,10 +132,19 @@ impl HostMemory {
         let range: Range<u64> = self.address()..self.address() + self.len;
         self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
     }
+}
 
-    fn size(&self) -> Result<usize, Status> {
-        usize::try_from(self.len).map_err(|_| Status::NO_MEMORY)
-    }
+/// Ends in the executor's next round.
+async fn others_first() {
+    let mut is_next = false;
+    poll_fn(|task| {
+        if std::mem::replace(&mut is_next, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 fn status(code: DocaError) -> Status {
@@ -122,6 +152,7 @@ fn status(code: DocaError) -> Status {
         DocaError::CONNECTION_RESET => Status::CONNECTION_RESET,
         DocaError::NOT_PERMITTED => Status::REJECTED,
         DocaError::INVALID_VALUE => Status::INVALID_PARAM,
+        DocaError::NO_MEMORY => Status::NO_MEMORY,
         _ => Status::IO_ERROR,
     }
 }

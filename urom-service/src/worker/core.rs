@@ -268,7 +268,7 @@ impl Core {
         let mut worked = false;
         // After a sleep, too: there may be connections that hosts have closed.
         if self.hosts.desk.memories.is_busy() || looks == ROUND {
-            self.hosts.desk.memories.turn();
+            worked |= self.hosts.desk.memories.turn();
         }
         for place in self.rounds.due(looks) {
             worked |= self.run_plugin(place);

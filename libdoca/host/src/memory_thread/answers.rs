@@ -1,32 +1,40 @@
 //! The memory thread's answers: each question is checked, whoever checked it before.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `asker` | what there is of one stream |
+//! | `sends` | memory that UCX is sending |
+//! | `every` | connections that fail, and who is told |
 
+mod asker;
+mod every;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod sends;
 #[cfg(test)]
 mod tests;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use ucx::{
-    AmFlags, CloseMode, Context, Data, Endpoint, Features, Message, Outside, Request, Status,
-    Worker, WorkerAddress,
-};
+use ucx::{AmFlags, Data, Message, Outside, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
+use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
+use self::asker::Asker;
+use self::every::Every;
+use self::sends::{Send, sender};
 use super::{Served, Then};
 
-/// How many receivers of sends are remembered for a stream. All are forgotten when there are more.
-const MOST_RECEIVERS: usize = 256;
+/// How often a turn has UCX move on at most: a worker that asks without end holds nobody up.
+const ROUNDS: usize = 16;
 
 pub(super) struct Answers {
     worker: Worker,
@@ -35,69 +43,23 @@ pub(super) struct Answers {
     desk: Rc<RefCell<Desk>>,
 }
 
-/// What questions are answered from.
+/// What questions are answered from. It is dropped in this order: when those who wait hear of the
+/// end, UCX is gone, and uses no memory any more.
 struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
+    /// Answers that UCX is still sending, by the tickets of their streams.
+    unheard: Vec<(u128, Request<()>)>,
+    /// Streams whose questions are to have one answer, because they may have none.
+    owed: HashMap<u128, Every>,
+    /// Streams whose endpoint has failed.
+    lost: Vec<u128>,
+    sender: Rc<OnceCell<Worker>>,
     /// Memories that are forgotten when nothing uses them.
     leaving: Vec<(Rc<Served>, Option<Then>)>,
     /// Streams that are over when nothing uses their memory.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
-    /// Streams whose endpoint has failed.
-    lost: Vec<u128>,
-    sender: Rc<OnceCell<Worker>>,
-}
-
-#[derive(Default)]
-struct Asker {
-    endpoint: Option<Rc<Endpoint>>,
-    /// Where the worker is.
-    address: Vec<u8>,
-    /// Whether it asked since the endpoint was made.
-    has_asked: bool,
-    /// By the numbers of their shares.
-    memories: HashMap<u64, Rc<Served>>,
-    /// Receivers of sends, by their addresses.
-    receivers: HashMap<Vec<u8>, Endpoint>,
-}
-
-impl Asker {
-    fn is_connected(&self) -> bool {
-        self.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed())
-    }
-
-    /// The endpoint to the receiver of a send.
-    fn receiver(&mut self, worker: &Worker, address: &[u8]) -> Result<&Endpoint, DocaError> {
-        if self.receivers.len() >= MOST_RECEIVERS {
-            self.close_receivers(CloseMode::Flush);
-        }
-        let known = self.receivers.entry(address.to_vec());
-        let endpoint = match known {
-            Entry::Occupied(known) if !known.get().is_failed() => return Ok(known.into_mut()),
-            place => {
-                // SAFETY: from a worker that this host uses, which it trusts with its memory.
-                let parsed = unsafe { WorkerAddress::from_bytes(address) };
-                let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
-                place.insert_entry(endpoint.map_err(|error| {
-                    log!(debug, "memory is not sent where a worker asks for it: {error}");
-                    DocaError::DRIVER
-                })?)
-            }
-        };
-        Ok(endpoint.into_mut())
-    }
-
-    fn close_receivers(&mut self, mode: CloseMode) {
-        self.receivers.drain().for_each(|(_, receiver)| receiver.close(mode));
-    }
-}
-
-/// A send that UCX is at, and who asked for it.
-struct Send {
-    ticket: u128,
-    number: u64,
-    sent: Request<Outside<Rc<Served>>>,
 }
 
 impl Answers {
@@ -109,10 +71,12 @@ impl Answers {
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
             sends: Vec::new(),
-            leaving: Vec::new(),
-            left: Vec::new(),
+            unheard: Vec::new(),
+            owed: HashMap::new(),
             lost: Vec::new(),
             sender: Rc::clone(&sender),
+            leaving: Vec::new(),
+            left: Vec::new(),
         }));
         // Not counted: the desk has endpoints of the worker, which has the handler.
         let asked = Rc::downgrade(&desk);
@@ -134,39 +98,9 @@ impl Answers {
         let mut desk = self.desk.borrow_mut();
         let Some(asker) = desk.askers.get_mut(&ticket) else { return };
         if !asker.is_connected() {
-            asker.endpoint = self.open(ticket, address);
+            let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
+            asker.endpoint = self.open(ticket, address).map_err(why).ok();
             asker.address = address.to_vec();
-        }
-    }
-
-    /// An endpoint for the answers of a stream.
-    fn open(&self, ticket: u128, address: &[u8]) -> Option<Rc<Endpoint>> {
-        let desk = Rc::downgrade(&self.desk);
-        let lost = move |_| {
-            if let Some(desk) = desk.upgrade() {
-                desk.borrow_mut().lost.push(ticket);
-            }
-        };
-        // SAFETY: from a worker that this host uses, which it trusts with its memory.
-        let address = unsafe { WorkerAddress::from_bytes(address) };
-        let endpoint =
-            address.and_then(|address| self.worker.endpoint().on_error(lost).connect(&address));
-        let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
-        endpoint.map(Rc::new).map_err(why).ok()
-    }
-
-    /// Connects again to workers whose endpoints have failed, and tells them that answers are lost:
-    /// their own endpoints need not have failed. A worker that asked nothing since the last time is
-    /// gone itself.
-    fn reconnect(&self) {
-        let lost = std::mem::take(&mut self.desk.borrow_mut().lost);
-        for ticket in lost {
-            let mut desk = self.desk.borrow_mut();
-            let Some(asker) = desk.askers.get_mut(&ticket) else { continue };
-            if std::mem::take(&mut asker.has_asked) {
-                asker.endpoint = self.open(ticket, &asker.address);
-                desk.answer(ticket, EVERY, DocaError::CONNECTION_RESET, 0);
-            }
         }
     }
 
@@ -187,25 +121,28 @@ impl Answers {
     pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
         let mut desk = self.desk.borrow_mut();
         let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
-        // A receiver may never take what is announced to it, and nobody waits for that any more.
-        let sends = desk.sends.iter().any(|send| send.ticket == ticket);
-        asker.close_receivers(if sends { CloseMode::Force } else { CloseMode::Flush });
-        if let Some(endpoint) = asker.endpoint.and_then(Rc::into_inner) {
-            // What is on the way to the worker ends with it.
-            endpoint.close(CloseMode::Force);
-        }
+        asker.close();
+        desk.owed.remove(&ticket);
         desk.left.push((asker.memories.into_values().collect(), done));
     }
 
-    /// Answers what was asked.
-    pub(super) fn turn(&mut self) {
-        loop {
-            let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
-            self.reconnect();
-            if !self.desk.borrow_mut().finish() && !moved {
-                break;
-            }
-        }
+    /// Answers what was asked, until nothing is left, there was enough, or somebody has something
+    /// else to do. Whether there may be more.
+    pub(super) fn turn(&mut self, is_wanted: impl Fn() -> bool) -> bool {
+        let has_more = (0..ROUNDS).all(|_| self.round() && !is_wanted());
+        self.end_uses();
+        has_more
+    }
+
+    /// Has UCX move on once. Whether anything happened.
+    fn round(&self) -> bool {
+        let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
+        self.tell_all();
+        self.desk.borrow_mut().finish() || moved
+    }
+
+    /// Tells of memory that nothing uses any more.
+    fn end_uses(&self) {
         let mut ended = Vec::new();
         {
             let mut desk = self.desk.borrow_mut();
@@ -247,33 +184,21 @@ impl Answers {
     }
 }
 
-/// The worker for sends.
-fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
-    if let Some(sender) = place.get() {
-        return Ok(sender);
-    }
-    let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
-    // Receivers have queues in shared memory of all sizes. Over TCP, UCX has room for 64 KiB unless
-    // it is told otherwise, and writes past it if the sender's pieces are longer.
-    let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
-    let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
-    let sender = context.and_then(|context| context.worker()).map_err(|error| {
-        log!(warn, "memory cannot be sent for workers: {error}");
-        DocaError::DRIVER
-    })?;
-    Ok(place.get_or_init(|| sender))
-}
-
 impl Desk {
     /// Answers a question, or begins to.
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Ok(ask) = Ask::read_from_bytes(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        if let Some(asker) = self.askers.get_mut(&ticket) {
-            asker.has_asked = true;
-            if !asker.address.is_empty() && !asker.is_connected() {
-                self.lost.push(ticket);
-            }
+        // A stranger hears nothing.
+        let Some(asker) = self.askers.get_mut(&ticket) else { return };
+        asker.has_asked = true;
+        // Nothing is done about a question whose answer would be lost, or come after the word that
+        // it is.
+        if !asker.is_connected() {
+            return self.owe(ticket);
+        }
+        if self.owed.contains_key(&ticket) {
+            return self.answer(ticket, number, DocaError::CONNECTION_RESET, 0);
         }
         match self.carry_out(&ask, data) {
             Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
@@ -284,7 +209,8 @@ impl Desk {
 
     /// The result of an operation; `None` for one that is answered later, or was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
-        let asker = self.askers.get_mut(&ask.ticket.get()).ok_or(DocaError::NOT_FOUND)?;
+        let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        let asker = self.askers.get_mut(&ticket).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &*served;
@@ -300,9 +226,12 @@ impl Desk {
         match ask.action() {
             MemoryAction::READ if len <= MOST_MOVED => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
-                let header = answer(ask.ticket.get(), ask.number.get(), DocaError::SUCCESS, 0);
+                let header = answer(ticket, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
-                endpoint.am_send_with(AM_ANSWER, header.as_bytes(), bytes(), flags).detach();
+                match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), bytes(), flags) {
+                    Ok((sent, _)) => sent.map_err(|_| DocaError::IO_FAILED)?,
+                    Err(sent) => self.sends.push(Send { ticket, number, sent, claim: None }),
+                }
                 Ok(None)
             }
             MemoryAction::WRITE if len <= MOST_MOVED => match data {
@@ -316,9 +245,9 @@ impl Desk {
             MemoryAction::TAG_SEND => {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
-                let sent = receiver.tag_send(ask.operand.get(), bytes());
-                let (ticket, number) = (ask.ticket.get(), ask.number.get());
-                self.sends.push(Send { ticket, number, sent });
+                let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
+                let claim = Some(Rc::clone(&receiver.claim));
+                self.sends.push(Send { ticket, number, sent, claim });
                 Ok(None)
             }
             // More than a question may move.
@@ -334,27 +263,15 @@ impl Desk {
         }
     }
 
-    /// Answers for the sends that UCX is done with. Whether there were any.
-    fn finish(&mut self) -> bool {
-        let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
-        let any = !done.is_empty();
-        for Send { ticket, number, sent } in done {
-            let code = match sent.into_done() {
-                Ok((Ok(()), _)) => DocaError::SUCCESS,
-                Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
-                Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
-            };
-            self.answer(ticket, number, code, 0);
-        }
-        any
-    }
-
     fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {
-        let endpoint = self.askers.get(&ticket).and_then(|asker| asker.endpoint.as_ref());
-        // A stranger, or a worker that is gone, hears nothing.
-        if let Some(endpoint) = endpoint {
-            let header = answer(ticket, number, code, result);
-            endpoint.am_send(AM_ANSWER, header.as_bytes(), ()).detach();
+        // A worker that is gone hears nothing.
+        let Some(asker) = self.askers.get(&ticket) else { return };
+        let Some(endpoint) = &asker.endpoint else { return self.owe(ticket) };
+        let header = answer(ticket, number, code, result);
+        match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), (), AmFlags::NONE) {
+            Ok((Ok(()), ())) => {}
+            Ok((Err(_), ())) => self.owe(ticket),
+            Err(request) => self.unheard.push((ticket, request)),
         }
     }
 }

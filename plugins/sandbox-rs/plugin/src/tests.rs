@@ -3,6 +3,7 @@
 
 use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
 use ucx::Status;
+use urom_pdk::memory::{Access, MemoryPath};
 use urom_pdk::test_util::{Domain, Lookup, Sent, Worker};
 use urom_pdk::{CancelReason, Data, DocaError, Received, Registered};
 
@@ -176,6 +177,22 @@ fn memory_of_the_worker_is_received_into_and_sent_from_by_its_owner_alone() {
     assert_eq!(receiver.wait(receiver.send_from(2, into)).unwrap_err(), DocaError::INVALID_VALUE);
     let beyond = TagRecv { buffer: 0x1fc1, ..into };
     assert_eq!(receiver.call(beyond).unwrap_err(), DocaError::INVALID_VALUE);
+}
+
+/// The kernel copies in the call, and a worker runs one command at a time.
+#[test]
+fn long_memory_of_a_host_is_copied_with_pauses() {
+    let (_domain, [worker]) = workers();
+    let memory = worker.share(vec![1; 3 << 20], Access::PCI_READ_WRITE, MemoryPath::PROCESS);
+    let (map_params, exported) = (MapParams::exported(0x1000), memory.export());
+    let map = MemMap { context: 0, map_params, exported_memh: &exported };
+    let memh_id = worker.call(map).unwrap().memh_id;
+    let data = Registered { memory: memh_id.try_into().unwrap(), address: 0x1000, len: 3 << 20 };
+    let long = worker.send(TagSend { data: Data::Registered(data), ..send(0, b"") });
+    worker.flush();
+    // The command has begun, and there is more to copy.
+    memory.fail_operation(DocaError::IO_FAILED);
+    assert_eq!(worker.wait(long).unwrap().status, Status::IO_ERROR.code());
 }
 
 #[test]

@@ -56,3 +56,15 @@ fn what_the_flag_says_is_in_the_queue() {
         assert_eq!(left, !mailbox.take().is_empty());
     });
 }
+
+#[test]
+fn what_comes_as_the_mailbox_is_closed_does_not_stay() {
+    loom::model(|| {
+        let mailbox = Arc::new(Mailbox::new().unwrap());
+        let poster = post(&mailbox, &[1]);
+        mailbox.close();
+        poster.join().unwrap();
+        assert!(mailbox.is_closed() && !mailbox.has_post() && !mailbox.wake().is_readable());
+        assert!(mailbox.take().is_empty());
+    });
+}

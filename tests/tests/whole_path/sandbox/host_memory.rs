@@ -1,14 +1,16 @@
 //! Messages from and into the host's memory, on each path to it.
 
 use std::future::poll_fn;
+use std::ptr;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use sandbox_protocol::{Client, MapParams};
 use ucx::Status;
 use urom_host::gather::InProcess;
-use urom_host::memory::MemoryPath;
+use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_host::{DocaError, Host, Worker, block_on_for};
 
 use super::registered::{BASE, HostMemory, PATHS, part, registered};
@@ -164,7 +166,6 @@ pub(crate) fn bytes_of_the_host_are_one_receive_s_or_any_number_of_sends(
 pub(crate) fn memory_that_may_not_be_written_is_sent_but_not_received_into(
     pair: Pair,
 ) -> Result<()> {
-    use urom_host::memory::{Access, Mmap, Share};
     let [first, second] = &pair.workers;
     for path in PATHS {
         let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
@@ -184,6 +185,42 @@ pub(crate) fn memory_that_may_not_be_written_is_sent_but_not_received_into(
         );
         let refused = block_on_for(LIMIT, pair.receive_at(first, handle, (BASE, 9), 4)?)??;
         assert_eq!(refused.status, Status::REJECTED.code(), "{path:?}");
+    }
+    pair.works()
+}
+
+/// Address space alone: more than the worker gets for a copy.
+pub(crate) fn memory_for_whose_copy_there_is_no_room_harms_nobody(pair: Pair) -> Result<()> {
+    const LENGTH: u64 = 1 << 40;
+    let overcommit = std::fs::read_to_string("/proc/sys/vm/overcommit_memory")?;
+    // Other kernels let every process have it, or none. QEMU notes each page of it.
+    if overcommit.trim() != "0" || !cfg!(target_arch = "x86_64") {
+        return Ok(());
+    }
+    let (protection, flags) =
+        (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+    // SAFETY: a new mapping at a place of the kernel's choice.
+    let start = unsafe { mmap_anonymous(ptr::null_mut(), LENGTH as usize, protection, flags) }?;
+    let [first, second] = &pair.workers;
+    for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
+        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+        // SAFETY: the mapping stays for the rest of the process, and has no references.
+        let memory = unsafe { Mmap::from_raw(start.cast(), LENGTH as usize, access) }?;
+        let shared = block_on_for(LIMIT, memory.share_from(first, path))??;
+        let host = HostMemory { memory, shared };
+        let handle = host.map(&pair.sandbox, first)?;
+        let received = block_on_for(LIMIT, pair.receive_at(first, handle, (BASE, LENGTH), 4)?)??;
+        assert_eq!(received.status, Status::NO_MEMORY.code(), "{path:?}");
+        // Over the network the host sends by itself, which would take long.
+        if path == MemoryPath::PROCESS {
+            let send = pair.sandbox.task_tag_send(first, 1, 4).data(part(handle, BASE, LENGTH)?);
+            assert_eq!(done(send.submit())?.status, Status::NO_MEMORY.code());
+        }
+        // A part of it is as good as any other memory.
+        let receive = pair.receive_at(second, pair.allocate(second, 100)?, (BASE, 100), 5)?;
+        let send = pair.sandbox.task_tag_send(first, 1, 5).data(part(handle, BASE, 100)?);
+        assert_eq!(done(send.submit())?.status, 0);
+        assert_eq!(registered(&block_on_for(LIMIT, receive)??), Some(100));
     }
     pair.works()
 }
@@ -225,7 +262,7 @@ fn with_another_host(
     path: MemoryPath,
     length: usize,
     begin: impl FnOnce(&Client<Host>, &Worker, u64) -> Result<()>,
-) -> Result<urom_host::memory::Mmap> {
+) -> Result<Mmap> {
     let service = provider.connect()?;
     let theirs = sandbox(&service)?;
     let worker = service.worker().id(pair.workers[1].id()).plugin(&theirs).start().wait()?;

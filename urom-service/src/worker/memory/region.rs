@@ -182,6 +182,10 @@ impl Region {
             }
             (Place::Mapped(mapping), _) => {
                 let word = mapping.start.as_ptr().wrapping_add(offset as usize).cast::<u64>();
+                // The host's address was checked, which may begin elsewhere in a page.
+                if !word.is_aligned() {
+                    return Some(Err(DocaError::INVALID_VALUE));
+                }
                 // SAFETY: the word is inside the mapping, aligned and writable, and whoever else
                 // uses it is in another process, or uses opaque copies and atomics as well.
                 let word = unsafe { AtomicU64::from_ptr(word) };

@@ -5,6 +5,9 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod host;
+#[cfg(test)]
+mod tests;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -12,39 +15,19 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Message, Worker, WorkerAddress};
+use ucx::{CloseMode, Data, Message, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
 use urom_wire::queue_probe::Config;
-use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
-use zerocopy::{FromBytes, IntoBytes};
+use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
+use zerocopy::FromBytes;
 
+pub(super) use self::host::Host;
 use super::region::Region;
 
-/// A host whose library answers.
-#[derive(Debug)]
-pub(super) struct Host {
-    dest_id: u64,
-    ticket: u128,
-    /// Nothing when the host has left.
-    endpoint: RefCell<Option<Endpoint>>,
-}
-
-impl Host {
-    fn is_failed(&self) -> bool {
-        self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
-    }
-
-    /// Sends a question. One that cannot be sent takes the endpoint with it, whose error ends the
-    /// operation; whether that has not happened yet.
-    fn ask(&self, ask: &Ask, bytes: Vec<u8>) -> bool {
-        if let Some(endpoint) = &*self.endpoint.borrow() {
-            endpoint.am_send_with(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER).detach();
-        }
-        !self.is_failed()
-    }
-}
+/// How often a turn has UCX move on at most: a host that sends without end holds nobody up.
+const ROUNDS: usize = 16;
 
 /// The questions of a worker.
 #[derive(Debug)]
@@ -56,6 +39,8 @@ pub(super) struct Remote {
     hosts: RefCell<HashMap<u64, Rc<Host>>>,
     /// Whether [`turn`](Remote::turn) has something to do.
     is_busy: Cell<bool>,
+    /// Whether the worker ends: no operation starts any more.
+    is_shut: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -67,6 +52,8 @@ struct Asker {
 #[derive(Debug, Default)]
 struct Questions {
     waiting: SlotMap<DefaultKey, Waiting>,
+    /// Questions that UCX is still sending, by their operations.
+    sends: Vec<(DefaultKey, Request<Vec<u8>>)>,
     /// Hosts that were lost.
     lost: Vec<u64>,
     /// Operations that have ended, whose plugins are to be told.
@@ -93,6 +80,7 @@ impl Remote {
             asker: OnceCell::new(),
             hosts: RefCell::default(),
             is_busy: Cell::new(false),
+            is_shut: Cell::new(false),
         }
     }
 
@@ -116,34 +104,6 @@ impl Remote {
         Ok(self.asker.get_or_init(|| asker))
     }
 
-    /// The host of a connection, whose library answers at this address.
-    pub(super) fn host(
-        &self,
-        dest_id: u64,
-        ticket: u128,
-        address: &[u8],
-    ) -> Result<Rc<Host>, Failure> {
-        if let Some(host) = self.hosts.borrow().get(&dest_id)
-            && !host.is_failed()
-        {
-            return Ok(Rc::clone(host));
-        }
-        let asker = self.asker()?;
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
-        // uses: the guide's page on security says so.
-        let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
-        let questions = Rc::downgrade(&asker.questions);
-        let hook = move |_| {
-            if let Some(questions) = questions.upgrade() {
-                questions.borrow_mut().lost.push(dest_id);
-            }
-        };
-        let endpoint = asker.worker.endpoint().on_error(hook).connect(&address).map_err(failed)?;
-        let host = Rc::new(Host { dest_id, ticket, endpoint: RefCell::new(Some(endpoint)) });
-        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
-        Ok(host)
-    }
-
     /// Starts an operation, whose bytes are checked.
     ///
     /// # Safety
@@ -156,7 +116,8 @@ impl Remote {
         offset: u64,
         operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
-        let asker = self.asker.get().ok_or(DocaError::SHUTDOWN)?;
+        let asker = self.asker.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
+        self.revive(asker, &host)?;
         let mut questions = asker.questions.borrow_mut();
         let waiting = Waiting { operation, host, region, offset, moved: 0, asked: 0 };
         let key = questions.waiting.insert(waiting);
@@ -165,13 +126,18 @@ impl Remote {
         Ok(())
     }
 
-    /// Has UCX move on, and tells plugins of operations that have ended.
+    /// Has UCX move on, and tells plugins of operations that have ended. Whether UCX has more to do
+    /// at once.
     #[cold]
-    pub(super) fn turn(&self) {
-        let Some(asker) = self.asker.get() else { return self.is_busy.set(false) };
-        while asker.worker.progress() {}
+    pub(super) fn turn(&self) -> bool {
+        let Some(asker) = self.asker.get() else {
+            self.is_busy.set(false);
+            return false;
+        };
+        let has_more = (0..ROUNDS).all(|_| asker.worker.progress());
         let ended = {
             let mut questions = asker.questions.borrow_mut();
+            questions.end_unsent();
             for dest_id in std::mem::take(&mut questions.lost) {
                 questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             }
@@ -182,7 +148,9 @@ impl Remote {
             unsafe { end(operation, status) };
         }
         let questions = asker.questions.borrow();
-        self.is_busy.set(!questions.waiting.is_empty() || !questions.ended.is_empty());
+        let waits = !questions.waiting.is_empty() || !questions.ended.is_empty();
+        self.is_busy.set(waits || has_more);
+        has_more
     }
 
     /// Ends the operations on a host's memory: it has left.
@@ -198,8 +166,9 @@ impl Remote {
         }
     }
 
-    /// Ends all operations: the worker ends.
+    /// Ends all operations, and lets none start: the worker ends.
     pub(super) fn shut(&self) {
+        self.is_shut.set(true);
         if let Some(asker) = self.asker.get() {
             asker.questions.borrow_mut().end_of(|_| true, DocaError::SHUTDOWN);
             self.turn();
@@ -278,8 +247,23 @@ impl Questions {
             action: operation.action.0.into(),
             reserved: 0.into(),
         };
-        if !waiting.host.ask(&ask, bytes) {
-            self.finish(key, DocaError::CONNECTION_RESET);
+        match waiting.host.ask(&ask, bytes) {
+            Ok(request) => self.sends.extend(request.map(|request| (key, request))),
+            Err(code) => self.finish(key, code),
+        }
+    }
+
+    /// Ends the operations whose questions could not be sent.
+    fn end_unsent(&mut self) {
+        let is_done = |(_, sent): &mut (_, Request<Vec<u8>>)| sent.is_done();
+        let done: Vec<_> = self.sends.extract_if(.., is_done).collect();
+        for (key, sent) in done {
+            if let Ok((Err(_), _)) = sent.into_done()
+                && let Some(waiting) = self.waiting.get(key)
+            {
+                let code = waiting.host.unsent();
+                self.finish(key, code);
+            }
         }
     }
 

@@ -135,10 +135,10 @@ impl Memories {
         self.remote.is_busy()
     }
 
-    /// Looks for these answers.
+    /// Looks for these answers. Whether there is more to do at once.
     #[cold]
-    pub(crate) fn turn(&self) {
-        self.remote.turn();
+    pub(crate) fn turn(&self) -> bool {
+        self.remote.turn()
     }
 
     /// Ends what waits for answers: the plugins are about to be closed.

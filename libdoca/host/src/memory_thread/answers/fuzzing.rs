@@ -123,7 +123,7 @@ impl Rig {
         let expected = self.predict(&ask, data);
         let Rig { answers, worker, heard, .. } = self;
         until("an answer", || {
-            answers.turn();
+            answers.turn(|| false);
             worker.progress();
             !heard.borrow().is_empty()
         });

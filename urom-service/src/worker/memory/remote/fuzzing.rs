@@ -7,6 +7,8 @@ use urom_wire::control::{MemoryOffer, MemoryPlace};
 use urom_wire::fuzzing::corpus::Seeds;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
+use urom_wire::remote::AM_ASK;
+use zerocopy::IntoBytes;
 
 use super::super::Shared;
 use super::*;
@@ -208,7 +210,7 @@ impl Rig {
     /// Operations that are to have ended have, and no others.
     fn turn(&mut self) {
         self.host.progress();
-        self.remote.turn();
+        while self.remote.turn() {}
         self.started.retain(|started| {
             // SAFETY: this rig's own, which nobody else uses at this moment.
             let operation = unsafe { (&raw const started.place.operation).read_volatile() };

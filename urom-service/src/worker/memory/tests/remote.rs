@@ -273,6 +273,28 @@ fn operations_end_when_the_library_that_answers_is_gone() {
 }
 
 #[test]
+fn a_host_that_sends_without_end_holds_up_no_turn() {
+    let desk = Desk::new();
+    let host = FakeHost::share(&desk, 1, TICKET);
+    let read = Pending::start(&desk, &opened(&desk, 1), MemoryAction::READ, 4);
+    let (ask, _) = host.question(&desk);
+    let flood =
+        Answer { number: (ask.number.get() ^ 1).into(), ..answer(&ask, DocaError::SUCCESS) };
+    for _ in 0..500 {
+        host.say(flood.as_bytes(), &[7; 200 << 10]);
+    }
+    let start = Instant::now();
+    while !desk.memories.turn() {
+        host.worker.progress();
+        assert!(start.elapsed() < LIMIT, "a turn ends only when UCX has nothing left");
+    }
+    assert!(desk.memories.is_busy());
+    host.answer(&ask, DocaError::SUCCESS, b"good");
+    assert_eq!(host.until_ended(&desk, &read), DocaError::SUCCESS);
+    assert!(!desk.memories.turn() && !desk.memories.is_busy());
+}
+
+#[test]
 fn operations_end_with_the_worker() {
     let desk = Desk::new();
     let host = FakeHost::share(&desk, 1, TICKET);
@@ -285,5 +307,8 @@ fn operations_end_with_the_worker() {
     desk.memories.shut();
     assert_eq!(first.ended(), Some(DocaError::SHUTDOWN));
     assert_eq!(second.ended(), Some(DocaError::SHUTDOWN));
+    assert!(!desk.memories.is_busy());
+    let mut late = MemoryOperation::new(MemoryAction::SWAP, 4, 8);
+    assert_eq!(desk.run(&opened, &mut late), Err(DocaError::SHUTDOWN));
     assert!(!desk.memories.is_busy());
 }

@@ -77,6 +77,20 @@ fn operations_that_cannot_be_are_refused() {
     assert_eq!(run(&opened, A::FETCH_ADD, 4, 8, false), Ok(()));
 }
 
+/// What the host says of its own addresses is not true of the mapping's.
+#[test]
+fn an_atomic_operation_is_refused_where_the_mapping_is_not_aligned() {
+    let desk = Desk::new();
+    let mut shared = mapped(7, 4096, memfd(4096, SHRINK));
+    shared.offer.address += 4;
+    desk.share(1, shared).unwrap();
+    let opened = desk.memories.open(1, 7, 0, 4096).unwrap();
+    for action in [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP] {
+        let refused = desk.run(&opened, &mut MemoryOperation::new(action, 4, 8));
+        assert_eq!(refused, Err(DocaError::INVALID_VALUE));
+    }
+}
+
 #[test]
 fn handles_that_were_closed_are_of_no_use() {
     let mut desk = Desk::new();

@@ -1,0 +1,61 @@
+//! Memory that UCX is sending, to workers and for them.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use ucx::{Context, Features, Outside, Request, Status, Worker};
+use urom_abi::DocaError;
+
+use super::asker::Claim;
+use super::{Desk, Served};
+
+/// A send that UCX is at, and the question that it is for.
+pub(super) struct Send {
+    pub(super) ticket: u128,
+    pub(super) number: u64,
+    pub(super) sent: Request<Outside<Rc<Served>>>,
+    /// The receiver's; none for the answer to a read, which is itself what is sent.
+    pub(super) claim: Option<Claim>,
+}
+
+/// The worker for sends.
+pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
+    if let Some(sender) = place.get() {
+        return Ok(sender);
+    }
+    let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
+    // Receivers have queues in shared memory of all sizes. Over TCP, UCX has room for 64 KiB unless
+    // it is told otherwise, and writes past it if the sender's pieces are longer.
+    let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
+    let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
+    let sender = context.and_then(|context| context.worker()).map_err(|error| {
+        log!(warn, "memory cannot be sent for workers: {error}");
+        DocaError::DRIVER
+    })?;
+    Ok(place.get_or_init(|| sender))
+}
+
+impl Desk {
+    /// Looks what UCX is done with, and answers for the sends among that. Whether there was any.
+    pub(super) fn finish(&mut self) -> bool {
+        let unheard = self.unheard.extract_if(.., |(_, answer)| answer.is_done());
+        let unheard: Vec<(u128, Request<()>)> = unheard.collect();
+        let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
+        let any = !done.is_empty() || !unheard.is_empty();
+        for (ticket, answer) in unheard {
+            if let Ok((Err(_), ())) = answer.into_done() {
+                self.owe(ticket);
+            }
+        }
+        for Send { ticket, number, sent, claim } in done {
+            let code = match sent.into_done() {
+                Ok((Ok(()), _)) if claim.is_none() => continue,
+                Ok((Ok(()), _)) => DocaError::SUCCESS,
+                Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
+                Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
+            };
+            self.answer(ticket, number, code, 0);
+        }
+        any
+    }
+}

@@ -1,0 +1,73 @@
+//! Workers that cannot be answered, for a while or for ever.
+
+use super::*;
+
+#[test]
+fn a_connection_that_fails_is_made_again_and_the_worker_told() {
+    let mut asked = writable();
+    asked.serve_gone(6);
+    for _ in 0..3 {
+        let lost = Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) };
+        asked.ask_until(&lost, EVERY, DocaError::CONNECTION_RESET);
+        let there = question(READ, 8, 8);
+        asked.ask_until(&there, there.number.get(), DocaError::SUCCESS);
+    }
+}
+
+/// A worker that is not reached for a while, and asks meanwhile.
+#[test]
+fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
+    let mut asked = writable();
+    asked.serve_gone(6);
+    assert!(asked.ask(question(READ, 0, 8), b"").is_ok());
+    assert_eq!(asked.answers.pause(), None);
+    let nobody = context().build().unwrap().worker().unwrap();
+    let address = nobody.address().unwrap();
+    let there = asked.replace_address(address.as_bytes());
+    drop(nobody);
+    asked.send(&Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) }, b"");
+    asked.until(|asked| !asked.is_connected() && asked.answers.pause().is_some());
+    let add = question(MemoryAction::FETCH_ADD, 24, 8);
+    asked.answers.desk.borrow_mut().asked(add.as_bytes(), Data::Eager(b""));
+    assert_eq!(asked.word(3), 3, "its answer would be lost");
+    let tried = |asked: &Asked| asked.answers.desk.borrow().owed[&TICKET].last_try();
+    let (first, pause) = (tried(&asked), asked.answers.pause());
+    assert!(pause.is_some_and(|pause| pause <= Duration::from_millis(100)));
+    asked.until(|asked| tried(asked) > first && asked.answers.pause().is_some());
+    asked.replace_address(&there);
+    asked.until_every();
+    asked.until(|asked| asked.answers.pause().is_none());
+    assert_eq!(asked.word(3), 3);
+    asked.ask_until(&add, add.number.get(), DocaError::SUCCESS);
+    assert_eq!(asked.word(3), 103);
+}
+
+#[test]
+fn a_question_before_the_worker_is_known_is_not_carried_out_and_the_worker_told() {
+    let mut asked = Asked::unknown(Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE);
+    let add = question(MemoryAction::FETCH_ADD, 24, 8);
+    asked.send(&add, b"");
+    asked.until(|asked| !asked.answers.desk.borrow().owed.is_empty());
+    assert_eq!((asked.word(3), asked.answers.pause()), (3, None));
+    asked.introduce();
+    // The worker has not heard of that yet, and takes it for lost.
+    asked.answers.desk.borrow_mut().asked(add.as_bytes(), Data::Eager(b""));
+    asked.until(|asked| asked.heard.borrow().len() == 2);
+    let mut heard: Vec<u64> = asked.heard.borrow().iter().map(|(it, _)| it.number.get()).collect();
+    heard.sort_unstable();
+    assert_eq!(heard, [add.number.get(), EVERY]);
+    assert_eq!(asked.word(3), 3);
+    asked.heard.borrow_mut().clear();
+    assert_eq!(asked.ask(add, b"").map(|(was, _)| was), Ok(3));
+}
+
+#[test]
+fn a_worker_that_is_left_is_owed_nothing() {
+    let mut asked = Asked::unknown(Access::PCI_READ_WRITE);
+    asked.send(&question(READ, 0, 8), b"");
+    asked.until(|asked| !asked.answers.desk.borrow().owed.is_empty());
+    let (done, mut over) = oneshot::channel();
+    asked.answers.leave(TICKET, done);
+    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
+    assert!(asked.answers.desk.borrow().owed.is_empty());
+}

@@ -1,0 +1,126 @@
+//! Memory that is sent for workers.
+
+use super::super::asker::{Claim, MOST_RECEIVERS, Receiver};
+use super::*;
+
+/// The receiver is there, and receives nothing: a long send waits for it.
+#[test]
+fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
+    let mut asked = writable();
+    let long = vec![7_u8; 4 << 20];
+    asked.serve(6, long.as_ptr(), 4 << 20);
+    let receiver = context().build().unwrap().worker().unwrap();
+    let address = receiver.address().unwrap().as_bytes().to_vec();
+    let send = question(MemoryAction::TAG_SEND, 0, 4 << 20);
+    asked.send(&Ask { share: 6.into(), ..send }, &address);
+    asked.until(|asked| {
+        receiver.progress();
+        asked.answers.desk.borrow().sends.len() == 1
+    });
+    let (tell, told) = std::sync::mpsc::channel();
+    asked.answers.forget(TICKET, 6, Some(Box::new(move || tell.send(()).unwrap())));
+    asked.answers.turn(|| false);
+    assert!(told.try_recv().is_err(), "UCX uses it");
+    let (done, mut over) = oneshot::channel();
+    asked.answers.leave(TICKET, done);
+    asked.until(|_| {
+        receiver.progress();
+        told.try_recv().is_ok()
+    });
+    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
+    assert!(asked.answers.desk.borrow().sends.is_empty());
+    drop(long);
+}
+
+/// There are so many receivers that some are forgotten.
+#[test]
+fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
+    let mut asked = writable();
+    let long = vec![7_u8; 4 << 20];
+    asked.serve(6, long.as_ptr(), 4 << 20);
+    let [stuck, other] = [(), ()].map(|()| context().build().unwrap().worker().unwrap());
+    let address = stuck.address().unwrap().as_bytes().to_vec();
+    let send = question(MemoryAction::TAG_SEND, 0, 4 << 20);
+    asked.send(&Ask { share: 6.into(), ..send }, &address);
+    asked.until(|asked| {
+        stuck.progress();
+        asked.answers.desk.borrow().sends.len() == 1
+    });
+    {
+        let mut desk = asked.answers.desk.borrow_mut();
+        let sender = desk.sender.get().unwrap().clone();
+        let receivers = &mut desk.askers.get_mut(&TICKET).unwrap().receivers;
+        for number in 1..MOST_RECEIVERS {
+            let endpoint = connect(&sender, other.address().unwrap().as_bytes());
+            let receiver = Receiver { endpoint, claim: Claim::default() };
+            receivers.insert(number.to_ne_bytes().to_vec(), receiver);
+        }
+    }
+    let receivers = |asked: &Asked| asked.answers.desk.borrow().askers[&TICKET].receivers.len();
+    let addresses = [1_usize.to_ne_bytes().to_vec(), other.address().unwrap().as_bytes().to_vec()];
+    // Nobody makes room for one that is known.
+    for (address, left) in addresses.iter().zip([MOST_RECEIVERS, 2]) {
+        asked.send(&question(MemoryAction::TAG_SEND, 8, 8), address);
+        asked.until(|asked| {
+            stuck.progress();
+            other.progress();
+            asked.heard.borrow_mut().pop().is_some()
+        });
+        assert_eq!(receivers(&asked), left);
+    }
+    let (tell, mut over) = oneshot::channel();
+    asked.answers.leave(TICKET, tell);
+    asked.until(|_| {
+        stuck.progress();
+        over.try_recv() != Err(TryRecvError::Empty)
+    });
+}
+
+#[test]
+fn a_send_arrives_at_its_receiver() {
+    let mut asked = writable();
+    let receiver = context().build().unwrap().worker().unwrap();
+    let received = receiver.tag_recv(100, u64::MAX, vec![0; 24]);
+    let send = question(MemoryAction::TAG_SEND, 8, 24);
+    let address = receiver.address().unwrap().as_bytes().to_vec();
+    asked.send(&send, &address);
+    asked.until(|asked| {
+        receiver.progress();
+        !asked.heard.borrow().is_empty() && received.is_done()
+    });
+    let status = asked.heard.borrow()[0].0.status.get();
+    assert_eq!(DocaError(status), DocaError::SUCCESS);
+    let (_, bytes) = received.into_done().map_err(drop).unwrap();
+    assert_eq!(bytes[8..16], 2_u64.to_le_bytes());
+    // What is no address is refused.
+    asked.heard.borrow_mut().clear();
+    assert_eq!(asked.ask(send, b""), Err(DocaError::DRIVER));
+}
+
+/// A plugin's UCX worker has UCX's own settings, for the lengths of TCP's segments above all.
+#[test]
+fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
+    const LONGEST: usize = 1 << 20;
+    let mut asked = writable();
+    let bytes: Vec<u8> = (0..LONGEST).map(|at| (at % 251) as u8).collect();
+    asked.serve(6, bytes.as_ptr(), LONGEST as u64);
+    let features = ucx::Features::TAG;
+    for config in [&[][..], &[("TLS", "tcp")]] {
+        let builder = ucx::Context::builder(features);
+        let builder = config.iter().fold(builder, |it, (name, value)| it.config(*name, *value));
+        let receiver = builder.build().unwrap().worker().unwrap();
+        let address = receiver.address().unwrap().as_bytes().to_vec();
+        for len in [1, 8000, 8192, 9000, 16_000, 40_000, 100_000, 240_000, LONGEST] {
+            let received = receiver.tag_recv(100, u64::MAX, vec![0; len]);
+            let send = question(MemoryAction::TAG_SEND, 0, len as u64);
+            asked.send(&Ask { share: 6.into(), ..send }, &address);
+            asked.until(|asked| {
+                receiver.progress();
+                !asked.heard.borrow().is_empty() && received.is_done()
+            });
+            asked.heard.borrow_mut().clear();
+            let (info, got) = received.into_done().map_err(drop).unwrap();
+            assert!(info.is_ok() && got == bytes[..len], "{len} {config:?}");
+        }
+    }
+}

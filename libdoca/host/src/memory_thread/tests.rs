@@ -1,0 +1,56 @@
+//! A memory thread that ends before its handles.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// Panics in the thread.
+fn fail(thread: &MemoryThread) {
+    thread.forget(1, 2, Some(Box::new(|| panic!("as a test wants"))));
+}
+
+fn until_ended(thread: &MemoryThread) {
+    let start = Instant::now();
+    while !thread.mailbox.is_closed() {
+        thread::yield_now();
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_thread_that_panics_is_told() {
+    let thread = MemoryThread::start().unwrap();
+    let orders = || {
+        let (tell, told) = mpsc::channel::<()>();
+        let (done, over) = oneshot::channel();
+        let tells = [tell.clone(), tell];
+        let [connected, forgotten] = tells.map(|tell| -> Then { Box::new(move || drop(tell)) });
+        thread.connect(1, Vec::new(), connected);
+        thread.forget(1, 3, Some(forgotten));
+        thread.leave(1, done);
+        (told, over)
+    };
+    fail(&thread);
+    // Some come before the thread's end, and some after it.
+    for _ in 0..2 {
+        let (told, over) = orders();
+        over.blocking_recv().unwrap_err();
+        assert_eq!(told.recv(), Err(mpsc::RecvError));
+        until_ended(&thread);
+    }
+}
+
+#[test]
+fn a_thread_that_has_ended_is_replaced() {
+    let place = Mutex::new(Weak::new());
+    let first = MemoryThread::shared_at(&place).unwrap();
+    assert!(Arc::ptr_eq(&first, &MemoryThread::shared_at(&place).unwrap()));
+    fail(&first);
+    until_ended(&first);
+    let second = MemoryThread::shared_at(&place).unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    let (done, over) = oneshot::channel();
+    second.leave(1, done);
+    over.blocking_recv().unwrap();
+}

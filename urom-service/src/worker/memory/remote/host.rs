@@ -1,0 +1,109 @@
+//! The hosts that are asked, and the connections to them, which may fail while a host is there.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tracing::debug;
+use ucx::{AmFlags, Endpoint, Request, WorkerAddress};
+use urom_abi::DocaError;
+use urom_wire::control::Failure;
+use urom_wire::remote::{AM_ASK, Ask};
+use zerocopy::IntoBytes;
+
+use super::{Asker, Remote, failed};
+
+/// A host whose library answers.
+#[derive(Debug)]
+pub(in super::super) struct Host {
+    pub(super) dest_id: u64,
+    pub(super) ticket: u128,
+    /// Nothing when the host has left.
+    pub(super) endpoint: RefCell<Option<Endpoint>>,
+}
+
+impl Host {
+    pub(super) fn is_failed(&self) -> bool {
+        self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
+    }
+
+    /// Why a question to this host cannot be sent.
+    pub(super) fn unsent(&self) -> DocaError {
+        if self.is_failed() { DocaError::CONNECTION_RESET } else { DocaError::IO_FAILED }
+    }
+
+    /// Sends a question. The request is there while UCX is at it.
+    pub(super) fn ask(
+        &self,
+        ask: &Ask,
+        bytes: Vec<u8>,
+    ) -> Result<Option<Request<Vec<u8>>>, DocaError> {
+        let endpoint = self.endpoint.borrow();
+        let endpoint = endpoint.as_ref().ok_or(DocaError::CONNECTION_RESET)?;
+        match endpoint.am_send_now(AM_ASK, ask.as_bytes(), bytes, AmFlags::EAGER) {
+            Ok((Ok(()), _)) => Ok(None),
+            Ok((Err(_), _)) => Err(self.unsent()),
+            Err(request) => Ok(Some(request)),
+        }
+    }
+}
+
+impl Remote {
+    /// The host of a connection, whose library answers at this address.
+    pub(in super::super) fn host(
+        &self,
+        dest_id: u64,
+        ticket: u128,
+        address: &[u8],
+    ) -> Result<Rc<Host>, Failure> {
+        let asker = self.asker()?;
+        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
+        // uses: the guide's page on security says so.
+        let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
+        let known = self.hosts.borrow().get(&dest_id).cloned();
+        let host = known
+            .unwrap_or_else(|| Rc::new(Host { dest_id, ticket, endpoint: RefCell::default() }));
+        // A host whose memory thread has ended has another one, at another address.
+        let leads_there = |endpoint: &Endpoint| {
+            !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()
+        };
+        if !host.endpoint.borrow().as_ref().is_some_and(leads_there) {
+            self.connect(asker, &host, &address).map_err(failed)?;
+        }
+        self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
+        Ok(host)
+    }
+
+    /// Gives a host an endpoint. What waits for answers by an earlier one ends.
+    fn connect(&self, asker: &Asker, host: &Host, address: &WorkerAddress) -> ucx::Result<()> {
+        let dest_id = host.dest_id;
+        let questions = Rc::downgrade(&asker.questions);
+        let hook = move |_| {
+            if let Some(questions) = questions.upgrade() {
+                questions.borrow_mut().lost.push(dest_id);
+            }
+        };
+        let endpoint = asker.worker.endpoint().on_error(hook).connect(address)?;
+        let earlier = host.endpoint.replace(Some(endpoint));
+        if earlier.is_some() {
+            let mut questions = asker.questions.borrow_mut();
+            questions.lost.retain(|lost| *lost != dest_id);
+            questions.end_of(|of| of.dest_id == dest_id, DocaError::CONNECTION_RESET);
+            self.is_busy.set(true);
+        }
+        Ok(())
+    }
+
+    /// Connects again to a host whose endpoint has failed. The host need not have: its library lets
+    /// a connection fail when its memory cannot be read.
+    pub(super) fn revive(&self, asker: &Asker, host: &Host) -> Result<(), DocaError> {
+        let address = match &*host.endpoint.borrow() {
+            Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),
+            Some(_) => return Ok(()),
+            None => return Err(DocaError::CONNECTION_RESET),
+        };
+        self.connect(asker, host, &address).map_err(|error| {
+            debug!("a host's memory is not reached again: {error}");
+            DocaError::CONNECTION_RESET
+        })
+    }
+}
