@@ -96,8 +96,11 @@ impl Row {
     }
 
     fn is_about(&self, figure: &Figure) -> bool {
-        match self.figures.strip_suffix('*') {
-            Some(start) => figure.name.starts_with(start),
+        match self.figures.split_once('*') {
+            Some((start, end)) => {
+                let rest = figure.name.strip_prefix(start);
+                rest.is_some_and(|rest| rest.ends_with(end))
+            }
             None => figure.name == self.figures,
         }
     }
@@ -191,6 +194,18 @@ mod tests {
             let about = verdicts.iter().filter(|verdict| verdict.row.figures == ROUND_TRIP);
             assert_eq!(about.count(), 1);
         }
+    }
+
+    #[test]
+    fn a_star_stands_for_anything_where_it_stands() {
+        let figure = |name: &str, value| Figure::new(name, "ns", value).against("memcpy", 10.0);
+        let row = "memory/*/mapped/4096";
+        let others =
+            [figure("memory/read/mapped/64", 50.0), figure("memory/read/process/4096", 50.0)];
+        assert_eq!(of(&judge(&others), row).measured, None);
+        let two =
+            [figure("memory/read/mapped/4096", 11.0), figure("memory/write/mapped/4096", 12.0)];
+        assert_eq!(of(&judge(&two), row).measured, Some(1.2));
     }
 
     #[test]

@@ -6,15 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bench_protocol::{MemoryAccess, TimeMemory, Timed};
+use bytemuck::{Pod, Zeroable, cast_slice_mut};
 use urom_pdk::memory::HostMemory;
 use urom_pdk::{Context, DocaError, Error, Result};
+
+const PAGE: usize = 4096;
+
+/// All buffers begin at a page, as the host's memory does: how fast a copy is depends on that.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(4096))]
+struct Page([u8; PAGE]);
 
 /// Both sides in turns, each round beginning with the other one.
 pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
     let TimeMemory { access, process, address, times, rounds, .. } = *command;
     let memory = cx.memory(command.memory)?;
-    let mut local = vec![1; memory.len() as usize];
-    let mut other = local.clone();
+    let pages = (memory.len() as usize).div_ceil(PAGE);
+    let (mut local, mut other) = (vec![Page([1; PAGE]); pages], vec![Page([1; PAGE]); pages]);
+    let local = &mut cast_slice_mut(&mut local)[..memory.len() as usize];
+    let other = &mut cast_slice_mut(&mut other)[..memory.len() as usize];
     let word = AtomicU64::new(0);
     let mut all = [Vec::new(), Vec::new()];
     // The first round warms caches and page tables.
@@ -25,14 +35,14 @@ pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
             for _ in 0..times {
                 match (access, is_kit) {
                     (MemoryAccess::Read, true) | (MemoryAccess::ReadOfProcess, true) => {
-                        memory.read(0, &mut local).await?;
+                        memory.read(0, local).await?;
                     }
-                    (MemoryAccess::Write, true) => memory.write(0, &local).await?,
+                    (MemoryAccess::Write, true) => memory.write(0, local).await?,
                     (MemoryAccess::Read | MemoryAccess::Write, false) => {
                         // Not seen through, as that of the kit is not.
-                        black_box(&mut other[..]).copy_from_slice(black_box(&local));
+                        black_box(&mut *other).copy_from_slice(black_box(local));
                     }
-                    (MemoryAccess::ReadOfProcess, false) => read(process, address, &mut other)?,
+                    (MemoryAccess::ReadOfProcess, false) => read(process, address, other)?,
                     (MemoryAccess::FetchAdd, true) => drop(memory.fetch_add(0, 1).await?),
                     (MemoryAccess::FetchAdd, false) => {
                         black_box(word.fetch_add(1, Ordering::AcqRel));

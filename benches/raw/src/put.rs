@@ -76,21 +76,25 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put.
+    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put. It
+    /// has this header, and the sender's endpoint goes with it.
     ///
     /// # Panics
     /// When UCX fails, or nothing is allocated.
     #[inline]
-    pub fn send_and_see(&self, count: u64, message: &[u8; PUT]) {
+    pub fn send_and_see(&self, count: u64, header: &[u8], message: &[u8; PUT]) {
         let target = self.target.as_ref().expect("memory is allocated");
         let place = target.start.wrapping_add(place(count) + PUT - 8).cast::<u64>();
         let last = message.last_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
-        let (endpoint, bytes) = (self.endpoints[0], message.as_ptr().cast::<c_void>());
+        let mut param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
+        param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = sys::UCP_AM_SEND_FLAG_REPLY;
+        let (endpoint, number) = (self.endpoints[0], self.number);
+        let (head, bytes) = (header.as_ptr().cast::<c_void>(), message.as_ptr().cast::<c_void>());
         // SAFETY: the endpoint is live, and this waits until UCX has done with the message.
         let request = unsafe {
-            sys::ucp_am_send_nbx(endpoint, self.number, ptr::null(), 0, bytes, PUT, &param)
+            sys::ucp_am_send_nbx(endpoint, number, head, header.len(), bytes, PUT, &param)
         };
         self.finish(request, false).expect("a message is sent");
         // SAFETY: an aligned word of the memory, which another process writes.

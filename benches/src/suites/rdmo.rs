@@ -1,6 +1,7 @@
 //! Appends through the RDMO plugin, from the host itself to memory that it shares with the worker,
-//! against raw UCX: a message of the same bytes to a loop in the same worker, which puts them into
-//! the host's memory.
+//! against raw UCX: the same message to a loop in the same worker, which puts its bytes into the
+//! host's memory. The same message has RDMO's header and the sender's endpoint, as its protocol has
+//! it: without them a message of 64 bytes takes a third less time.
 //!
 //! The time is that from the call that sends to the moment at which the host sees the bytes: the
 //! pointer behind them with the plugin, their last word with raw UCX. Both fill as many places in
@@ -117,10 +118,7 @@ impl Party {
     /// The median of `count` appends, in nanoseconds.
     fn append(&self, count: u64) -> Result<f64> {
         let word = self.memory.view().atomic_u64(0)?;
-        let (pointer, rkey) = (self.memory.address(), self.rkey);
-        let operation = Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey };
-        let request = Request { client: 0, fence: false, operation };
-        let mut room = Request::ROOM;
+        let (pointer, request, mut room) = (self.memory.address(), self.request(), Request::ROOM);
         let header = request.header(&mut room);
         let (mut to, mut times) = (0, Vec::with_capacity(count as usize));
         for number in 0..count {
@@ -139,15 +137,23 @@ impl Party {
         of_rounds(&times)
     }
 
+    fn request(&self) -> Request {
+        let (pointer, rkey) = (self.memory.address(), self.rkey);
+        let operation = Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey };
+        Request { client: 0, fence: false, operation }
+    }
+
     /// The median of `count` messages that are put, from the `first` on.
     fn put(&self, first: u64, count: u64) -> Result<f64> {
+        let (request, mut room) = (self.request(), Request::ROOM);
+        let header = request.header(&mut room);
         let mut times = Vec::with_capacity(count as usize);
         for number in first..first + count {
             let mut message = DATA;
             // Never zero, which the memory has at first.
             message[PUT - 8..].copy_from_slice(&(number + 1).to_ne_bytes());
             let begin = Instant::now();
-            self.raw.send_and_see(number, &message);
+            self.raw.send_and_see(number, header, &message);
             times.push(begin.elapsed().as_nanos() as f64);
         }
         of_rounds(&times)

@@ -69,6 +69,12 @@ impl Core {
         self.hosts.is_sending() || self.rounds.any_owes() || self.hosts.desk.memories.is_busy()
     }
 
+    /// Whether the next turn begins after one look at UCX: something else is at work.
+    #[inline]
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.owes() || self.rounds.any_moves()
+    }
+
     pub(crate) fn strays(&self) -> u64 {
         self.strays
     }

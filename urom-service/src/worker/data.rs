@@ -180,7 +180,7 @@ impl Data {
     /// and after how many.
     #[inline]
     fn receive(&self) -> (bool, u32) {
-        let most = if self.core.borrow().owes() { 1 } else { LOOKS };
+        let most = if self.core.borrow().is_at_work() { 1 } else { LOOKS };
         let mut looks = 1;
         while !self.worker.progress() {
             if looks == most {

@@ -14,8 +14,11 @@ const SPIN: Duration = Duration::from_micros(50);
 const ALONE: Duration = Duration::from_micros(2);
 /// A yield that takes this long was to a process that does not yield itself ...
 const CROWDED: Duration = Duration::from_micros(500);
-/// ... and that, or another, is taken to be there for this long.
-const CROWDED_FOR: Duration = Duration::from_secs(1);
+/// ... and that, or another, is taken to be there for this long; each time it is still there, for
+/// twice as long, ...
+const CROWDED_FIRST: Duration = Duration::from_millis(20);
+/// ... up to this.
+const CROWDED_LONGEST: Duration = Duration::from_secs(1);
 /// While spinning, look at the clock every so many turns: it takes longer than a turn.
 const CLOCK_TURNS: u32 = 16;
 /// While plugins owe answers, poll without sleeping this long after the last work.
@@ -63,8 +66,27 @@ pub(crate) struct Idle {
     /// a sleep.
     shortest: [Duration; 2],
     long_since: Option<Instant>,
-    /// When there was last found to be a busy process on this core.
-    crowded: Option<Instant>,
+    crowded: Option<Crowded>,
+}
+
+/// When there was last found to be a busy process on this core, and for how long that counts.
+#[derive(Debug, Clone, Copy)]
+struct Crowded {
+    found: Instant,
+    counts: Duration,
+}
+
+impl Crowded {
+    fn counts_at(self, now: Instant) -> bool {
+        now.saturating_duration_since(self.found) < self.counts
+    }
+
+    /// The same after it was found again.
+    fn again(self, found: Instant) -> Crowded {
+        let is_still_there = Crowded { counts: self.counts * 2, ..self }.counts_at(found);
+        let counts = if is_still_there { self.counts * 2 } else { CROWDED_FIRST };
+        Crowded { found, counts: counts.min(CROWDED_LONGEST) }
+    }
 }
 
 impl Idle {
@@ -136,9 +158,8 @@ impl Idle {
         if idle < ALONE {
             return Pause::Spin;
         }
-        self.crowded =
-            self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
-        if self.crowded.is_none() && (idle < SPIN || owing && idle < OWING_YIELD) {
+        let is_crowded = self.crowded.is_some_and(|crowded| crowded.counts_at(now));
+        if !is_crowded && (idle < SPIN || owing && idle < OWING_YIELD) {
             return Pause::Yield;
         }
         self.spins = 0;
@@ -149,7 +170,8 @@ impl Idle {
 
     pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
         if ended.saturating_duration_since(began) >= CROWDED {
-            self.crowded = Some(ended);
+            let first = Crowded { found: ended, counts: CROWDED_FIRST };
+            self.crowded = Some(self.crowded.map_or(first, |crowded| crowded.again(ended)));
         }
         self.looked = Some(ended);
     }
@@ -318,8 +340,24 @@ mod tests {
         assert_eq!(after_work(&mut idle, Duration::from_millis(1)), Pause::Yield);
         idle.yielded(start + Duration::from_millis(1), start + Duration::from_millis(4));
         assert_eq!(after_work(&mut idle, Duration::from_millis(5)), Pause::Sleep(IDLE_FIRST));
-        assert_eq!(after_work(&mut idle, CROWDED_FOR / 2), Pause::Sleep(IDLE_FIRST));
-        assert_eq!(after_work(&mut idle, CROWDED_FOR * 2), Pause::Yield);
+        assert_eq!(after_work(&mut idle, CROWDED_FIRST / 2), Pause::Sleep(IDLE_FIRST));
+        assert_eq!(after_work(&mut idle, CROWDED_FIRST * 2), Pause::Yield);
+    }
+
+    #[test]
+    fn a_process_that_stays_busy_costs_fewer_and_fewer_yields() {
+        let start = Instant::now();
+        let mut crowded = Crowded { found: start, counts: CROWDED_FIRST };
+        for _ in 0..10 {
+            let end = crowded.found + crowded.counts;
+            assert!(!crowded.counts_at(end) && crowded.counts_at(end - CROWDED));
+            let next = crowded.again(end + CROWDED);
+            assert!(next.counts == (crowded.counts * 2).min(CROWDED_LONGEST), "{next:?}");
+            crowded = next;
+        }
+        assert_eq!(crowded.counts, CROWDED_LONGEST);
+        // After a while without one, it is another.
+        assert_eq!(crowded.again(start + 60 * CROWDED_LONGEST).counts, CROWDED_FIRST);
     }
 
     #[test]

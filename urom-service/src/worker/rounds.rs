@@ -4,10 +4,15 @@
 //! every turn. One that owes nothing may still serve others, so it is polled every turn for a
 //! moment, then once in [`ROUND`] steps, and after every sleep: a hand goes round as in a clock,
 //! one place for each look at UCX and each command. A turn after one look and one command polls two
-//! at most.
+//! at most. One that moves something of its own, such as messages of its own UCX, is polled every
+//! turn for longer, and turns are short then.
 
 /// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
 pub(crate) const ROUND: u32 = u64::BITS;
+
+/// For how many steps a plugin that moved something of its own is taken to go on: longer than a
+/// message and its answer take.
+const MOVING: u32 = 16 * ROUND;
 
 /// How many commands between two turns plugins get at once.
 const AT_ONCE: u32 = 4;
@@ -19,6 +24,9 @@ pub(crate) struct Rounds {
     /// Those that are polled every turn: they owe answers, or did so when the hand last passed
     /// them, or since.
     awake: u64,
+    /// Those that moved something of their own, and for how many more steps they are awake.
+    moving: u64,
+    moves: u32,
     fresh: u64,
     commands: u32,
     hand: u32,
@@ -28,7 +36,7 @@ impl Rounds {
     pub(crate) fn new(plugins: usize) -> Rounds {
         debug_assert!(plugins <= ROUND as usize);
         let all = (0..plugins).fold(0, |all, place| all | bit(place));
-        Rounds { all, owing: 0, awake: all, fresh: 0, commands: 0, hand: 0 }
+        Rounds { all, owing: 0, awake: all, moving: 0, moves: 0, fresh: 0, commands: 0, hand: 0 }
     }
 
     #[inline]
@@ -48,7 +56,14 @@ impl Rounds {
     /// The plugin at this place moved something of its own, and may have more to do.
     #[inline]
     pub(crate) fn moved(&mut self, place: usize) {
-        self.awake |= bit(place);
+        self.moving |= bit(place);
+        self.moves = MOVING;
+    }
+
+    /// Whether a plugin moved something of its own a moment ago.
+    #[inline]
+    pub(crate) fn any_moves(&self) -> bool {
+        self.moving != 0
     }
 
     /// The plugins that got commands since the last call, unless those are so many that one turn
@@ -77,6 +92,10 @@ impl Rounds {
     pub(crate) fn due(&mut self, looks: u32) -> Due {
         let steps = looks.saturating_add(std::mem::take(&mut self.commands));
         self.fresh = 0;
+        self.moves = self.moves.saturating_sub(steps);
+        if self.moves == 0 {
+            self.moving = 0;
+        }
         if self.owing == self.all {
             // None rests, so it does not matter where the hand is.
             self.awake = self.all;
@@ -85,7 +104,7 @@ impl Rounds {
         let passed =
             if steps < ROUND { ((1 << steps) - 1_u64).rotate_left(self.hand) } else { u64::MAX };
         self.hand = self.hand.wrapping_add(steps) % ROUND;
-        self.awake = self.awake & !passed | self.owing;
+        self.awake = self.awake & !passed | self.owing | self.moving;
         Due((self.awake | passed) & self.all)
     }
 }
@@ -124,12 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn one_that_moves_something_of_its_own_is_polled_every_turn_for_a_round() {
+    fn one_that_moves_something_of_its_own_is_polled_every_turn_for_a_while() {
         let mut rounds = Rounds::new(3);
         polls(&mut rounds, 2 * ROUND as usize);
         rounds.moved(1);
-        let polled = polls(&mut rounds, ROUND as usize);
-        assert!(polled[0] == 1 && polled[2] == 1 && polled[1] > 1, "{polled:?}");
+        let polled = polls(&mut rounds, MOVING as usize);
+        assert_eq!(polled, [16, MOVING as usize, 16]);
+        // It rests when the hand has passed it.
+        polls(&mut rounds, ROUND as usize);
+        assert!(!rounds.any_moves());
         assert_eq!(polls(&mut rounds, ROUND as usize), [1, 1, 1]);
     }
 

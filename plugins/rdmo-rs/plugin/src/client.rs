@@ -3,8 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -30,6 +31,21 @@ pub(crate) struct Client {
     unflushed: Mutex<bool>,
     /// One for each initiator.
     tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
+    /// Whether one of them may move: looking at all of them takes as long as a message.
+    woken: Arc<Woken>,
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// An initiator, and who carries out its messages.
@@ -60,6 +76,7 @@ impl Client {
             next_queue: Cell::new(0),
             unflushed: Mutex::default(),
             tasks: RefCell::default(),
+            woken: Arc::default(),
         }
     }
 
@@ -70,6 +87,7 @@ impl Client {
         let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::clone(&waiting) };
         self.queues.borrow_mut().insert(number, queue);
         self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, given, waiting)));
+        self.woken.wake_by_ref();
         number
     }
 
@@ -159,7 +177,12 @@ impl Client {
 
     /// Polls the queues that were woken.
     pub(crate) fn run(&self) {
-        let mut cx = TaskContext::from_waker(Waker::noop());
+        if !self.woken.0.load(Ordering::Acquire) {
+            return;
+        }
+        self.woken.0.store(false, Ordering::Release);
+        let waker = Waker::from(Arc::clone(&self.woken));
+        let mut cx = TaskContext::from_waker(&waker);
         let mut tasks = self.tasks.borrow_mut();
         while let Poll::Ready(Some(())) = tasks.poll_next_unpin(&mut cx) {}
     }
