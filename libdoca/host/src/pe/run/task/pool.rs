@@ -20,35 +20,45 @@ struct Resting(&'static CmdTask);
 // thread whose UCX that is says that it is done.
 unsafe impl Send for Resting {}
 
-static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
+type Pool = Mutex<VecDeque<Resting>>;
+
+static POOL: Pool = Mutex::new(VecDeque::new());
 
 /// Tasks that UCX still reads. Leak checkers find them here.
-static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
+static KEPT: Pool = Mutex::new(VecDeque::new());
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is
 /// no memory left.
 pub(crate) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
+    take_from(&POOL, slot, capacity)
+}
+
+fn take_from(pool: &Pool, slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     let rested = {
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.len() > RESTING { pool.pop_front() } else { None }
     };
     let Some(Resting(task)) = rested else { return CmdTask::new(slot, capacity) };
     if task.renew(slot, capacity) {
         return Some(task);
     }
-    rest(task);
+    rest_in(pool, task);
     None
 }
 
 /// Takes a task that its connection no longer needs. One whose payload UCX still reads rests [when
 /// UCX is done](rest_at_last).
 pub(crate) fn rest(task: &'static CmdTask) {
+    rest_in(&POOL, task);
+}
+
+fn rest_in(pool: &Pool, task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
         task.payload.retire();
         task.response.retire();
     }
-    let list = if is_free { &POOL } else { &KEPT };
+    let list = if is_free { pool } else { &KEPT };
     list.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
 }
 
@@ -73,24 +83,20 @@ mod tests {
 
     #[test]
     fn a_task_is_used_again_as_new_and_not_at_once() {
-        // Other tests use the pool as well, so the first one comes back at some time after it has
-        // rested.
-        let first = task(1, 100);
+        // Of its own: other tests use the other one.
+        static POOL: Pool = Mutex::new(VecDeque::new());
+        let first = take_from(&POOL, 1, 100).unwrap();
         first.hold(None);
         first.payload.set_data(first.payload.data(), 7).unwrap();
-        rest(first);
-        let mut made = 0;
-        loop {
-            let next = task(2, 200);
-            if std::ptr::eq(next, first) {
-                assert_eq!((next.slot(), next.payload.len()), (2, 200));
-                break;
-            }
-            rest(next);
-            made += 1;
-            assert!(made < 10_000);
+        rest_in(&POOL, first);
+        for _ in 0..RESTING {
+            let next = take_from(&POOL, 2, 100).unwrap();
+            assert!(!std::ptr::eq(next, first));
+            rest_in(&POOL, next);
         }
-        assert!(made >= RESTING);
+        let next = take_from(&POOL, 2, 200).unwrap();
+        assert!(std::ptr::eq(next, first));
+        assert_eq!((next.slot(), next.payload.len()), (2, 200));
     }
 
     #[test]
