@@ -31,16 +31,31 @@ impl Peer {
         self.sleep_until(|| received.get() > first)
     }
 
+    /// Lets UCX work until there are so many messages from peer `from`, asleep for most of a long
+    /// wait.
+    ///
+    /// # Errors
+    /// When nothing came.
+    pub fn await_asleep(&self, from: usize, count: u64) -> Result<()> {
+        self.sleep_until(|| self.received(from) >= count)
+    }
+
     /// Lets UCX work until `done` returns true; sleeps while there is nothing to do.
     pub(crate) fn sleep_until(&self, done: impl Fn() -> bool) -> Result<()> {
-        let mut idle: Option<Instant> = None;
+        let mut idle = None;
         while !done() {
-            if self.progress() {
-                idle = None;
-            } else if idle.get_or_insert_with(Instant::now).elapsed() >= LOOKS {
-                self.sleep()?;
-                idle = None;
-            }
+            self.look(&mut idle)?;
+        }
+        Ok(())
+    }
+
+    /// Lets UCX work once, and sleeps when there has been nothing to do for a while: since `idle`.
+    pub(crate) fn look(&self, idle: &mut Option<Instant>) -> Result<()> {
+        if self.progress() {
+            *idle = None;
+        } else if idle.get_or_insert_with(Instant::now).elapsed() >= LOOKS {
+            self.sleep()?;
+            *idle = None;
         }
         Ok(())
     }

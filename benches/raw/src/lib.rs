@@ -158,8 +158,8 @@ impl Peer {
         self.counters[from].received.get()
     }
 
-    /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages in
-    /// [`Style::AtOnce`]; all else spins. Tag messages have `bytes` bytes.
+    /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages; all else
+    /// spins. Tag messages have `bytes` bytes.
     ///
     /// # Errors
     /// UCX's status.
@@ -177,8 +177,13 @@ impl Peer {
             Style::Doca | Style::Forward => {}
         }
         let mut answered = self.counters.each_ref().map(|counters| counters.received.get());
+        let mut idle = None;
         while !self.counters[0].stopped.take() {
-            self.progress();
+            if self.kind == Kind::Asleep {
+                self.look(&mut idle)?;
+            } else {
+                self.progress();
+            }
             for (to, answered) in answered.iter_mut().enumerate().take(self.endpoints.len()) {
                 while *answered < self.received(to) {
                     if style == Style::Forward {

@@ -7,17 +7,18 @@
 //! settings and its kind of shared memory.
 //!
 //! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends when
-//! both have answered. They are freshly written, as are those of raw UCX.
+//! both have answered. They are freshly written, as are those of raw UCX. *Asleep*: the same after a
+//! pause, when the host and both workers sleep, and so do all three ends of raw UCX.
 
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use bench_raw::{Kind, Peer, STOP, Style};
-use sandbox_protocol::{MapParams, TagReceived};
+use sandbox_protocol::{MapParams, TagReceived, TagSent};
 use urom_host::gather::InProcess;
 use urom_host::memory::{Access, Mmap, Share, Shared};
-use urom_host::{Domain, Host, Registered, Service, Worker, block_on};
+use urom_host::{Completion, Domain, Host, Registered, Service, Worker, block_on};
 
 use crate::cores::pin;
 use crate::figure::Figure;
@@ -32,6 +33,8 @@ const REGISTERED: [usize; 7] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20,
 /// The messages that are sent one after the other while their receiver need not run: UCX has room
 /// for that many between two processes.
 const BATCH: usize = 16;
+/// How long everybody has to fall asleep.
+const PAUSE: Duration = Duration::from_millis(10);
 const TAG: u64 = 9;
 /// The receiver's number in the domain.
 const RECEIVER: u64 = 1;
@@ -50,6 +53,8 @@ enum Way {
     Inline,
     /// From memory of one worker to memory of the other.
     Registered,
+    /// The same after a pause.
+    Asleep,
 }
 
 impl Way {
@@ -58,7 +63,7 @@ impl Way {
     fn counts(self) -> [usize; 2] {
         match self {
             Way::Inline => [4, 8],
-            Way::Registered => [1, 3],
+            Way::Registered | Way::Asleep => [1, 3],
         }
     }
 
@@ -67,6 +72,7 @@ impl Way {
         match self {
             Way::Inline => ("inline", "raw UCX round trip and tag send"),
             Way::Registered => ("registered", "raw UCX tag send and receive"),
+            Way::Asleep => ("registered-asleep", "raw UCX tag send and receive, asleep"),
         }
     }
 }
@@ -80,6 +86,8 @@ struct Party {
     receiver: Worker,
     /// Connected to the sender first and the receiver second.
     raw: Peer,
+    /// The same, of a kind that sleeps.
+    asleep: Peer,
     /// Memory for all sizes, shared with the sender and with the receiver, and their handles.
     memories: [(Mmap, Shared, u64); 2],
     /// Whether the receiver has the host's core.
@@ -94,7 +102,12 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     // Inline messages come last: for a second, a worker that finds a busy process on its core
     // sleeps instead of yielding, and the host is busy while it sends inline.
-    for (way, sizes) in [(Way::Registered, &REGISTERED[..]), (Way::Inline, &INLINE)] {
+    let ways = [
+        (Way::Registered, &REGISTERED[..]),
+        (Way::Asleep, &REGISTERED[..1]),
+        (Way::Inline, &INLINE),
+    ];
+    for (way, sizes) in ways {
         for &size in sizes {
             figures.push(party.measure(launch, way, size).with_context(|| size.to_string())?);
         }
@@ -121,7 +134,8 @@ impl Party {
         let domain = service.domain().gather(gather).worker(0, &sender).worker(RECEIVER, &receiver);
         let domain = block_on(domain.start())?;
         pin(cores.host(0))?;
-        let raw = connect(&bench, &sender, &receiver)?;
+        let raw = connect(&bench, &sender, &receiver, Kind::Awake)?;
+        let asleep = connect(&bench, &sender, &receiver, Kind::Asleep)?;
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
         let map = |worker| -> Result<(Mmap, Shared, u64)> {
             let memory = Mmap::allocate(most as usize, BOTH)?;
@@ -138,6 +152,7 @@ impl Party {
             sender,
             receiver,
             raw,
+            asleep,
             memories,
             shares_core: cores.host(0) == cores.host(1),
             _service: service,
@@ -173,8 +188,9 @@ impl Party {
     /// The median of the messages of a round, in nanoseconds.
     fn round(&self, way: Way, of_raw: bool, size: usize, count: usize) -> Result<f64> {
         // First the sender's thread.
+        let raw = if way == Way::Asleep { &self.asleep } else { &self.raw };
         let serving = if of_raw {
-            let serve = |worker, style| serve(&self.bench, worker, Kind::Awake, style, size);
+            let serve = |worker, style| serve(&self.bench, worker, raw.kind(), style, size);
             vec![serve(&self.sender, Style::Forward)?, serve(&self.receiver, Style::Receive)?]
         } else {
             Vec::new()
@@ -189,12 +205,18 @@ impl Party {
                     (Way::Inline, true) => self.raw_inline(size, &mut times),
                     (Way::Registered, false) => times.push(self.registered(size)?),
                     (Way::Registered, true) => times.push(self.raw_registered(size)),
+                    (Way::Asleep, of_raw) => {
+                        // The host's library polls for less.
+                        std::thread::sleep(PAUSE);
+                        let asleep = if of_raw { self.raw_asleep(size) } else { self.asleep(size) };
+                        times.push(asleep?);
+                    }
                 }
             }
         }
         for (to, serving) in serving.into_iter().enumerate() {
-            self.raw.send_to(to, STOP);
-            self.raw.progress();
+            raw.send_to(to, STOP);
+            raw.progress();
             serving.wait()?;
         }
         of_rounds(&times)
@@ -213,7 +235,7 @@ impl Party {
             ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
         }
         for receive in receives {
-            all_came(&receive.wait()?, size)?;
+            has_come(&receive.wait()?, size)?;
         }
         Ok(())
     }
@@ -233,6 +255,26 @@ impl Party {
     }
 
     fn registered(&self, size: usize) -> Result<f64> {
+        let (start, sent, receive) = self.begin_registered(size)?;
+        let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
+        let time = start.elapsed().as_nanos() as f64;
+        all_came(&sent, &received, size)?;
+        Ok(time)
+    }
+
+    /// A registered message that this thread sleeps for.
+    fn asleep(&self, size: usize) -> Result<f64> {
+        let (start, sent, receive) = self.begin_registered(size)?;
+        let (sent, received) = (sent.wait()?, receive.wait()?);
+        let time = start.elapsed().as_nanos() as f64;
+        all_came(&sent, &received, size)?;
+        Ok(time)
+    }
+
+    fn begin_registered(
+        &self,
+        size: usize,
+    ) -> Result<(Instant, Completion<TagSent>, Completion<TagReceived>)> {
         let [(memory, _, from), (.., to)] = &self.memories;
         let from = Registered { memory: (*from).try_into()?, address: BASE, len: size as u64 };
         memory.view().copy_from(0, &self.fresh(size))?;
@@ -240,11 +282,7 @@ impl Party {
         let receive = self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX);
         let receive = receive.memh_id(*to).buffer(BASE).submit()?;
         let sent = self.sandbox.task_tag_send(&self.sender, RECEIVER, TAG).data(from).submit()?;
-        let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
-        let time = start.elapsed().as_nanos() as f64;
-        ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
-        all_came(&received, size)?;
-        Ok(time)
+        Ok((start, sent, receive))
     }
 
     /// Bytes that nobody has seen, which take as long to write here as in the worker of raw UCX.
@@ -260,6 +298,17 @@ impl Party {
         self.raw_wait(0, sent + 1);
         self.raw_wait(1, received + 1);
         start.elapsed().as_nanos() as f64
+    }
+
+    fn raw_asleep(&self, size: usize) -> Result<f64> {
+        std::hint::black_box(self.fresh(size));
+        let raw = &self.asleep;
+        let start = Instant::now();
+        let (sent, received) = (raw.received(0), raw.received(1));
+        raw.send(&DATA[..HEAD]);
+        raw.await_asleep(0, sent + 1)?;
+        raw.await_asleep(1, received + 1)?;
+        Ok(start.elapsed().as_nanos() as f64)
     }
 
     /// Waits, and lets the receiver have the core they share.
@@ -288,7 +337,12 @@ impl Party {
     }
 }
 
-fn all_came(received: &TagReceived, size: usize) -> Result<()> {
+fn all_came(sent: &TagSent, received: &TagReceived, size: usize) -> Result<()> {
+    ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
+    has_come(received, size)
+}
+
+fn has_come(received: &TagReceived, size: usize) -> Result<()> {
     let (length, status) = (received.data.len(), received.status);
     ensure!(
         status == 0 && length == size as u64,
@@ -299,8 +353,7 @@ fn all_came(received: &TagReceived, size: usize) -> Result<()> {
 
 /// Connects raw UCX of this process with that of both workers, and the sender's with the
 /// receiver's.
-fn connect(bench: &RawClient, sender: &Worker, receiver: &Worker) -> Result<Peer> {
-    let kind = Kind::Awake;
+fn connect(bench: &RawClient, sender: &Worker, receiver: &Worker, kind: Kind) -> Result<Peer> {
     let mut raw = Peer::new(0, kind)?;
     let theirs = [prepare(bench, sender, 0, kind)?, prepare(bench, receiver, 1, kind)?];
     theirs.iter().try_for_each(|address| raw.connect(address))?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Spin this long after the last work.
 const SPIN: Duration = Duration::from_micros(50);
-/// Of that, keep the core to itself this long.
+/// Of that, keep the core to itself this long, and beside a busy process all of it.
 const ALONE: Duration = Duration::from_micros(2);
 /// A yield that takes this long was to a process that does not yield itself ...
 const CROWDED: Duration = Duration::from_micros(500);
@@ -155,10 +155,11 @@ impl Idle {
         if idle < SPIN {
             self.spins = CLOCK_TURNS - 1;
         }
-        if idle < ALONE {
+        let is_crowded = self.crowded.is_some_and(|crowded| crowded.counts_at(now));
+        // A sleep in the middle of a message costs more, and a yield much more.
+        if idle < if is_crowded { SPIN } else { ALONE } {
             return Pause::Spin;
         }
-        let is_crowded = self.crowded.is_some_and(|crowded| crowded.counts_at(now));
         if !is_crowded && (idle < SPIN || owing && idle < OWING_YIELD) {
             return Pause::Yield;
         }
