@@ -9,6 +9,7 @@ mod told;
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -307,7 +308,9 @@ async fn make_ready(
             return false;
         }
         let handed = timeout(AT_DOOR, hand_over(door, slip, fd.map(OwnedFd::as_fd))).await;
-        matches!(handed, Ok(Ok(_)))
+        let handed = handed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let why = |error| log!(debug, "memory is not handed over at {door:?}: {error}");
+        handed.map_err(why).is_ok()
     };
     if let Some((fd, offset)) = &fd
         && path == MemoryPath::MAPPED

@@ -26,7 +26,14 @@ impl Lease {
     /// Asks for it at the worker's door.
     pub(super) async fn take(door: &Path, ticket: u128) -> Option<Lease> {
         let taken = hand_over(door, Slip { ticket, share: LEASE }, None);
-        Some(Lease(timeout(AT_DOOR, taken).await.ok()?.ok()?))
+        match timeout(AT_DOOR, taken).await {
+            Ok(Ok(lease)) => return Some(Lease(lease)),
+            Ok(Err(error)) => {
+                log!(debug, "the worker is not reached at {door:?}: {error}");
+            }
+            Err(_) => log!(debug, "the worker does not answer at {door:?}"),
+        }
+        None
     }
 
     /// Waits until the worker copies nothing of this process any more, but not for ever. Whether that

@@ -11,6 +11,7 @@ use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::net::{SendFlags, send};
 use rustix::param::page_size;
+use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::Access;
@@ -114,7 +115,13 @@ impl Region {
                 let process = handed.and_then(|handed| handed.process);
                 match process.filter(|process| process::is_reachable(*process, address)) {
                     Some(process) => Place::Process(process),
-                    None => Place::Network,
+                    None => {
+                        debug!(
+                            "the kernel copies nothing of the process of memory {memory:#x}: it is \
+                             another user's, or kernel.yama.ptrace_scope or a container forbids it"
+                        );
+                        Place::Network
+                    }
                 }
             }
             MemoryPlace::Network => Place::Network,
