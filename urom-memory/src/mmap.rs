@@ -155,7 +155,8 @@ impl Mmap {
         let Some(inner) = Arc::get_mut(&mut self.inner) else {
             return Err(Error::new(
                 DocaError::IN_USE,
-                "the memory is shared or has buffers: use its view, or end these first",
+                "the memory is shared or has buffers: await `unshare` of its shares and drop its \
+                 buffers, or use its view; a share that was dropped ends a little later",
             ));
         };
         if *inner.is_given_away.get_mut() {

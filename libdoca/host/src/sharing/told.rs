@@ -24,7 +24,7 @@ impl Told {
         Told { callback: Some(callback), data }
     }
 
-    pub(super) fn tell(mut self, result: &Result<MemoryPath, Failure>) {
+    pub(crate) fn tell(mut self, result: &Result<MemoryPath, Failure>) {
         self.call(result);
     }
 

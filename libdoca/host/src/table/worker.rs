@@ -166,7 +166,18 @@ functions! {
             let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
             fd.try_clone_to_owned().map(|fd| (fd, memory.fd_offset))
         });
-        let fd = fd.transpose().map_err(|_| DocaError::OPERATING_SYSTEM)?;
+        let told = Told::new(done, data);
+        let fd = match fd.transpose() {
+            Ok(fd) => fd,
+            Err(error) => {
+                let why = failure!(
+                    OPERATING_SYSTEM,
+                    "the memory's descriptor cannot be copied: {error}; see `ulimit -n`"
+                );
+                told.tell(&Err(why));
+                return Ok(());
+            }
+        };
         run.order(Order::Share(Offered {
             memory: memory.memory,
             address: memory.address.expose_provenance() as u64,
@@ -174,7 +185,7 @@ functions! {
             access: memory.access,
             fd,
             path: memory.path,
-            told: Told::new(done, data),
+            told,
         }));
         Ok(())
     }

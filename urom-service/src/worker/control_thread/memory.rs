@@ -1,5 +1,6 @@
 //! What hosts say of the memory that they share, and what they hand over at the door.
 
+use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
 use urom_wire::memory::{LEASE, Slip, say_taken};
@@ -77,8 +78,9 @@ impl Control {
 
     pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
         let Some(link) = self.links.get(&key) else { return };
-        // The host keeps the memory until it has the answer, so that none may be left out.
-        if link.outbox.try_send(WorkerToHost::Memory(answer)).is_err() {
+        // The host keeps the memory until it has the answer, so that none may be left out. One that
+        // has left hears the end of its lease.
+        if let Err(TrySendError::Full(_)) = link.outbox.try_send(WorkerToHost::Memory(answer)) {
             let text = "the host does not read what it is told of its memory";
             self.throw_out(key, Failure::new(DocaError::FULL, text));
         }

@@ -62,11 +62,11 @@ fn code(error: &io::Error) -> DocaError {
     }
 }
 
-/// Whether this process may copy from that place of another one.
-pub(super) fn is_reachable(process: i32, address: u64) -> bool {
+/// Tries whether this process may copy from that place of another one.
+pub(super) fn try_read(process: i32, address: u64) -> Result<(), DocaError> {
     let mut byte = 0_u8;
     // SAFETY: a byte of this frame.
-    unsafe { read(process, address, &raw mut byte, 1) }.is_ok()
+    unsafe { read(process, address, &raw mut byte, 1) }
 }
 
 #[cfg(test)]
@@ -84,7 +84,8 @@ mod tests {
         // SAFETY: as above.
         unsafe { write(own, address, b"other!".as_ptr().cast_mut(), 6) }.unwrap();
         assert_eq!(&theirs, b"other!");
-        assert!(is_reachable(own, address) && !is_reachable(own, 8));
+        assert_eq!(try_read(own, address), Ok(()));
+        assert_eq!(try_read(own, 8), Err(DocaError::IO_FAILED));
         // SAFETY: as above.
         let failed = unsafe { read(own, u64::MAX - 5, (&raw mut ours).cast(), 6) };
         assert_eq!(failed, Err(DocaError::IO_FAILED));

@@ -113,9 +113,12 @@ impl Region {
             }
             MemoryPlace::Process => {
                 let process = handed.and_then(|handed| handed.process);
-                match process.filter(|process| process::is_reachable(*process, address)) {
-                    Some(process) => Place::Process(process),
-                    None => {
+                match process.map(|process| (process, process::try_read(process, address))) {
+                    Some((process, Ok(()))) => Place::Process(process),
+                    Some((_, Err(DocaError::IO_FAILED))) => {
+                        return refuse(DocaError::IO_FAILED, "there is no memory at its address");
+                    }
+                    _ => {
                         debug!(
                             "the kernel copies nothing of the process of memory {memory:#x}: it is \
                              another user's, or kernel.yama.ptrace_scope or a container forbids it"

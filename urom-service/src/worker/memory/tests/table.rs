@@ -190,7 +190,12 @@ fn offers_that_make_no_sense_are_refused() {
         (nothing, DocaError::NOT_FOUND),
         (no_fd, DocaError::NOT_FOUND),
         (with(|offer| offer.place = MemoryPlace::Network), DocaError::NOT_CONNECTED),
-        (with(|offer| offer.place = MemoryPlace::Process), DocaError::NOT_CONNECTED),
+        // Nothing is at its address here.
+        (with(|offer| offer.place = MemoryPlace::Process), DocaError::IO_FAILED),
+        (
+            Shared { handed: None, ..with(|offer| offer.place = MemoryPlace::Process) },
+            DocaError::NOT_CONNECTED,
+        ),
     ] {
         let (text, handed) = (format!("{:?}", shared.offer), shared.handed.is_some());
         let refused = desk.share(1, shared).unwrap_err();
