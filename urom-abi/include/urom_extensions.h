@@ -182,11 +182,10 @@ doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
 				      urom_memory_cb_t done, void *data);
 
 /*
- * Ends a share: no command finds the memory that has not opened it yet, so that a program waits for
- * the answers of its commands first. `done` is called when no plugin has it open any more. For a
- * worker that was stopped or lost that may be after it was destroyed here. It is told NOT_FOUND for
- * a number that is not shared with the worker. Any other code but SUCCESS means that the library
- * cannot know: the memory has to stay.
+ * Ends a share: no command that is submitted later finds the memory. `done` is called when no plugin
+ * has it open any more. For a worker that was stopped or lost that may be after it was destroyed
+ * here. It is told NOT_FOUND for a number that is not shared with the worker. Any other code but
+ * SUCCESS means that the library cannot know: the memory has to stay.
  */
 DOCA_STABLE
 doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,

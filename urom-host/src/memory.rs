@@ -142,10 +142,9 @@ impl Shared {
         self.path
     }
 
-    /// Ends the share (`urom_worker_unshare_memory`). Commands that have not opened the memory yet
-    /// do not find it, also those that were submitted before: await their answers first. The future
-    /// resolves when the plugins have let go of the memory; if nothing else uses the map,
-    /// [`Mmap::bytes`] then gives the slice again.
+    /// Ends the share (`urom_worker_unshare_memory`). Commands that are submitted later do not find
+    /// the memory. The future resolves when those that were submitted before have let go of it; if
+    /// nothing else uses the map, [`Mmap::bytes`] then gives the slice again.
     ///
     /// The share ends whether or not the future is polled. A plugin that keeps the memory beyond
     /// its command delays the future, also when the worker was stopped or lost meanwhile.

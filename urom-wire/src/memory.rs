@@ -41,6 +41,8 @@ pub enum MemoryWord {
     End {
         memory: u64,
         share: u64,
+        /// How many commands the host has submitted on this connection: the share ends after them.
+        after: u64,
     },
     /// The host leaves: later commands must not find any memory of it. It waits for the word on its
     /// lease.

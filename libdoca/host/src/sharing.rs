@@ -65,8 +65,8 @@ pub(super) struct Sharing {
     ready: JoinSet<Result<Ready, Refused>>,
     /// Memories that are shared, or will be unless that fails, and by which share.
     known: HashMap<u64, u64>,
-    /// Shares that were not offered yet, and who asked for their end.
-    unoffered: HashMap<u64, Option<Told>>,
+    /// Shares that were not offered yet, and who asked for their end after how many commands.
+    unoffered: HashMap<u64, Option<(u64, Told)>>,
     /// Those that the worker has not answered for, and their memories.
     asked: HashMap<u64, (u64, Told)>,
     /// Shares whose end was asked for.
@@ -153,16 +153,22 @@ impl Sharing {
     }
 
     /// Begins to end that.
-    pub(super) async fn unshare(&mut self, stream: &WorkerStream, memory: u64, told: Told) {
+    pub(super) async fn unshare(
+        &mut self,
+        stream: &WorkerStream,
+        memory: u64,
+        after: u64,
+        told: Told,
+    ) {
         let Some(share) = self.known.remove(&memory) else {
             let text = "this memory is not shared with this worker";
             return told.tell(&Err(Failure::new(DocaError::NOT_FOUND, text)));
         };
         match self.unoffered.get_mut(&share) {
-            Some(ended) => *ended = Some(told),
+            Some(ended) => *ended = Some((after, told)),
             None => {
                 self.ending.insert(share, told);
-                stream.send(HostToWorker::Memory(MemoryWord::End { memory, share })).await;
+                stream.send(HostToWorker::Memory(MemoryWord::End { memory, share, after })).await;
             }
         }
     }
@@ -180,15 +186,15 @@ impl Sharing {
                 let MemoryOffer { share, memory, .. } = offer;
                 self.asked.insert(share, (memory, told));
                 let mut words = vec![MemoryWord::Share(offer)];
-                if let Some(ended) = self.unoffered.remove(&share).flatten() {
+                if let Some((after, ended)) = self.unoffered.remove(&share).flatten() {
                     self.ending.insert(share, ended);
-                    words.push(MemoryWord::End { memory, share });
+                    words.push(MemoryWord::End { memory, share, after });
                 }
                 words
             }
             Ok(Err(Refused { share, memory, failure, told })) => {
                 match self.unoffered.remove(&share).flatten() {
-                    Some(ended) => self.forget(share, ended),
+                    Some((_, ended)) => self.forget(share, ended),
                     None => drop(self.known.remove(&memory)),
                 }
                 told.tell(&Err(failure));
@@ -271,7 +277,7 @@ impl Sharing {
             // An error is the end of the thread, which uses nothing then.
             let _ = over.await;
         }
-        let unoffered = self.unoffered.into_values().flatten();
+        let unoffered = self.unoffered.into_values().flatten().map(|(_, told)| told);
         self.ending.into_values().chain(unoffered).for_each(|told| late.keep(told));
         match Arc::into_inner(self.lease).and_then(OnceCell::into_inner).flatten() {
             Some(mut lease) => {

@@ -254,7 +254,9 @@ impl Watched<'_> {
                         stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
                     }
                     Order::Share(offered) => sharing.share(stream, offered).await,
-                    Order::Unshare { memory, told } => sharing.unshare(stream, memory, told).await,
+                    Order::Unshare { memory, after, told } => {
+                        sharing.unshare(stream, memory, after, told).await;
+                    }
                 },
                 words = sharing.next_offer() => for word in words {
                     stream.send(HostToWorker::Memory(word)).await;
@@ -312,6 +314,8 @@ pub(super) enum Order {
     },
     Share(Offered),
     Unshare {
+        /// How many commands were submitted before.
+        after: u64,
         memory: u64,
         told: Told,
     },

@@ -141,6 +141,7 @@ with_extension! {
         megabytes_are_copied_from_one_memory_to_another,
         what_is_not_allowed_is_refused_on_each_path,
         memory_ends_with_its_share_and_the_last_command_that_uses_it,
+        commands_that_were_submitted_before_the_end_of_a_share_find_it,
         a_share_that_is_given_up_leaves_nothing,
         memory_of_one_connection_is_not_another_s,
         memory_outlives_its_owner_s_handles,

@@ -198,6 +198,33 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
     Ok(())
 }
 
+pub(crate) fn commands_that_were_submitted_before_the_end_of_a_share_find_it(
+    at: Reached,
+) -> Result<()> {
+    for path in PATHS {
+        for round in 1..=30 {
+            let (mut memory, shared) = at.share(4096, BOTH, path)?;
+            let (range, byte) = (shared.range(), [round; 8]);
+            let write =
+                |place| at.plugin.task_write(&at.worker, range, place * 8, &byte[..]).submit();
+            let writes = (0..5).map(write).collect::<urom_host::Result<Vec<_>>>()?;
+            if round % 2 == 0 {
+                shared.unshare().wait()?;
+            } else {
+                drop(shared);
+                while memory.bytes().is_err() {
+                    at.service.progress();
+                }
+            }
+            assert!(memory.bytes()?[..40] == [round; 40], "{path:?}: all have come");
+            for write in writes {
+                write.wait()?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     std::pin::Pin::new(future).poll(&mut cx).is_ready()

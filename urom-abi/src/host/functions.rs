@@ -301,7 +301,7 @@ macro_rules! host_extensions {
                 done: Option<MemoryCallback>,
                 data: *mut c_void,
             ) -> DocaError;
-            /// Ends that: no command that has not opened the memory yet finds it. `done` is called when
+            /// Ends that: no command that is submitted later finds the memory. `done` is called when
             /// those that use it are done with it. For a worker that was stopped or lost that is
             /// when it has closed what it used, which may be after it was destroyed here. `done` is
             /// told `NOT_FOUND` for a number that is not shared with the worker. Anything else but

@@ -98,7 +98,7 @@ pub(super) fn of_worker_control() -> Seeds {
         let places =
             [MemoryPlace::Handed { offset: 0 }, MemoryPlace::Process, MemoryPlace::Network];
         let offers = places.map(|place| memory(link, MemoryWord::Share(offer(place))));
-        let ends = memory(link, MemoryWord::End { memory: 6, share: 2 });
+        let ends = memory(link, MemoryWord::End { memory: 6, share: 2, after: 0 });
         let leaves = memory(link, MemoryWord::Leave);
         [memory(link, MemoryWord::Door), offers.concat(), ends, leaves].concat()
     };

@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     most_unread: usize,
     /// How many of them the sum over all hosts has.
     pub(crate) counted: usize,
+    /// How many commands came.
+    pub(crate) came: u64,
 }
 
 #[derive(Debug)]
@@ -83,6 +85,7 @@ impl Connection {
             sending: VecDeque::new(),
             most_unread,
             counted: 0,
+            came: 0,
         }
     }
 

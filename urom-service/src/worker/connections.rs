@@ -70,6 +70,12 @@ impl Connections {
         self.all.iter().flatten().find(|entry| entry.1.link == link).map(|entry| entry.0)
     }
 
+    /// The connection that belongs to a control stream.
+    pub(crate) fn of(&mut self, link: LinkKey) -> Option<&mut Connection> {
+        let number = self.number_of(link)?;
+        self.get(number)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -128,6 +128,7 @@ impl Core {
             return self.unusual(pass, command);
         };
         let (dest_id, limit) = (connection.dest_id, connection.limit);
+        connection.came += 1;
         let Some(vacant) = connection.vacant(slot) else {
             return self.hosts.throw_out(channel, slot);
         };

@@ -37,8 +37,7 @@ pub(crate) enum ToData {
     },
     Unshare {
         link: LinkKey,
-        memory: u64,
-        share: u64,
+        end: EndOfShare,
         turn: Turn,
     },
     /// End all that a host shares: it is about to leave.
@@ -47,6 +46,14 @@ pub(crate) enum ToData {
     },
     /// Close the plugins, answer what is in flight, and end.
     Stop,
+}
+
+/// A share that ends when so many commands of its host have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndOfShare {
+    pub(crate) memory: u64,
+    pub(crate) share: u64,
+    pub(crate) after: u64,
 }
 
 #[derive(Debug)]

@@ -86,7 +86,7 @@ pub(super) fn of_control() -> Seeds {
         offer(MemoryPlace::Handed { offset: 4096 }),
         offer(MemoryPlace::Process),
         offer(MemoryPlace::Network),
-        encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6, share: 2 })),
+        encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6, share: 2, after: 1 })),
         encoded(&HostToWorker::Memory(MemoryWord::Leave)),
     ];
     let worker_to_host = [

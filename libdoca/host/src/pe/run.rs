@@ -48,6 +48,8 @@ pub(crate) struct Run {
     /// What the worker said, once this host is connected to it.
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
+    /// How many commands were submitted.
+    submitted: Cell<u64>,
     /// What submit says, unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
     /// It is over, except for what the host has yet to see or release.
@@ -88,6 +90,7 @@ impl Run {
             longest: Cell::new(0),
             attached: OnceCell::new(),
             greeted: Cell::new(false),
+            submitted: Cell::new(0),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
@@ -112,7 +115,7 @@ impl Run {
     pub(crate) fn unshare(&self, memory: u64, told: Told) {
         match &*self.orders.borrow() {
             Some(orders) => {
-                let order = Order::Unshare { memory, told };
+                let order = Order::Unshare { memory, after: self.submitted.get(), told };
                 if let Err(mpsc::error::SendError(Order::Unshare { told, .. })) = orders.send(order)
                 {
                     self.late.keep(told);
@@ -372,6 +375,7 @@ impl Run {
             return Err(DocaError::CONNECTION_RESET);
         }
         self.flight.submitted(task);
+        self.submitted.set(self.submitted.get() + 1);
         if self.sender.is_busy() && !self.tended.get() {
             self.tend_later(&self.pe);
         }

@@ -8,7 +8,7 @@ use urom_wire::memory::{LEASE, Slip, say_taken};
 use super::{Control, Event};
 use crate::worker::memory::Shared;
 use crate::worker::memory::door::{Door, Visitor};
-use crate::worker::messages::{LinkKey, ToData, Turn};
+use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 
 /// How many memories a host may have handed over that it has not offered.
 const MOST_HANDED: usize = 64;
@@ -29,8 +29,9 @@ impl Control {
                 let shared = Shared { offer, handed, ticket };
                 self.mailbox.post(ToData::Share { link: key, shared, turn });
             }
-            MemoryWord::End { memory, share } => {
-                self.mailbox.post(ToData::Unshare { link: key, memory, share, turn });
+            MemoryWord::End { memory, share, after } => {
+                let end = EndOfShare { memory, share, after };
+                self.mailbox.post(ToData::Unshare { link: key, end, turn });
             }
             MemoryWord::Leave => self.mailbox.post(ToData::Leave { link: key }),
         }

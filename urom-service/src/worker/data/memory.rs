@@ -8,7 +8,7 @@ use urom_wire::control::{MemoryAnswer, MemoryOffer};
 
 use super::Data;
 use crate::worker::memory::Shared;
-use crate::worker::messages::{LinkKey, ToControl};
+use crate::worker::messages::{EndOfShare, LinkKey, ToControl};
 
 impl Data {
     pub(super) fn lease(&self, link: LinkKey, lease: OwnedFd) {
@@ -34,11 +34,30 @@ impl Data {
         self.control.send(ToControl::Memory { link, answer });
     }
 
-    pub(super) fn unshare(&self, link: LinkKey, memory: u64, share: u64) {
-        let Some(dest_id) = self.dest_id(link) else { return };
-        if !self.core.borrow().hosts.desk.memories.unshare(dest_id, memory, share) {
+    pub(super) fn unshare(&mut self, link: LinkKey, end: EndOfShare) {
+        let mut core = self.core.borrow_mut();
+        let Some(connection) = core.hosts.connections.of(link) else { return };
+        let (dest_id, came) = (connection.dest_id, connection.came);
+        let memories = &core.hosts.desk.memories;
+        let EndOfShare { memory, share, after } = end;
+        // Commands take another way. An end for which there is no share, or a second one, waits for
+        // nothing, so that there are never more of them than shares.
+        if came < after
+            && memories.is_shared(dest_id, memory, share)
+            && !self.postponed.contains(&(link, end))
+        {
+            self.postponed.push((link, end));
+        } else if !memories.unshare(dest_id, memory, share) {
             let answer = MemoryAnswer::Ended { share };
             self.control.send(ToControl::Memory { link, answer });
+        }
+    }
+
+    /// Ends the shares whose commands have come, and forgets those of hosts that have left.
+    #[cold]
+    pub(super) fn end_postponed(&mut self) {
+        for (link, end) in std::mem::take(&mut self.postponed) {
+            self.unshare(link, end);
         }
     }
 
@@ -50,7 +69,6 @@ impl Data {
 
     fn dest_id(&self, link: LinkKey) -> Option<u64> {
         let mut core = self.core.borrow_mut();
-        let channel = core.hosts.connections.number_of(link)?;
-        core.hosts.connections.get(channel).map(|connection| connection.dest_id)
+        core.hosts.connections.of(link).map(|connection| connection.dest_id)
     }
 }

@@ -102,6 +102,11 @@ impl Memories {
         Ok(SharedBy { path, ucx_address })
     }
 
+    pub(crate) fn is_shared(&self, dest_id: u64, memory: u64, share: u64) -> bool {
+        let table = self.table.borrow();
+        table.regions.get(&(dest_id, memory)).is_some_and(|region| region.share == share)
+    }
+
     /// Ends a share: its region ends now, or with the last command that uses it. Whether there was
     /// one.
     pub(crate) fn unshare(&self, dest_id: u64, memory: u64, share: u64) -> bool {
