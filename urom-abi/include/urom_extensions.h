@@ -170,8 +170,8 @@ typedef void (*urom_memory_cb_t)(void *data, doca_error_t code, uint32_t path, c
  * owns the memory, and keeps it until urom_worker_unshare_memory() has called back, also for a
  * worker that is idle again: ask before it is started again or destroyed. The descriptor is copied:
  * the caller may close it when this has returned. BAD_STATE unless the worker runs. `done` is
- * called if this returns SUCCESS, and not otherwise. It is told ALREADY_EXIST for a number that is shared
- * with the worker, FULL when 4096 are, NOT_PERMITTED when `access` lets nobody else read,
+ * called if this returns SUCCESS, and not otherwise. It is told ALREADY_EXIST for a number that is
+ * shared with the worker, FULL when 4096 are, NOT_PERMITTED when `access` lets nobody else read,
  * OPERATING_SYSTEM when the worker cannot map the descriptor, INITIALIZATION, DRIVER or
  * NOT_CONNECTED when UCX is needed and does not reach the worker, CONNECTION_RESET when the worker
  * is lost.
@@ -182,10 +182,10 @@ doca_error_t urom_worker_share_memory(struct doca_urom_worker *worker,
 				      urom_memory_cb_t done, void *data);
 
 /*
- * Ends a share: no command that is submitted later finds the memory. `done` is called when no plugin
- * has it open any more. For a worker that was stopped or lost that may be after it was destroyed
- * here. It is told NOT_FOUND for a number that is not shared with the worker. Any other code but
- * SUCCESS means that the library cannot know: the memory has to stay.
+ * Ends a share: no command that is submitted later finds the memory. `done` is called when no
+ * plugin has it open any more. For a worker that was stopped or lost that may be after it was
+ * destroyed here. It is told NOT_FOUND for a number that is not shared with the worker. Any other
+ * code but SUCCESS means that the library cannot know: the memory has to stay.
  */
 DOCA_STABLE
 doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_t memory,

@@ -207,7 +207,7 @@ pub(crate) fn commands_that_were_submitted_before_the_end_of_a_share_find_it(
             let (range, byte) = (shared.range(), [round; 8]);
             let write =
                 |place| at.plugin.task_write(&at.worker, range, place * 8, &byte[..]).submit();
-            let writes = (0..5).map(write).collect::<urom_host::Result<Vec<_>>>()?;
+            let writes = (0_u64..5).map(write).collect::<urom_host::Result<Vec<_>>>()?;
             if round % 2 == 0 {
                 shared.unshare().wait()?;
             } else {
