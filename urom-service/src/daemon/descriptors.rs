@@ -16,8 +16,9 @@ use crate::unproven::UNPROVEN;
 /// The descriptors of a daemon or a worker without hosts.
 const OWN: usize = urom_wire::descriptors::LEAST as usize;
 
-/// The descriptors of a worker for each host: its stream, and those that UCX opens.
-const FOR_A_HOST: usize = 4;
+/// The descriptors of a worker for each host: its stream, the lease of its memory, and those that UCX
+/// opens.
+const FOR_A_HOST: usize = 5;
 
 /// The descriptors of the daemon for each worker: its stream, its process, and those needed briefly
 /// to start it.
@@ -69,11 +70,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_7488() {
+    fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_8512() {
         let usual = Limits::default();
         for more in [Limits { hosts: 1 << 20, ..usual }, Limits { workers: 1 << 20, ..usual }] {
             assert!(needed(more) > 1 << 20);
         }
-        assert_eq!(needed(usual), 7488);
+        assert_eq!(needed(usual), 8512);
     }
 }
