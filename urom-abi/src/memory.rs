@@ -89,11 +89,11 @@ impl MemoryRange {
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
-        let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
-        let Some(part) = self.get(bounds) else {
-            panic!("the part {bounds:?} does not lie within {self}");
-        };
-        part
+        let part = bounds(range, self.len);
+        match self.get(part.clone()) {
+            Some(part) => part,
+            None => panic!("the part {part:?} does not lie within {self}"),
+        }
     }
 
     /// The offset of the first byte behind it, in bytes from the start of the map; `None` when that
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "does not lie within 10 bytes at 100 of memory 0x7")]
+    #[should_panic(expected = "the part 5..11 does not lie within 10 bytes at 100 of memory 0x7")]
     fn a_slice_outside_panics() {
         let _ = RANGE.slice(5..11);
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::{self, MemoryAction, MemoryOperation};
+use urom_abi::memory::bounds;
 pub use urom_memory::{Access, Chunks, Exported, MemoryRange, View};
 use zerocopy::FromZeros;
 
@@ -126,10 +127,10 @@ impl HostMemory {
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> HostMemory {
-        let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
-        match self.get(bounds) {
+        let range = bounds(range, self.len);
+        match self.get(range.clone()) {
             Some(part) => part,
-            None => panic!("the range {bounds:?} does not lie within {} bytes", self.len),
+            None => panic!("the range {range:?} does not lie within {} bytes", self.len),
         }
     }
 

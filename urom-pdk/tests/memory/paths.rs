@@ -87,7 +87,7 @@ fn parts_are_the_memory_s_own_bytes_and_lie_within() {
         let outside = done(&worker, memory.range(), async |cx, range| {
             Ok(cx.memory(range)?.slice(1..66).len())
         });
-        let text = "the range (Included(1), Excluded(66)) does not lie within 64 bytes";
+        let text = "the range 1..66 does not lie within 64 bytes";
         failed(outside, DocaError::UNEXPECTED, text);
         assert_eq!(memory.opened(), 0, "a panic keeps nothing");
     }
