@@ -80,5 +80,7 @@ fn four_times_the_commands_take_about_four_times_the_time() {
     });
     let growth = (many - start) / (some - start);
     println!("125 commands take {some:.1} s, 500 take {many:.1} s: {growth:.1} times as long");
-    assert!(growth < 6.0, "125 commands take {some:.1} s, and 500 take {many:.1} s");
+    // As much as the square would be 16. A busy machine makes a figure of 4 one of 6: caches are
+    // shared.
+    assert!(growth < 8.0, "125 commands take {some:.1} s, and 500 take {many:.1} s");
 }
