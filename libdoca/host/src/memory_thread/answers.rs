@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `asker` | what there is of one stream |
 //! | `sends` | memory that UCX is sending |
-//! | `every` | connections that fail, and who is told |
+//! | `every` | connections that failed: reconnects, and tells the worker |
 
 mod asker;
 mod every;

@@ -36,8 +36,8 @@ impl Lease {
         None
     }
 
-    /// Waits until the worker copies nothing of this process any more, but not for ever. Whether that
-    /// is so.
+    /// Waits until the worker copies nothing of this process any more, but not for ever. Returns
+    /// whether that is so.
     pub(super) async fn copies_end(&mut self) -> bool {
         // A worker that is gone copies nothing, either.
         let end = timeout(LEAVING, self.0.read_u8()).await.is_ok();

@@ -44,7 +44,7 @@ impl Data {
         // nothing, so that there are never more of them than shares.
         if came < after
             && memories.is_shared(dest_id, memory, share)
-            && !self.postponed.contains(&(link, end))
+            && !self.postponed.iter().any(|(of, known)| *of == link && known.share == share)
         {
             self.postponed.push((link, end));
         } else if !memories.unshare(dest_id, memory, share) {
