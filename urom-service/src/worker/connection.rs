@@ -9,6 +9,7 @@ use urom_wire::control::cut;
 use urom_wire::frame::{AM_NOTIFICATIONS, MAX_PAYLOAD, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
+use super::hosts::Ends;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, Token};
@@ -42,8 +43,7 @@ pub(crate) struct Connection {
     most_unread: usize,
     /// How many of them the sum over all hosts has.
     pub(crate) counted: usize,
-    /// How many commands came.
-    pub(crate) came: u64,
+    pub(crate) ends: Ends,
 }
 
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Connection {
             sending: VecDeque::new(),
             most_unread,
             counted: 0,
-            came: 0,
+            ends: Ends::NONE,
         }
     }
 

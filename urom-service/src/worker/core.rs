@@ -113,7 +113,7 @@ impl Core {
     #[inline]
     fn command(&mut self, pass: Pass, command: &Command<'_>) {
         let &Command { channel, slot, plugin_bit, payload } = command;
-        let Hosts { connections, pool, dirty, .. } = &mut self.hosts;
+        let Hosts { connections, pool, dirty, due, .. } = &mut self.hosts;
         let Some(connection) = connections.get(channel) else {
             return self.stray(channel);
         };
@@ -128,7 +128,9 @@ impl Core {
             return self.unusual(pass, command);
         };
         let (dest_id, limit) = (connection.dest_id, connection.limit);
-        connection.came += 1;
+        if connection.ends.count() {
+            due.push(channel);
+        }
         let Some(vacant) = connection.vacant(slot) else {
             return self.hosts.throw_out(channel, slot);
         };
@@ -279,6 +281,9 @@ impl Core {
         }
         for place in self.rounds.due(looks) {
             worked |= self.run_plugin(place);
+        }
+        if !self.hosts.due.is_empty() {
+            self.hosts.end_due();
         }
         if self.usual <= LONGEST_ROOM
             && self.room.as_ref().map(CommandRoom::capacity) != Some(self.usual)

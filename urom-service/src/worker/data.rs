@@ -29,7 +29,7 @@ use super::core::Core;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::{Instance, Supply};
-use super::messages::{EndOfShare, LinkKey, ToControl, ToData};
+use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::{Desk, services};
 use super::watch::Watch;
@@ -55,8 +55,6 @@ pub(crate) struct Data {
     core: Rc<RefCell<Core>>,
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
-    /// Shares whose end waits for commands that are on their way.
-    postponed: Vec<(LinkKey, EndOfShare)>,
     control: ControlHandle,
     watch: Arc<Watch>,
     max_message: usize,
@@ -109,7 +107,6 @@ impl Data {
             queue: Queue { address, config: ucx_config, awaited },
             probe: QueueProbe::default(),
             strays: 0,
-            postponed: Vec::new(),
             strays_tried: Instant::now(),
             blocked: false,
         })
@@ -160,9 +157,6 @@ impl Data {
     #[inline]
     fn turn(&mut self, slept: bool) -> Option<bool> {
         self.watch.next_turn();
-        if !self.postponed.is_empty() {
-            self.end_postponed();
-        }
         let mut worked = self.mailbox.has_post();
         if worked && !self.read_mail() {
             return None;
@@ -210,8 +204,10 @@ impl Data {
                 ToData::Detach { link } => self.detach(link),
                 ToData::Lease { link, lease } => self.lease(link, lease),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
-                ToData::Unshare { link, end, turn: _turn } => self.unshare(link, end),
-                ToData::Leave { link } => self.end_shares(link),
+                ToData::Unshare { link, end, turn: _turn } => {
+                    self.core.borrow_mut().hosts.unshare(link, end)
+                }
+                ToData::Leave { link } => self.core.borrow_mut().hosts.end_shares(link),
             }
         }
         true

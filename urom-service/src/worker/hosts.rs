@@ -1,6 +1,7 @@
 //! The way back to the hosts: notifications into messages, messages out, and the ends of
 //! connections.
 
+mod ends;
 mod unread;
 
 use std::convert::Infallible;
@@ -15,6 +16,7 @@ use urom_wire::control::Failure;
 use urom_wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
 use urom_wire::pass::first_channel;
 
+pub(crate) use self::ends::Ends;
 use self::unread::{Allowance, give_memory_back};
 use super::connection::Connection;
 use super::connections::Connections;
@@ -32,6 +34,8 @@ pub(crate) struct Hosts {
     /// The channels of connections with frames that leave at the end of the turn.
     pub(super) dirty: Vec<u16>,
     sending: Vec<u16>,
+    /// The channels of connections with ends of shares that are due.
+    pub(super) due: Vec<u16>,
     /// Whether there is something in `lost` or in `closing`.
     is_ending: bool,
     /// Connections found to be of no more use during this turn, and why.
@@ -57,6 +61,7 @@ impl Hosts {
             connections: Connections::new(first_channel()),
             dirty: Vec::new(),
             sending: Vec::new(),
+            due: Vec::new(),
             is_ending: false,
             lost: Vec::new(),
             closing: Vec::new(),
