@@ -1,9 +1,10 @@
 //! A host that shares memory with a worker and has a command use it, and does to that memory or to
 //! itself what it is told.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id or `new`,
-//! the first path to try, and what the command does (see `Churn`). It prints which path was taken
-//! when the command is at work. Then it reads orders, a line each, and answers each by a line.
+//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id or
+//! `new`, the first path to try, and what the command does (see `Churn`). It prints which path was
+//! taken when the command is at work. Then it reads orders, a line each, and answers each by a
+//! line.
 
 use std::io::{BufRead, stdin};
 use std::ptr;
@@ -46,8 +47,8 @@ fn main() -> Result<()> {
             "unmap" => {
                 let start = at.memory.view().as_ptr().cast();
                 let gone = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-                // SAFETY: nobody but the worker's plugin uses these bytes from now on. Nothing takes
-                // their place: to other memory there, the worker would write.
+                // SAFETY: nobody but the worker's plugin uses these bytes from now on. Nothing
+                // takes their place: to other memory there, the worker would write.
                 unsafe { mmap_anonymous(start, LEN, ProtFlags::empty(), gone) }?;
                 match path {
                     MemoryPath::MAPPED => {

@@ -78,7 +78,7 @@ enum urom_memory_action {
 				       * `local`; over the network only */
 };
 
-/* A part of a host's memory that is open: it stays until it is closed, even when the host leaves. */
+/* An open part of a host's memory: it stays until it is closed, even when the host leaves. */
 struct urom_host_memory {
 	size_t size;      /* sizeof(struct urom_host_memory) */
 	void *handle;     /* what the worker knows it by */

@@ -200,8 +200,9 @@ pub struct WorkerServices {
 }
 
 /// Opens `len` bytes of memory that the host of a connection shares, `offset` bytes behind its
-/// beginning. `NOT_FOUND` for memory that this host does not share with this worker, `INVALID_VALUE`
-/// for bytes that are not all in it. Whatever was opened is closed before `close` returns.
+/// beginning. `NOT_FOUND` for memory that this host does not share with this worker,
+/// `INVALID_VALUE` for bytes that are not all in it. Whatever was opened is closed before `close`
+/// returns.
 pub type OpenMemoryFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     dest_id: u64,
@@ -214,8 +215,8 @@ pub type OpenMemoryFn = unsafe extern "C" fn(
 /// Runs an operation on open memory. `IN_PROGRESS` when its `done` will be called; with any other
 /// code, also its `status`, it has ended. `INVALID_VALUE` for bytes that are not all in it or not
 /// aligned, `NOT_PERMITTED` when the host does not allow it, `NOT_SUPPORTED` when this path has no
-/// such operation, `IO_FAILED` when the host's memory is not there, `CONNECTION_RESET` when the host
-/// is gone. Reads and writes of memory that is not reached over the network end in the call.
+/// such operation, `IO_FAILED` when the host's memory is not there, `CONNECTION_RESET` when the
+/// host is gone. Reads and writes of memory that is not reached over the network end in the call.
 pub type RunMemoryFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     handle: *mut c_void,

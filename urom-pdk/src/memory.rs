@@ -169,8 +169,8 @@ impl HostMemory {
     /// # Errors
     /// `INVALID_VALUE` when the memory does not have all of these bytes. Memory that is not mapped
     /// also fails with `IO_FAILED` when the host has unmapped it, `CONNECTION_RESET` when the host
-    /// is gone or its answer was lost, `NO_MEMORY` when there is no room for a copy (over the network
-    /// alone), and `SHUTDOWN` or `BAD_STATE` when the plugin is being closed.
+    /// is gone or its answer was lost, `NO_MEMORY` when there is no room for a copy (over the
+    /// network alone), and `SHUTDOWN` or `BAD_STATE` when the plugin is being closed.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         if let Some(view) = self.mapped() {
             return Ok(view.copy_to(offset, to)?);

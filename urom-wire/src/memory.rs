@@ -151,8 +151,8 @@ impl Slip {
     }
 }
 
-/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns the connection
-/// when the worker has it.
+/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns the
+/// connection when the worker has it.
 ///
 /// # Errors
 /// The system's, and `PermissionDenied` when the worker does not take it.

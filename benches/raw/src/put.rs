@@ -76,8 +76,8 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put. It
-    /// has this header, and the sender's endpoint goes with it.
+    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put.
+    /// It has this header, and the sender's endpoint goes with it.
     ///
     /// # Panics
     /// When UCX fails, or nothing is allocated.

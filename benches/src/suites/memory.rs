@@ -1,5 +1,5 @@
-//! A host's memory in a plugin's hands, against `memcpy`, the kernel's copies and a processor's atomic
-//! operations; and sharing it, against mapping memory and touching it for the first time.
+//! A host's memory in a plugin's hands, against `memcpy`, the kernel's copies and a processor's
+//! atomic operations; and sharing it, against mapping memory and touching it for the first time.
 
 use std::time::Instant;
 

@@ -6,9 +6,9 @@
 //! the same worker, which sends them on and answers. *Same settings* is raw UCX with the kit's
 //! settings and its kind of shared memory.
 //!
-//! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends when
-//! both have answered. They are freshly written, as are those of raw UCX. *Asleep*: the same after a
-//! pause, when the host and both workers sleep, and so do all three ends of raw UCX.
+//! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends
+//! when both have answered. They are freshly written, as are those of raw UCX. *Asleep*: the same
+//! after a pause, when the host and both workers sleep, and so do all three ends of raw UCX.
 
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};

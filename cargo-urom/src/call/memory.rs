@@ -133,8 +133,8 @@ impl All {
         self.0.iter().map(|named| (named.name.clone(), named.map.range())).collect()
     }
 
-    /// Prints what is in each memory, or saves it where the command line says so. One that cannot be
-    /// saved keeps no other from it.
+    /// Prints what is in each memory, or saves it where the command line says so. One that cannot
+    /// be saved keeps no other from it.
     pub(super) fn report(&self, is_json: bool) -> Result<()> {
         let report = |named: &Named| match &named.save {
             Some(file) => save(named, file),

@@ -100,7 +100,8 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
     Ok(())
 }
 
-/// DOCA's sample gives UCX whatever it gets for a handle, and dies of what is none. So it gets none.
+/// DOCA's sample gives UCX whatever it gets for a handle, and dies of what is none. So it gets
+/// none.
 #[test]
 fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why() -> Result<()> {
     let own = Source::new("sandbox_plugin.c").ucx();

@@ -4,7 +4,8 @@
 //! kind. To detect this without reading freed memory, everything that a host has a pointer to
 //! begins with a [`Mark`], a word that stays readable until the process ends. A context, an engine,
 //! a query, a device's description, a memory map, an inventory and its buffers are behind a
-//! [`Shell`], which outlives them and is reused later. Tasks and devices have a mark of their own and are never freed.
+//! [`Shell`], which outlives them and is reused later. Tasks and devices have a mark of their own
+//! and are never freed.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ptr;

@@ -224,7 +224,8 @@ pub(super) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
+    /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are
+    /// gone.
     pub(super) async fn watch(
         self,
         stream: &mut WorkerStream,

@@ -301,11 +301,11 @@ macro_rules! host_extensions {
                 done: Option<MemoryCallback>,
                 data: *mut c_void,
             ) -> DocaError;
-            /// Ends that: no command that is submitted later finds the memory. `done` is called when
-            /// those that use it are done with it. For a worker that was stopped or lost that is
-            /// when it has closed what it used, which may be after it was destroyed here. `done` is
-            /// told `NOT_FOUND` for a number that is not shared with the worker. Anything else but
-            /// `SUCCESS` means that nobody knows: the memory stays.
+            /// Ends that: no command that is submitted later finds the memory. `done` is called
+            /// when those that use it are done with it. For a worker that was stopped or lost that
+            /// is when it has closed what it used, which may be after it was destroyed here. `done`
+            /// is told `NOT_FOUND` for a number that is not shared with the worker. Anything else
+            /// but `SUCCESS` means that nobody knows: the memory stays.
             fn urom_worker_unshare_memory(
                 worker: *mut Worker,
                 memory: u64,

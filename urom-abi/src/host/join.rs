@@ -2,9 +2,9 @@
 //! function, two tables.
 //!
 //! A program finds DOCA's core functions in `libdoca_common`, which needs no UCX. What engines,
-//! contexts, tasks, devices and memory maps are is in `libdoca_urom`, as there are no contexts but UROM's: when
-//! it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call through that.
-//! It gets [`OfCommon`] for what it has to log.
+//! contexts, tasks, devices and memory maps are is in `libdoca_urom`, as there are no contexts but
+//! UROM's: when it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call
+//! through that. It gets [`OfCommon`] for what it has to log.
 
 use std::ffi::c_char;
 

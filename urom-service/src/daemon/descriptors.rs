@@ -16,8 +16,8 @@ use crate::unproven::UNPROVEN;
 /// The descriptors of a daemon or a worker without hosts.
 const OWN: usize = urom_wire::descriptors::LEAST as usize;
 
-/// The descriptors of a worker for each host: its stream, the lease of its memory, and those that UCX
-/// opens.
+/// The descriptors of a worker for each host: its stream, the lease of its memory, and those that
+/// UCX opens.
 const FOR_A_HOST: usize = 5;
 
 /// The descriptors of the daemon for each worker: its stream, its process, and those needed briefly

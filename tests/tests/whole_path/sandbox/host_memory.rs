@@ -277,8 +277,8 @@ fn with_another_host(
     Ok(memory)
 }
 
-/// Sends a message with tag 1 from one worker to the other, and receives it there. Whether a receive
-/// of a host that is gone took a first one, because the worker did not know yet.
+/// Sends a message with tag 1 from one worker to the other, and receives it there. Whether a
+/// receive of a host that is gone took a first one, because the worker did not know yet.
 fn is_taken_by_the_next(
     sandbox: &Client<Host>,
     [sender, receiver]: &[Worker; 2],
