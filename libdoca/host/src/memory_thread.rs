@@ -68,7 +68,7 @@ impl MemoryThread {
         Ok(thread)
     }
 
-    fn start() -> Result<MemoryThread, Failure> {
+    pub(super) fn start() -> Result<MemoryThread, Failure> {
         let mailbox = Arc::new(Mailbox::new().map_err(broken)?);
         let (orders, (opened, opening)) = (Arc::clone(&mailbox), watch::channel(None));
         let run = move || {
@@ -109,7 +109,8 @@ impl MemoryThread {
         self.mailbox.post(Order::Connect(ticket, address, then));
     }
 
-    /// Forgets a share, and does something when nothing uses its memory any more.
+    /// Forgets a share, and does something when nothing uses its memory any more. A thread that ends
+    /// drops it, after its UCX.
     pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
         self.mailbox.post(Order::Forget(ticket, share, then));
     }

@@ -5,6 +5,8 @@
 //! memory thread answers the worker's questions over UCX.
 
 mod lease;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use std::collections::{HashMap, VecDeque};
@@ -27,6 +29,7 @@ use urom_wire::control::{
 use urom_wire::memory::{Slip, hand_over};
 
 use self::lease::Lease;
+use self::told::Ending;
 pub(super) use self::told::{Late, Told};
 use crate::memory_thread::{MemoryThread, Served};
 use crate::stream::WorkerStream;
@@ -253,12 +256,13 @@ impl Sharing {
         }
     }
 
-    /// Tells of the end of a memory when this process does not use it for the worker any more.
+    /// Tells of the end of a share, which the worker has ended, when this process does not use its
+    /// memory for the worker any more.
     fn forget(&self, share: u64, told: Told) {
-        let end = move || told.tell(&Ok(MemoryPath::MAPPED));
-        match &self.thread {
-            Some(thread) => thread.forget(self.ticket, share, Some(Box::new(end))),
-            None => end(),
+        let ending = Ending::new(told);
+        if let Some(thread) = &self.thread {
+            // A thread that has ended drops this, and its UCX uses nothing then.
+            thread.forget(self.ticket, share, Some(Box::new(move || drop(ending))));
         }
     }
 

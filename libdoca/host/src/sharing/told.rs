@@ -45,6 +45,21 @@ impl Drop for Told {
     }
 }
 
+/// Whom to tell that nothing uses the memory of a share any more, when this is dropped.
+pub(super) struct Ending(Option<Told>);
+
+impl Ending {
+    pub(super) fn new(told: Told) -> Ending {
+        Ending(Some(told))
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|told| told.tell(&Ok(MemoryPath::MAPPED)));
+    }
+}
+
 /// Those who asked for the end of a share of a worker that was left or lost: they are told when it
 /// uses the memory no more.
 #[derive(Default)]

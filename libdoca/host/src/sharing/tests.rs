@@ -1,0 +1,31 @@
+//! Ends of shares when the memory thread has ended.
+
+use std::ffi::{c_char, c_void};
+use std::sync::mpsc::{Sender, channel};
+
+use super::*;
+
+unsafe extern "C" fn heard(
+    data: *mut c_void,
+    code: DocaError,
+    _: MemoryPath,
+    _: *const c_char,
+    _: usize,
+) {
+    // SAFETY: from the test below, and called once.
+    let tell = unsafe { Box::from_raw(data.cast::<Sender<DocaError>>()) };
+    tell.send(code).unwrap();
+}
+
+#[test]
+fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
+    let thread = Arc::new(MemoryThread::start().unwrap());
+    thread.forget(1, 1, Some(Box::new(|| panic!("as a test wants"))));
+    let mut sharing = Sharing { thread: Some(thread), ..Sharing::new(1) };
+    for share in [2, 3] {
+        let (tell, told) = channel();
+        sharing.ending.insert(share, Told::new(heard, Box::into_raw(Box::new(tell)).cast()));
+        sharing.hear(MemoryAnswer::Ended { share });
+        assert_eq!(told.recv(), Ok(DocaError::SUCCESS));
+    }
+}
