@@ -8,7 +8,7 @@ use super::Render;
 use crate::model::{Plugin, Variant};
 use crate::names;
 
-/// How many commands one future awaits. What rustc does with it grows with their square, so those
+/// How many commands one function awaits. What rustc does with it grows with their square, so those
 /// of a large protocol are parts of several.
 const AWAITS: usize = 40;
 
@@ -92,6 +92,12 @@ impl Render<'_> {
                 .await
             })
         };
+        let parameters = quote! {
+            #handler: &'command AnyHandler,
+            #cx: &'command AnySide::Context,
+            #bytes: &'command [__p::u8],
+        };
+        let bounds = quote!(AnySide: __p::PluginSide, AnyHandler: Handler<AnySide>);
         let variants = &self.model.variants;
         let by_tag = if variants.len() <= AWAITS {
             self.by_tag(&bytes, arm)
@@ -100,7 +106,18 @@ impl Render<'_> {
                 let arms =
                     variants.iter().map(|variant| (std::slice::from_ref(variant), arm(variant)));
                 let part = self.by_tags(&bytes, arms);
-                (variants, quote!(async move { #part }.await))
+                let part = quote!({
+                    async fn __part<'command, AnySide, AnyHandler>(
+                        #parameters
+                    ) -> __p::Result<__p::Answer, AnySide::Error>
+                    where
+                        #bounds,
+                    {
+                        #part
+                    }
+                    __part::<AnySide, AnyHandler>(#handler, #cx, #bytes).await
+                });
+                (variants, part)
             });
             self.by_tags(&bytes, parts)
         };
@@ -108,8 +125,7 @@ impl Render<'_> {
         quote! {
             impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
             where
-                AnySide: __p::PluginSide,
-                AnyHandler: Handler<AnySide>,
+                #bounds,
             {
                 fn open(#cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
                     AnyHandler::open(#cx)
@@ -130,9 +146,7 @@ impl Render<'_> {
                 }
 
                 async fn serve<'command>(
-                    #handler: &'command AnyHandler,
-                    #cx: &'command AnySide::Context,
-                    #bytes: &'command [__p::u8],
+                    #parameters
                 ) -> __p::Result<__p::Answer, AnySide::Error> {
                     #serve
                 }
