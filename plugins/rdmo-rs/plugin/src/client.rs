@@ -13,11 +13,11 @@ use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
-use ucx::{Data, Endpoint, EndpointId, Rendezvous};
+use ucx::{Data, Endpoint, EndpointId};
 use urom_pdk::prelude::*;
 
 use crate::clients::dropped;
-use crate::region::Region;
+use crate::region::{Bytes, Region};
 
 pub(crate) struct Client {
     pub(crate) connection: u64,
@@ -40,10 +40,6 @@ struct Woken(AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
         self.0.store(true, Ordering::Release);
     }
 }
@@ -52,19 +48,12 @@ impl Wake for Woken {
 struct Queue {
     initiator: EndpointId,
     jobs: UnboundedSender<Job>,
-    /// How many messages are not carried out yet.
-    waiting: Rc<Cell<usize>>,
+    /// Each message that is not carried out yet has one of these, too.
+    waiting: Rc<()>,
 }
 
 /// A message that waits for its turn.
-type Job = (Request, Bytes);
-
-/// A message's data.
-enum Bytes {
-    Here(Vec<u8>),
-    /// Still at the initiator.
-    Announced(Rendezvous),
-}
+type Job = (Request, Bytes, Rc<()>);
 
 impl Client {
     pub(crate) fn new(connection: u64, host: Rc<Endpoint>) -> Client {
@@ -82,11 +71,11 @@ impl Client {
 
     /// Makes a queue for an initiator, and gives its number.
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
-        let ((jobs, given), waiting) = (unbounded_channel(), Rc::default());
+        let (jobs, given) = unbounded_channel();
         let number = self.next_queue.replace(self.next_queue.get() + 1);
-        let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::clone(&waiting) };
+        let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::default() };
         self.queues.borrow_mut().insert(number, queue);
-        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, given, waiting)));
+        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, given)));
         self.woken.wake_by_ref();
         number
     }
@@ -104,16 +93,15 @@ impl Client {
         let queue = queues.values().find(|queue| queue.initiator == from).ok_or_else(missing)?;
         let data = match data {
             Data::Eager(bytes) => {
-                if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
+                if Rc::strong_count(&queue.waiting) == 1 && self.append_at_once(&request, bytes)? {
                     return Ok(());
                 }
                 Bytes::Here(bytes.to_vec())
             }
             Data::Rendezvous(announced) => Bytes::Announced(announced),
         };
-        queue.jobs.send((request, data)).map_err(|_| missing())?;
-        queue.waiting.set(queue.waiting.get() + 1);
-        Ok(())
+        let job = (request, data, Rc::clone(&queue.waiting));
+        queue.jobs.send(job).map_err(|_| missing())
     }
 
     /// Carries out an append to memory that is mapped here, if nothing else is at the client's
@@ -154,8 +142,8 @@ impl Client {
         for region in regions {
             let pointers = region.pointers.borrow().clone();
             for (&address, value) in &pointers {
-                let offset = region.offset(address, 8)?;
-                *unflushed |= region.write(offset, value.to_le_bytes().into()).await?;
+                *unflushed |=
+                    region.write(address, Bytes::Here(value.to_le_bytes().into())).await?;
             }
             // With a device this, and nothing less, makes the host's processor see them.
             if let Some((&last, _)) = pointers.last_key_value() {
@@ -177,6 +165,7 @@ impl Client {
 
     /// Polls the queues that were woken.
     pub(crate) fn run(&self) {
+        // A swap takes longer, and mostly nothing was woken.
         if !self.woken.0.load(Ordering::Acquire) {
             return;
         }
@@ -188,92 +177,66 @@ impl Client {
     }
 
     /// Carries out an initiator's messages, one after the other.
-    async fn serve(
-        self: Rc<Self>,
-        initiator: Rc<Endpoint>,
-        mut jobs: UnboundedReceiver<Job>,
-        waiting: Rc<Cell<usize>>,
-    ) {
-        while let Some(job) = jobs.recv().await {
-            if let Err(error) = self.carry_out(&initiator, job).await {
+    async fn serve(self: Rc<Self>, initiator: Rc<Endpoint>, mut jobs: UnboundedReceiver<Job>) {
+        while let Some((request, data, _waiting)) = jobs.recv().await {
+            if let Err(error) = self.carry_out(&initiator, request, data).await {
                 dropped(&error);
             }
-            waiting.set(waiting.get() - 1);
         }
     }
 
-    async fn carry_out(&self, initiator: &Endpoint, job: Job) -> Result<()> {
-        let (Request { fence, operation, .. }, data) = job;
+    async fn carry_out(&self, to: &Endpoint, request: Request, data: Bytes) -> Result<()> {
+        let Request { fence, operation, .. } = request;
         match (operation, data) {
             (Operation::Flush { flush_id }, _) => {
                 let regions: Vec<_> = self.regions.borrow().values().cloned().collect();
                 self.publish(&regions).await?;
-                let (answered, ()) =
-                    initiator.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
+                let (answered, ()) = to.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
                 answered.or_code(DocaError::DRIVER, "answering a flush")
             }
             (Operation::Append { pointer, pointer_rkey, data_rkey }, data) => {
-                let target = self.region(data_rkey)?;
-                let data = match data {
-                    Bytes::Announced(announced) if target.imported().is_none() => {
-                        Bytes::Here(fetch(announced, target.len).await?)
-                    }
-                    data => data,
-                };
-                let mut unflushed = self.memory_after(fence).await?;
-                // Now, because they may have been deregistered meanwhile.
-                let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
-                let in_place = pointers.in_place(pointer)?;
-                let at = match in_place {
-                    Some(word) => word.load(Ordering::Acquire),
-                    None => pointers.pointer(pointer).await?,
-                };
-                let len = match &data {
-                    Bytes::Here(bytes) => bytes.len(),
-                    Bytes::Announced(announced) => announced.len(),
-                };
-                let offset = target.offset(at, len)?;
-                match (data, target.imported()) {
-                    (Bytes::Here(bytes), _) => *unflushed |= target.write(offset, bytes).await?,
-                    (Bytes::Announced(announced), Some(imported)) => {
-                        let (came, ()) = announced.recv_imported(imported, offset).await;
-                        came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
-                    }
-                    (Bytes::Announced(_), None) => unreachable!("it was fetched"),
-                }
-                let advanced = at + len as u64;
-                match in_place {
-                    Some(word) => {
-                        // The host sees the pointer at once, and must see the data then.
-                        self.settle(&mut unflushed).await?;
-                        word.store(advanced, Ordering::Release);
-                    }
-                    None => _ = pointers.pointers.borrow_mut().insert(pointer, advanced),
-                }
-                Ok(())
+                self.append(fence, pointer, [pointer_rkey, data_rkey], data).await
             }
             (Operation::Scatter { count }, Bytes::Here(data)) => {
                 let parts = Part::read_all(count, &data);
                 let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
-                let mut unflushed = self.memory_after(fence).await?;
-                let place = |part: &Part<'_>| {
-                    let region = self.region(part.rkey)?;
-                    let offset = region.offset(part.address, part.data.len())?;
-                    region.is_writable()?;
-                    Ok((region, offset, part.data.to_vec()))
-                };
-                // All of them, before the first is written.
-                let placed = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
-                for (region, offset, bytes) in placed {
-                    *unflushed |= region.write(offset, bytes).await?;
-                }
-                Ok(())
+                self.scatter(fence, &parts).await
             }
             (Operation::Scatter { .. }, Bytes::Announced(_)) => {
                 let text = "a scatter is too long for one message";
                 Err(Error::new(DocaError::NOT_SUPPORTED, text))
             }
         }
+    }
+
+    async fn append(&self, fence: bool, pointer: u64, rkeys: [u64; 2], data: Bytes) -> Result<()> {
+        // Before the client's memory is held: an initiator that stops keeps no other waiting.
+        let data = self.region(rkeys[1])?.fetch(data).await?;
+        let mut unflushed = self.memory_after(fence).await?;
+        // Now, because they may have been deregistered meanwhile.
+        let [pointers, target] = [self.region(rkeys[0])?, self.region(rkeys[1])?];
+        let (at, len) = (pointers.pointer(pointer).await?, data.len() as u64);
+        *unflushed |= target.write(at, data).await?;
+        if pointers.mapped().is_some() {
+            // The host sees the pointer at once, and must see the data then.
+            self.settle(&mut unflushed).await?;
+        }
+        pointers.advance(pointer, at + len)
+    }
+
+    async fn scatter(&self, fence: bool, parts: &[Part<'_>]) -> Result<()> {
+        let mut unflushed = self.memory_after(fence).await?;
+        let place = |part: &Part<'_>| {
+            let region = self.region(part.rkey)?;
+            region.check_write(part.address, part.data.len())?;
+            Ok(region)
+        };
+        // All of them, before the first is written.
+        let regions = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
+        for (region, part) in regions.iter().zip(parts) {
+            *unflushed |= region.write(part.address, Bytes::Here(part.data.to_vec())).await?;
+        }
+        Ok(())
     }
 
     /// The client's memory, for one message; after a fence, once everything has arrived.
@@ -304,15 +267,4 @@ impl Client {
         }
         Ok(())
     }
-}
-
-/// Receives announced data, `most` bytes at most, into memory of this process.
-async fn fetch(announced: Rendezvous, most: u64) -> Result<Vec<u8>> {
-    let (mut room, len) = (Vec::new(), announced.len());
-    if len as u64 > most || room.try_reserve_exact(len).is_err() {
-        return Err(Error::new(DocaError::TOO_BIG, format!("no room for {len} bytes")));
-    }
-    room.resize(len, 0);
-    let (came, bytes) = announced.recv(room).await;
-    came.or_code(DocaError::DRIVER, "receiving from an initiator").map(|_| bytes)
 }

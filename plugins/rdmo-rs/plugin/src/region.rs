@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::MrReg;
-use ucx::{Endpoint, Features, Imported, RemoteMemory, Status};
+use ucx::{Endpoint, Features, Imported, RemoteMemory, Rendezvous, Status};
 use urom_pdk::memory::{Exported, HostMemory, MemoryRange, View};
 use urom_pdk::prelude::*;
 
 /// A registered region.
 pub(crate) struct Region {
     start: u64,
-    pub(crate) len: u64,
+    len: u64,
     place: Place,
     /// The values of pointers that appends have advanced, by the pointers' addresses.
     pub(crate) pointers: RefCell<BTreeMap<u64, u64>>,
@@ -29,6 +29,22 @@ enum Place {
         /// What a device here writes to directly, if the host exported the memory.
         imported: Option<Imported>,
     },
+}
+
+/// A message's data.
+pub(crate) enum Bytes {
+    Here(Vec<u8>),
+    /// Still at the initiator.
+    Announced(Rendezvous),
+}
+
+impl Bytes {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Bytes::Here(bytes) => bytes.len(),
+            Bytes::Announced(announced) => announced.len(),
+        }
+    }
 }
 
 impl Region {
@@ -66,23 +82,20 @@ impl Region {
         })
     }
 
-    /// Whether the host lets this worker write there. UCX has no such permissions.
-    pub(crate) fn is_writable(&self) -> Result<()> {
+    /// Whether `len` bytes may be written at `address`. UCX has no permissions that forbid it.
+    pub(crate) fn check_write(&self, address: u64, len: usize) -> Result<()> {
         match &self.place {
             Place::Shared(memory) if !memory.access().others_write() => {
                 Err(Error::new(DocaError::NOT_PERMITTED, "the client shares it for reading only"))
             }
-            _ => Ok(()),
+            _ => self.offset(address, len).map(drop),
         }
     }
 
-    /// The value of the pointer at `address`: the client's, unless it was advanced since.
-    pub(crate) async fn pointer(&self, address: u64) -> Result<u64> {
-        let known = self.pointers.borrow().get(&address).copied();
-        match known {
-            Some(value) => Ok(value),
-            None => self.read(address).await,
-        }
+    /// The region, where it is mapped into this process.
+    pub(crate) fn mapped(&self) -> Option<View<'_>> {
+        let Place::Shared(memory) = &self.place else { return None };
+        memory.mapped()
     }
 
     /// The pointer at `address` in the client's memory, where that is mapped into this process.
@@ -91,12 +104,25 @@ impl Region {
         Ok(Some(view.atomic_u64(self.offset(address, 8)?)?))
     }
 
-    /// The region, where it is mapped into this process.
-    pub(crate) fn mapped(&self) -> Option<View<'_>> {
-        match &self.place {
-            Place::Shared(memory) => memory.mapped(),
-            Place::Remote { .. } => None,
+    /// The value of the pointer at `address`: the client's, unless it was advanced since.
+    pub(crate) async fn pointer(&self, address: u64) -> Result<u64> {
+        if let Some(word) = self.in_place(address)? {
+            return Ok(word.load(Ordering::Acquire));
         }
+        let known = self.pointers.borrow().get(&address).copied();
+        match known {
+            Some(value) => Ok(value),
+            None => self.read(address).await,
+        }
+    }
+
+    /// Advances the pointer at `address`; the client sees it at once where it is mapped.
+    pub(crate) fn advance(&self, address: u64, value: u64) -> Result<()> {
+        match self.in_place(address)? {
+            Some(word) => word.store(value, Ordering::Release),
+            None => _ = self.pointers.borrow_mut().insert(address, value),
+        }
+        Ok(())
     }
 
     /// Reads the word at `address`.
@@ -113,27 +139,44 @@ impl Region {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Writes bytes, and says whether it takes a flush of the host's endpoint until they arrive.
-    pub(crate) async fn write(&self, offset: u64, bytes: Vec<u8>) -> Result<bool> {
-        match &self.place {
-            Place::Shared(memory) => memory.write(offset, &bytes).await.map(|()| false),
-            Place::Remote { memory, .. } => {
+    /// Receives announced data, unless a device can write them straight into the region.
+    pub(crate) async fn fetch(&self, data: Bytes) -> Result<Bytes> {
+        let is_imported = matches!(self.place, Place::Remote { imported: Some(_), .. });
+        let announced = match data {
+            Bytes::Announced(announced) if !is_imported => announced,
+            data => return Ok(data),
+        };
+        let (mut room, len) = (Vec::new(), announced.len());
+        if len as u64 > self.len || room.try_reserve_exact(len).is_err() {
+            return Err(Error::new(DocaError::TOO_BIG, format!("no room for {len} bytes")));
+        }
+        room.resize(len, 0);
+        let (came, bytes) = announced.recv(room).await;
+        came.or_code(DocaError::DRIVER, "receiving from an initiator")?;
+        Ok(Bytes::Here(bytes))
+    }
+
+    /// Writes data that were fetched, and says whether it takes a flush of the host's endpoint
+    /// until they arrive.
+    pub(crate) async fn write(&self, address: u64, data: Bytes) -> Result<bool> {
+        let offset = self.offset(address, data.len())?;
+        match (&self.place, data) {
+            (Place::Shared(memory), Bytes::Here(bytes)) => memory.write(offset, &bytes).await?,
+            (Place::Remote { memory, .. }, Bytes::Here(bytes)) => {
                 match memory.put(offset, bytes).into_done() {
                     Ok((written, _)) => written.or_code(DocaError::DRIVER, "writing")?,
                     // It fails with the endpoint if at all, and so does the flush.
                     Err(write) => write.detach(),
                 }
-                Ok(true)
+                return Ok(true);
             }
+            (Place::Remote { imported: Some(imported), .. }, Bytes::Announced(announced)) => {
+                let (came, ()) = announced.recv_imported(imported, offset).await;
+                came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
+            }
+            (_, Bytes::Announced(_)) => unreachable!("it was fetched"),
         }
-    }
-
-    /// Where a device can receive straight into the region.
-    pub(crate) fn imported(&self) -> Option<&Imported> {
-        match &self.place {
-            Place::Remote { imported, .. } => imported.as_ref(),
-            Place::Shared(_) => None,
-        }
+        Ok(false)
     }
 }
 

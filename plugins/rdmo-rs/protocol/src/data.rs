@@ -28,8 +28,8 @@ pub const LONGEST_HEADER: usize = 64;
 /// The fixed part of a [`Part`].
 const PART: usize = 24;
 
-/// The flag of a request that waits for those before it.
-const FENCE: u32 = 1;
+/// The flag of a request that waits for those before it, above the operation's 32 bits.
+const FENCE: u64 = 1 << 32;
 
 /// Why bytes are no message of the data path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -100,20 +100,18 @@ impl Request {
 
     /// Writes the header.
     pub fn header<'a>(&self, room: &'a mut [u8; 40]) -> &'a [u8] {
-        let (operation, words) = match self.operation {
-            Operation::Flush { flush_id } => (0_u32, [flush_id, 0, 0]),
+        let (operation, [a, b, c], len) = match self.operation {
+            Operation::Flush { flush_id } => (0, [flush_id, 0, 0], 24),
             Operation::Append { pointer, pointer_rkey, data_rkey } => {
-                (1, [pointer, pointer_rkey, data_rkey])
+                (1, [pointer, pointer_rkey, data_rkey], 40)
             }
-            Operation::Scatter { count } => (2, [count, 0, 0]),
+            Operation::Scatter { count } => (2, [count, 0, 0], 24),
         };
-        room[..8].copy_from_slice(&self.client.to_le_bytes());
-        room[8..12].copy_from_slice(&operation.to_le_bytes());
-        room[12..16].copy_from_slice(&(u32::from(self.fence) * FENCE).to_le_bytes());
-        for (place, word) in room[16..].chunks_exact_mut(8).zip(words) {
+        let kind = operation | if self.fence { FENCE } else { 0 };
+        for (place, word) in room.chunks_exact_mut(8).zip([self.client, kind, a, b, c]) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        &room[..if operation == 1 { 40 } else { 24 }]
+        &room[..len]
     }
 
     /// Reads a header.
@@ -126,17 +124,18 @@ impl Request {
             return Err(Malformed::Long(header.len()));
         }
         let word = |at| word(header, at).ok_or(Malformed::Short(header.len()));
-        let (client, both) = (word(0)?, word(8)?);
-        let operation = match both as u32 {
+        let (client, kind) = (word(0)?, word(8)?);
+        let operation = match kind as u32 {
             0 => Operation::Flush { flush_id: word(16)? },
-            1 => {
-                let [pointer, pointer_rkey, data_rkey] = [word(16)?, word(24)?, word(32)?];
-                Operation::Append { pointer, pointer_rkey, data_rkey }
-            }
+            1 => Operation::Append {
+                pointer: word(16)?,
+                pointer_rkey: word(24)?,
+                data_rkey: word(32)?,
+            },
             2 => Operation::Scatter { count: word(16)? },
             other => return Err(Malformed::Operation(other)),
         };
-        Ok(Request { client, fence: (both >> 32) as u32 & FENCE != 0, operation })
+        Ok(Request { client, fence: kind & FENCE != 0, operation })
     }
 }
 
