@@ -76,6 +76,12 @@ enum urom_memory_action {
 	UROM_MEMORY_TAG_SEND = 5,     /* has the host send the bytes with the tag `operand` to the
 				       * UCX worker whose address are the `result` bytes at
 				       * `local`; over the network only */
+	UROM_MEMORY_LOAD = 6,         /* `result` is what is there, loaded as one number */
+	UROM_MEMORY_WAIT_GT = 7,      /* waits until what is there, masked by `operand`, is greater
+				       * than `compare`, but a second at most; `result` is what was
+				       * found last, unmasked; a mapped word is looked at once */
+	UROM_MEMORY_WAIT_EQ = 8,      /* the same, until it is `compare` */
+	UROM_MEMORY_WAIT_NEQ = 9,     /* the same, until it is not `compare` */
 };
 
 /* An open part of a host's memory: it stays until it is closed, even when the host leaves. */

@@ -89,19 +89,18 @@ impl HostMemory {
     /// part in.
     pub fn check(&self, action: MemoryAction, offset: u64, len: u64) -> Result<(), DocaError> {
         let place = self.part(offset, len)?;
-        if action.0 > MemoryAction::TAG_SEND.0 {
+        if action.0 > MemoryAction::LAST.0 {
             return Err(DocaError::NOT_SUPPORTED);
         }
-        if action.is_atomic() && (len != 8 || !place.address.is_multiple_of(8)) {
+        if action.is_of_word() && (len != 8 || !place.address.is_multiple_of(8)) {
             return Err(DocaError::INVALID_VALUE);
         }
         let access = Access::from_bits_truncate(self.access);
-        match action {
-            MemoryAction::READ | MemoryAction::TAG_SEND if access.others_read() => Ok(()),
-            MemoryAction::READ | MemoryAction::TAG_SEND => Err(DocaError::NOT_PERMITTED),
-            _ if access.others_write() => Ok(()),
-            _ => Err(DocaError::NOT_PERMITTED),
-        }
+        let is_permitted = match action.writes() {
+            true => access.others_write(),
+            false => access.others_read(),
+        };
+        if is_permitted { Ok(()) } else { Err(DocaError::NOT_PERMITTED) }
     }
 }
 
@@ -124,17 +123,42 @@ impl MemoryAction {
     /// Has the host send `len` bytes of its memory to the UCX worker whose address is `local`, with
     /// the tag `operand`. Over the network only; the address has `result` bytes.
     pub const TAG_SEND: MemoryAction = MemoryAction(5);
+    /// Loads 8 aligned bytes as one atomic number, which is `result`.
+    pub const LOAD: MemoryAction = MemoryAction(6);
+    /// Waits until 8 aligned bytes, masked by `operand`, are a number greater than `compare`, but a
+    /// second at most: `result` is the number that was found last, without the mask. A mapped word
+    /// is looked at once.
+    pub const WAIT_GT: MemoryAction = MemoryAction(7);
+    /// As [`WAIT_GT`](Self::WAIT_GT), until they are `compare`.
+    pub const WAIT_EQ: MemoryAction = MemoryAction(8);
+    /// As [`WAIT_GT`](Self::WAIT_GT), until they are not `compare`.
+    pub const WAIT_NEQ: MemoryAction = MemoryAction(9);
 
-    fn is_atomic(self) -> bool {
-        matches!(self, MemoryAction::FETCH_ADD | MemoryAction::SWAP | MemoryAction::COMPARE_SWAP)
+    /// What is greater is no action.
+    const LAST: MemoryAction = MemoryAction::WAIT_NEQ;
+
+    fn writes(self) -> bool {
+        matches!(
+            self,
+            MemoryAction::WRITE
+                | MemoryAction::FETCH_ADD
+                | MemoryAction::SWAP
+                | MemoryAction::COMPARE_SWAP
+        )
+    }
+
+    /// Whether it is about one aligned word.
+    fn is_of_word(self) -> bool {
+        !matches!(self, MemoryAction::READ | MemoryAction::WRITE | MemoryAction::TAG_SEND)
     }
 
     /// Whether an operation has bytes of the plugin (`local`).
     pub fn uses_local(self) -> bool {
-        !self.is_atomic()
+        !self.is_of_word()
     }
 
-    /// Runs an atomic action, and gives what was there before; `None` for any other action.
+    /// Runs an atomic action that changes a word, and gives what was there before; `None` for any
+    /// other action.
     pub fn run_atomic(self, word: &AtomicU64, operand: u64, compare: u64) -> Option<u64> {
         Some(match self {
             MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
@@ -251,6 +275,8 @@ mod tests {
 
     const ATOMIC: [MemoryAction; 3] =
         [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP];
+    const LOADS: [MemoryAction; 4] =
+        [MemoryAction::LOAD, MemoryAction::WAIT_GT, MemoryAction::WAIT_EQ, MemoryAction::WAIT_NEQ];
     const READS: [MemoryAction; 2] = [MemoryAction::READ, MemoryAction::TAG_SEND];
 
     #[test]
@@ -275,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_others_may_do_follows_from_the_permissions() {
-        for action in READS {
+        for action in READS.into_iter().chain(LOADS) {
             assert_eq!(memory(Access::PCI_READ_ONLY).check(action, 4, 8), Ok(()));
             let own = memory(Access::LOCAL_READ_WRITE);
             assert_eq!(own.check(action, 4, 8), Err(DocaError::NOT_PERMITTED));
@@ -288,14 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn atomic_actions_need_8_aligned_bytes_and_unknown_ones_are_not_supported() {
+    fn actions_of_words_need_8_aligned_bytes_and_unknown_ones_are_not_supported() {
         let whole = memory(Access::PCI_READ_WRITE);
-        for action in ATOMIC {
+        for action in ATOMIC.into_iter().chain(LOADS) {
             for (offset, len) in [(4, 7), (4, 16), (0, 8), (8, 8), (4, 0)] {
                 assert_eq!(whole.check(action, offset, len), Err(DocaError::INVALID_VALUE));
             }
         }
-        for unknown in [6, 7, u32::MAX] {
+        for unknown in [10, 11, u32::MAX] {
             let checked = whole.check(MemoryAction(unknown), 4, 8);
             assert_eq!(checked, Err(DocaError::NOT_SUPPORTED));
         }
@@ -308,7 +334,9 @@ mod tests {
         assert_eq!(MemoryAction::SWAP.run_atomic(&word, 7, 0), Some(2));
         assert_eq!(MemoryAction::COMPARE_SWAP.run_atomic(&word, 9, 8), Some(7));
         assert_eq!(MemoryAction::COMPARE_SWAP.run_atomic(&word, 9, 7), Some(7));
-        assert_eq!(MemoryAction::READ.run_atomic(&word, 1, 1), None);
+        for action in LOADS.into_iter().chain(READS) {
+            assert_eq!(action.run_atomic(&word, 1, 1), None);
+        }
         assert_eq!(word.into_inner(), 9);
     }
 }

@@ -18,6 +18,7 @@
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
 //! | [`memory`] | ranges and permissions of memory | `doca_types.h` |
+//! | [`sync_event`] | what a wait for a counter waits for | `doca_sync_event_wait_*` |
 //! | [`host`] | the function table of a host library | `doca_{urom,ctx,pe,buf}.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
@@ -71,6 +72,7 @@ pub mod protocol;
 pub mod shared;
 #[doc(hidden)]
 pub mod signals;
+pub mod sync_event;
 pub mod test_util;
 pub mod version;
 pub mod wire;

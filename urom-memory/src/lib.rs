@@ -1,4 +1,4 @@
-//! DOCA's memory maps, buffers, inventories and pools, in safe Rust.
+//! DOCA's memory maps, buffers, inventories, pools and sync events, in safe Rust.
 //!
 //! Hosts and plugins use the same types, and so does this project's C library. A host shares an
 //! [`Mmap`] with a worker by `Mmap::share` of `urom_host::memory`, and a plugin opens it with
@@ -11,6 +11,7 @@
 //! | [`View`] | bytes that another process may write at any time | the pointer of `doca_mmap_get_memrange` |
 //! | [`Buffer`] | a part of a map, and the data in it; lists | `doca_buf` |
 //! | [`Inventory`], [`Pool`] | what buffers are taken from | `doca_buf_inventory`, `doca_buf_pool` |
+//! | [`SyncEvent`] | a counter that threads and processes share and wait for | `doca_sync_event` |
 //! | [`MemoryRange`] | a part of a map, as a command carries it | an address and a length |
 //!
 //! DOCA's objects are created, configured, started, used, stopped and destroyed, and most calls
@@ -36,6 +37,7 @@ mod buffer;
 mod copy;
 mod error;
 mod exported;
+mod futex;
 mod inner;
 mod inventory;
 mod map;
@@ -44,7 +46,10 @@ mod mmap;
 mod pool;
 mod range;
 mod remote;
+mod sync_event;
 mod view;
+mod watcher;
+mod word;
 
 pub use buffer::Buffer;
 #[doc(hidden)]
@@ -58,5 +63,11 @@ pub use mmap::Mmap;
 pub use mmap::ShareGuard;
 pub use pool::Pool;
 pub use remote::RemoteMmap;
+pub use sync_event::{SyncEvent, Wait};
 pub use urom_abi::memory::{Access, MemoryRange};
+pub use urom_abi::sync_event::Condition;
 pub use view::{Chunks, View};
+#[doc(hidden)]
+pub use watcher::Watch;
+#[doc(hidden)]
+pub use word::Word;

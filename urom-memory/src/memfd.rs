@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{
-    MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
-    memfd_create, open,
+    MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs,
+    ftruncate, memfd_create, open,
 };
 
 use crate::error::{Error, Result};
@@ -74,6 +74,11 @@ pub(crate) fn map_received(
              it has to be sealed (F_SEAL_SHRINK)",
             what()
         )));
+    }
+    // Pages of another size can be taken away by a hole, and none be left in their place.
+    let file_system = fstatfs(fd).map_err(|error| Error::system(&what(), error.into()))?;
+    if file_system.f_type == libc::HUGETLBFS_MAGIC {
+        return Err(Error::invalid(format!("{}: it has huge pages (MFD_HUGETLB)", what())));
     }
     let status = fstat(fd).map_err(|error| Error::system(&what(), error.into()))?;
     let size = u64::try_from(status.st_size).unwrap_or(0);

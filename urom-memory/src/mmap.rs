@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use memmap2::MmapRaw;
 use urom_abi::DocaError;
 use urom_abi::memory::{Access, MemoryRange};
 
@@ -81,17 +82,33 @@ impl Mmap {
     }
 
     fn new(start: *mut u8, len: usize, access: Access, backing: Backing) -> Mmap {
-        Mmap {
-            inner: Arc::new(Inner {
-                id: next_id(),
-                address: start.addr() as u64,
-                len: len as u64,
-                access,
-                backing,
-                buffers: 0.into(),
-                is_given_away: false.into(),
-            }),
+        Mmap { inner: Arc::new(Mmap::inner_of(start, len, access, backing)) }
+    }
+
+    fn inner_of(start: *mut u8, len: usize, access: Access, backing: Backing) -> Inner {
+        Inner {
+            id: next_id(),
+            address: start.addr() as u64,
+            len: len as u64,
+            access,
+            backing,
+            buffers: 0.into(),
+            is_given_away: false.into(),
         }
+    }
+
+    /// Memory of another process that is mapped here. Its permissions say whether it is writable.
+    pub(crate) fn received(map: MmapRaw, len: usize, access: Access) -> Mmap {
+        let is_writable = access.contains(Access::LOCAL_READ_WRITE);
+        let mut inner =
+            Mmap::inner_of(map.as_mut_ptr(), len, access, Backing::Received { map, is_writable });
+        *inner.is_given_away.get_mut() = true;
+        Mmap { inner: Arc::new(inner) }
+    }
+
+    /// A second handle of the same map.
+    pub(crate) fn again(&self) -> Mmap {
+        Mmap { inner: Arc::clone(&self.inner) }
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
@@ -177,7 +194,7 @@ impl Mmap {
     #[doc(hidden)]
     #[must_use]
     pub fn begin_share(&self) -> ShareGuard {
-        ShareGuard(Mmap { inner: Arc::clone(&self.inner) })
+        ShareGuard(self.again())
     }
 
     /// How many shares and buffers there are.

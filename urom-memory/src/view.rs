@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 use std::{fmt, ptr, slice};
 
@@ -10,6 +11,7 @@ use bytemuck::Pod;
 use crate::copy::{copy, copy_within};
 use crate::error::{Error, Result};
 use crate::range::within;
+use crate::word::Word;
 
 /// Bytes that another process may write at any time.
 ///
@@ -167,18 +169,42 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8;
-    /// `NOT_PERMITTED` for a read-only view, even to load it.
+    /// `NOT_PERMITTED` for a read-only view: see [`load_u64`](Self::load_u64).
     pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
-        let word = self.at(offset, 8)?.cast::<u64>();
-        if !word.is_aligned() {
-            return Err(Error::invalid(format!(
-                "the atomic word at {offset} is not aligned: its address must be a multiple of 8"
-            )));
-        }
+        let word = self.aligned(offset)?;
         self.writable()?;
         // SAFETY: aligned, within, writable for `'a`; what else there is are opaque copies, and
         // atomics of this and other processes.
-        Ok(unsafe { AtomicU64::from_ptr(word) })
+        Ok(unsafe { AtomicU64::from_ptr(word.as_ptr()) })
+    }
+
+    /// The number in the 8 bytes at `offset`, as one atomic load. What others did before they
+    /// stored it with `Release` is visible (`Acquire`). A read-only view will do.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8.
+    #[inline]
+    pub fn load_u64(&self, offset: u64) -> Result<u64> {
+        Ok(self.word(offset)?.load())
+    }
+
+    /// The 8 bytes at `offset` as a counter.
+    #[doc(hidden)]
+    #[inline]
+    pub fn word(&self, offset: u64) -> Result<Word<'a>> {
+        let at = self.aligned(offset)?;
+        // SAFETY: it is a word of this view.
+        Ok(unsafe { Word::new(*self, at) })
+    }
+
+    #[inline]
+    fn aligned(&self, offset: u64) -> Result<NonNull<u64>> {
+        let word = self.at(offset, 8)?.cast::<u64>();
+        NonNull::new(word).filter(|word| word.is_aligned()).ok_or_else(|| {
+            Error::invalid(format!(
+                "the atomic word at {offset} is not aligned: its address must be a multiple of 8"
+            ))
+        })
     }
 
     /// A part of the view.

@@ -1,0 +1,145 @@
+//! Sleeping until a word of shared memory changes, and waking those who do.
+//!
+//! The kernel's futexes have 32 bits: these are the low half of a word of 64. They are not private
+//! to a process, so they work for all who map the memory.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::thread::futex::{self, Flags, Wait, WaitFlags, WaitPtr, WaitvFlags};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// The most words that the kernel watches at a time.
+pub(crate) const MOST_WATCHED: usize = 128;
+
+/// The half that the kernel compares. Nobody but the kernel uses it by this reference.
+fn low(word: &AtomicU64) -> &AtomicU32 {
+    let low = word.as_ptr().cast::<u32>();
+    // SAFETY: the first half of a word, which is as long there and aligned; little-endian, as
+    // `urom-abi` checks. Only its address is used, by system calls.
+    unsafe { AtomicU32::from_ptr(low) }
+}
+
+/// Wakes all who sleep until this word changes, in every process.
+pub(crate) fn wake(word: &AtomicU64) {
+    // It fails for memory that is not there, where nobody sleeps.
+    let _ = futex::wake(low(word), Flags::empty(), i32::MAX as u32);
+}
+
+/// Sleeps until somebody wakes this word, for so long at most, and not at all if it is not `seen`
+/// any more. Whether the time has passed.
+pub(crate) fn wait(word: &AtomicU64, seen: u64, longest: Duration) -> bool {
+    let timeout = timespec(longest);
+    match futex::wait(low(word), Flags::empty(), seen as u32, Some(&timeout)) {
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR) => false,
+        Err(Errno::TIMEDOUT) => true,
+        // The kernel does not watch such memory.
+        Err(_) => {
+            std::thread::sleep(longest);
+            true
+        }
+    }
+}
+
+/// Wakes who sleeps until this number changes, in this process.
+pub(crate) fn wake_own(number: &AtomicU32) {
+    let _ = futex::wake(number, Flags::PRIVATE, 1);
+}
+
+/// As [`wait`], for a number of this process.
+pub(crate) fn wait_own(number: &AtomicU32, seen: u32, longest: Duration) -> bool {
+    let timeout = timespec(longest);
+    futex::wait(number, Flags::PRIVATE, seen, Some(&timeout)) == Err(Errno::TIMEDOUT)
+}
+
+/// A word and what was seen there, for [`wait_many`].
+pub(crate) fn watched(word: *const u64, seen: u64) -> Wait {
+    entry(word.cast(), seen as u32, WaitFlags::SIZE_U32)
+}
+
+/// As [`watched`], for a number of this process.
+pub(crate) fn watched_own(number: &AtomicU32, seen: u32) -> Wait {
+    entry(number.as_ptr(), seen, WaitFlags::SIZE_U32 | WaitFlags::PRIVATE)
+}
+
+fn entry(address: *const u32, seen: u32, flags: WaitFlags) -> Wait {
+    let mut entry = Wait::new();
+    entry.uaddr = WaitPtr::new(address.cast_mut().cast());
+    entry.val = seen.into();
+    entry.flags = flags;
+    entry
+}
+
+/// Sleeps as [`wait`], on as many as [`MOST_WATCHED`]. Only the kernel reads the words, and it
+/// fails for those that are not there. `None` when it cannot sleep on these.
+pub(crate) fn wait_many(words: &[Wait], longest: Duration) -> Option<bool> {
+    let now = clock_gettime(ClockId::Monotonic);
+    let until = now.checked_add(timespec(longest))?;
+    match futex::waitv(words, WaitvFlags::empty(), Some(&until), ClockId::Monotonic) {
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Some(false),
+        Err(Errno::TIMEDOUT) => Some(true),
+        // Kernels before 5.16 have no such call.
+        Err(_) => None,
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+}
+
+#[cfg(test)]
+// Miri has no `futex_waitv`.
+#[cfg(not(miri))]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::thread;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(1);
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_sleep_ends_with_its_time_or_when_the_word_is_another() {
+        let word = AtomicU64::new(7);
+        assert!(wait(&word, 7, SHORT));
+        assert!(!wait(&word, 8, LONG));
+        // The low half is compared.
+        assert!(wait(&word, 7 | 1 << 32, SHORT));
+        assert_eq!(wait_many(&[watched(word.as_ptr(), 7)], SHORT), Some(true));
+        assert_eq!(wait_many(&[watched(word.as_ptr(), 6)], LONG), Some(false));
+    }
+
+    #[test]
+    fn one_wake_ends_all_sleeps() {
+        let (word, own) = (AtomicU64::new(0), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while word.load(Ordering::Acquire) == 0 {
+                        wait(&word, 0, LONG);
+                    }
+                });
+            }
+            scope.spawn(|| {
+                let all = [watched_own(&own, 0), watched(word.as_ptr(), 0)];
+                while word.load(Ordering::Acquire) == 0 {
+                    assert_eq!(wait_many(&all, LONG), Some(false));
+                }
+            });
+            word.store(1, Ordering::Release);
+            wake(&word);
+        });
+    }
+
+    #[test]
+    fn words_that_are_not_there_are_not_slept_on() {
+        let nowhere = std::ptr::without_provenance::<u64>(4096);
+        assert_eq!(wait_many(&[watched(nowhere, 0)], LONG), None);
+        let number = AtomicU32::new(0);
+        let many = vec![watched_own(&number, 0); MOST_WATCHED + 1];
+        assert_eq!(wait_many(&many, LONG), None);
+        assert_eq!(wait_many(&many[1..], SHORT), Some(true));
+    }
+}

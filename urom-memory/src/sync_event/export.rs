@@ -1,0 +1,214 @@
+//! A sync event as bytes, and the same event in another process of this machine and user.
+//!
+//! The bytes name a process and its descriptor. Whoever reads them opens that descriptor, so the
+//! kernel decides who may; what is found there is checked before it is mapped.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use urom_abi::DocaError;
+use urom_abi::memory::Access;
+
+use super::SyncEvent;
+use crate::error::{Error, Result};
+use crate::memfd::map_received;
+use crate::mmap::Mmap;
+
+const MARK: [u8; 8] = *b"UROMsync";
+const VERSION: u32 = 1;
+
+/// Little-endian, as all of DOCA's structures.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Bytes {
+    mark: [u8; 8],
+    version: u32,
+    access: u32,
+    process: i32,
+    /// Negative for memory that others cannot open.
+    fd: i32,
+    /// Which file it is, so that another one is not taken for it.
+    device: u64,
+    inode: u64,
+    offset: u64,
+    /// What the C library says of the other side.
+    roles: u32,
+    reserved: [u32; 2],
+    /// Of all before.
+    checksum: u32,
+}
+
+const _: () = assert!(size_of::<Bytes>() == SyncEvent::EXPORTED_LEN);
+
+impl SyncEvent {
+    /// How many bytes describe an event.
+    pub const EXPORTED_LEN: usize = 64;
+
+    /// The event as [64 bytes](Self::EXPORTED_LEN) for [`import`](Self::import) in another process
+    /// of the same machine and user (`doca_sync_event_export_to_remote_pci`,
+    /// `doca_sync_event_export_to_remote_net`). They stay valid as long as the event's map. From
+    /// this call on [`Mmap::bytes`] fails.
+    ///
+    /// A plugin needs no export: share the [map](Self::memory), and send the
+    /// [range](Self::range).
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` if the map lets nobody else read.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        self.export_for(0)
+    }
+
+    /// As [`export`](Self::export), with a word for whoever imports it.
+    #[doc(hidden)]
+    pub fn export_for(&self, roles: u32) -> Result<Vec<u8>> {
+        let access = self.map.access();
+        if !access.others_read() {
+            return Err(Error::not_permitted(format!(
+                "the sync event in memory {:#x} cannot be exported: others have no permission to \
+                 use it; make the map with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or \
+                 RDMA_ATOMIC",
+                self.map.id()
+            )));
+        }
+        let mut bytes = Bytes {
+            mark: MARK,
+            version: VERSION,
+            access: access.bits(),
+            process: std::process::id().cast_signed(),
+            fd: -1,
+            roles,
+            offset: self.offset,
+            ..Bytes::zeroed()
+        };
+        if let Some((fd, begin)) = self.map.fd() {
+            let status =
+                fstat(fd).map_err(|error| Error::system("exporting a sync event", error.into()))?;
+            bytes.fd = fd.as_raw_fd();
+            (bytes.device, bytes.inode) = (status.st_dev, status.st_ino);
+            bytes.offset += begin;
+        }
+        bytes.checksum = checksum(&bytes);
+        Ok(bytemuck::bytes_of(&bytes).to_vec())
+    }
+
+    /// The event of another process, from bytes of any origin
+    /// (`doca_sync_event_create_from_export`). This process may write if the owner's map lets
+    /// others write. The event stays usable when its owner has ended.
+    ///
+    /// # Errors
+    /// - `INVALID_VALUE` if the bytes are no exported event, were cut or damaged, or do not name
+    ///   memory that can be shared safely;
+    /// - `UNSUPPORTED_VERSION` if another release exported them in another format;
+    /// - `NOT_SUPPORTED` if the counter is in memory that other processes cannot open: only that of
+    ///   [`new`](Self::new) and [`Mmap::allocate`] is;
+    /// - `NOT_FOUND` if the owner has ended, freed the event, or is on another machine;
+    /// - `NOT_PERMITTED` if the owner is another user's or its map lets nobody else read;
+    /// - `OPERATING_SYSTEM` if it cannot be opened or mapped.
+    pub fn import(bytes: &[u8]) -> Result<SyncEvent> {
+        SyncEvent::import_for(bytes).map(|(event, _)| event)
+    }
+
+    /// As [`import`](Self::import), and the word of [`export_for`](Self::export_for).
+    #[doc(hidden)]
+    pub fn import_for(bytes: &[u8]) -> Result<(SyncEvent, u32)> {
+        let bytes = read(bytes)?;
+        let access = Access::from_bits(bytes.access).filter(|access| access.others_read());
+        let Some(access) = access else {
+            return Err(Error::not_permitted(
+                "the exported sync event has no permission for others",
+            ));
+        };
+        if bytes.fd < 0 {
+            return Err(Error::new(
+                DocaError::NOT_SUPPORTED,
+                "the exported sync event is in memory that other processes cannot open: have its \
+                 owner make it without an address of its own, or in memory of Mmap::allocate",
+            ));
+        }
+        if !bytes.offset.is_multiple_of(8) {
+            return Err(Error::invalid(format!(
+                "the exported sync event is not aligned: {} is no multiple of 8",
+                bytes.offset
+            )));
+        }
+        let is_writable = access.others_write();
+        let fd = open_of(&bytes, is_writable)?;
+        let mapping = map_received(fd.as_fd(), bytes.offset, 8, is_writable)?;
+        let others = access.difference(Access::LOCAL_READ_WRITE);
+        let own = if is_writable { Access::LOCAL_READ_WRITE } else { Access::LOCAL_READ_ONLY };
+        let map = Mmap::received(mapping, 8, others | own);
+        // It is at an aligned place of a page.
+        Ok((SyncEvent { map: Arc::new(map), offset: 0 }, bytes.roles))
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Bytes> {
+    let Ok(whole) = <[u8; SyncEvent::EXPORTED_LEN]>::try_from(bytes) else {
+        return Err(Error::invalid(format!(
+            "an exported sync event has {} bytes, not {}",
+            SyncEvent::EXPORTED_LEN,
+            bytes.len()
+        )));
+    };
+    let bytes: Bytes = bytemuck::cast(whole);
+    if bytes.mark != MARK {
+        return Err(Error::invalid("the bytes are no exported sync event of this kit"));
+    }
+    if bytes.version != VERSION {
+        return Err(Error::new(
+            DocaError::UNSUPPORTED_VERSION,
+            format!(
+                "the sync event was exported in format {}, this side reads {VERSION}: \
+                 use one release of the kit on both",
+                bytes.version
+            ),
+        ));
+    }
+    if bytes.checksum != checksum(&bytes) {
+        return Err(Error::invalid("the exported sync event was damaged on its way"));
+    }
+    Ok(bytes)
+}
+
+/// Opens the memory that is meant, and nothing else: to open a pipe or a device may do something.
+fn open_of(bytes: &Bytes, is_writable: bool) -> Result<OwnedFd> {
+    let Bytes { process, fd, device, inode, .. } = *bytes;
+    let what = || format!("the sync event of process {process} (descriptor {fd})");
+    let failed = |error: Errno| match error {
+        Errno::NOENT | Errno::SRCH => Error::new(
+            DocaError::NOT_FOUND,
+            format!(
+                "{} is gone: its owner has ended, freed it, or is on another machine or in another \
+                 container",
+                what()
+            ),
+        ),
+        Errno::ACCESS | Errno::PERM => Error::not_permitted(format!(
+            "{} is another user's, or its owner cannot be traced",
+            what()
+        )),
+        error => Error::system(&format!("opening {}", what()), error.into()),
+    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let handle = open(format!("/proc/{process}/fd/{fd}"), flags, Mode::empty()).map_err(failed)?;
+    let status = fstat(&handle).map_err(failed)?;
+    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+    if !is_file || (status.st_dev, status.st_ino) != (device, inode) {
+        return Err(Error::new(
+            DocaError::NOT_FOUND,
+            format!("{} is gone: something else is there now", what()),
+        ));
+    }
+    let access = if is_writable { OFlags::RDWR } else { OFlags::RDONLY };
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    open(path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty()).map_err(failed)
+}
+
+/// It finds damage, not forgery.
+fn checksum(bytes: &Bytes) -> u32 {
+    let bytes = bytemuck::bytes_of(bytes);
+    crc32fast::hash(&bytes[..SyncEvent::EXPORTED_LEN - size_of::<u32>()])
+}

@@ -1,0 +1,109 @@
+//! [`Word`]: a word of 8 bytes that others change too, and waiting for it.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use urom_abi::sync_event::Condition;
+
+use crate::error::Result;
+use crate::futex;
+use crate::view::View;
+
+/// A store that wakes nobody is found by looking: the time between two looks is from this ...
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_micros(50);
+/// ... to this long. It doubles.
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// An aligned word of a [`View`], as a counter.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Word<'a> {
+    view: View<'a>,
+    at: NonNull<u64>,
+}
+
+impl<'a> Word<'a> {
+    /// # Safety
+    /// `at` is an aligned word of the view.
+    pub(crate) unsafe fn new(view: View<'a>, at: NonNull<u64>) -> Word<'a> {
+        Word { view, at }
+    }
+
+    pub(crate) fn address(&self) -> NonNull<u64> {
+        self.at
+    }
+
+    fn atomic(&self) -> &'a AtomicU64 {
+        // SAFETY: aligned and within for `'a`; what else there is are opaque copies, and atomics of
+        // this and other processes. In memory that is read-only, only `load` uses it.
+        unsafe { AtomicU64::from_ptr(self.at.as_ptr()) }
+    }
+
+    /// What is there (`Acquire`).
+    #[inline]
+    #[must_use]
+    pub fn load(&self) -> u64 {
+        // Relaxed: the one load that Rust allows in memory that is mapped read-only.
+        let value = self.atomic().load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+
+    /// Puts a number there, and wakes all who wait.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` in a read-only view.
+    pub fn set(&self, value: u64) -> Result<()> {
+        self.view.writable()?;
+        self.atomic().store(value, Ordering::Release);
+        futex::wake(self.atomic());
+        Ok(())
+    }
+
+    /// Adds a number, wakes all who wait, and gives what was there before.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn add(&self, value: u64) -> Result<u64> {
+        self.view.writable()?;
+        let before = self.atomic().fetch_add(value, Ordering::AcqRel);
+        futex::wake(self.atomic());
+        Ok(before)
+    }
+
+    /// Wakes all who wait for this word, in every process.
+    pub fn wake(&self) {
+        futex::wake(self.atomic());
+    }
+
+    /// Waits on this thread; `None` when the time has passed.
+    #[must_use]
+    pub fn wait(&self, condition: Condition, timeout: Option<Duration>) -> Option<u64> {
+        // A time beyond the last instant never passes.
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let seen = self.load();
+            if condition.is_met(seen) {
+                return Some(seen);
+            }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return None;
+            }
+            let longest = left.map_or(pause, |left| left.min(pause));
+            pause = match futex::wait(self.atomic(), seen, longest) {
+                true => (pause * 2).min(LONGEST_PAUSE),
+                false => FIRST_PAUSE,
+            };
+        }
+    }
+}
+
+impl fmt::Debug for Word<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Word({} at {:p})", self.load(), self.at)
+    }
+}
