@@ -137,7 +137,8 @@ impl MemoryAction {
     /// What is greater is no action.
     const LAST: MemoryAction = MemoryAction::WAIT_NEQ;
 
-    fn writes(self) -> bool {
+    /// Whether it changes the host's memory.
+    pub fn writes(self) -> bool {
         matches!(
             self,
             MemoryAction::WRITE

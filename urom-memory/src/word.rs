@@ -5,9 +5,11 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
+use urom_abi::DocaError;
+use urom_abi::host_memory::MemoryAction;
 use urom_abi::sync_event::Condition;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::futex;
 use crate::view::View;
 
@@ -73,9 +75,23 @@ impl<'a> Word<'a> {
         Ok(before)
     }
 
-    /// Wakes all who wait for this word, in every process.
-    pub fn wake(&self) {
+    /// Runs an action on it, which ends at once: a wait looks and no more. One that changes the
+    /// word wakes all who wait.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED` for a change in a read-only view, `NOT_SUPPORTED` for an action that is not
+    /// about a word.
+    pub fn run(&self, action: MemoryAction, operand: u64, compare: u64) -> Result<u64> {
+        let is_load = action == MemoryAction::LOAD;
+        if is_load || Condition::of(action, operand, compare).is_some() {
+            return Ok(self.load());
+        }
+        self.view.writable()?;
+        let before = action.run_atomic(self.atomic(), operand, compare).ok_or_else(|| {
+            Error::new(DocaError::NOT_SUPPORTED, format!("{action:?} is not about a word"))
+        })?;
         futex::wake(self.atomic());
+        Ok(before)
     }
 
     /// Waits on this thread; `None` when the time has passed.

@@ -225,8 +225,9 @@ fn what_is_no_aligned_word_of_the_map_is_refused() {
         assert_eq!(refused.code(), DocaError::INVALID_VALUE, "{offset}");
     }
     let mut own = [0_u64; 2];
+    let start = own.as_mut_ptr().cast::<u8>().wrapping_add(4);
     // SAFETY: inside the array, which is used through the map only.
-    let odd = unsafe { Mmap::from_raw(own.as_mut_ptr().cast::<u8>().add(4), 12, OWN) }.unwrap();
+    let odd = unsafe { Mmap::from_raw(start, 12, OWN) }.unwrap();
     // Its address counts, not its offset.
     assert!(SyncEvent::in_memory(&odd, 0).unwrap_err().text().contains("multiple of 8"));
     SyncEvent::in_memory(&odd, 4).unwrap();

@@ -6,6 +6,7 @@ pub(crate) mod answers;
 mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::Wake;
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,7 +38,20 @@ enum Order {
     Connect(u128, Vec<u8>, Then),
     Forget(u128, u64, Option<Then>),
     Leave(u128, oneshot::Sender<()>),
+    /// Something that a worker waits for has happened.
+    Look,
     End,
+}
+
+/// Has the thread look.
+struct Bell(Weak<Mailbox<Order>>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        if let Some(mailbox) = self.0.upgrade() {
+            mailbox.post(Order::Look);
+        }
+    }
 }
 
 /// A thread with a UCX worker; it ends with the last handle.
@@ -74,7 +88,8 @@ impl MemoryThread {
         let run = move || {
             // Before the answers, so that UCX is gone when those who wait for orders are told.
             let orders = Reader(orders);
-            match Answers::new() {
+            let bell = Arc::new(Bell(Arc::downgrade(&orders.0)));
+            match Answers::new(bell.into()) {
                 Ok((answers, address)) => {
                     opened.send_replace(Some(Ok(address)));
                     serve(answers, &orders.0);
@@ -163,6 +178,7 @@ fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
                 }
                 Order::Forget(ticket, share, then) => answers.forget(ticket, share, then),
                 Order::Leave(ticket, done) => answers.leave(ticket, done),
+                Order::Look => {}
                 Order::End => return answers.flush(),
             }
         }

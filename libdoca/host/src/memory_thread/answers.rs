@@ -5,6 +5,7 @@
 //! | `asker` | what there is of one stream |
 //! | `sends` | memory that UCX is sending |
 //! | `every` | connections that failed: reconnects, and tells the worker |
+//! | `waits` | questions that wait for a counter |
 
 mod asker;
 mod every;
@@ -13,24 +14,28 @@ pub(crate) mod fuzzing;
 mod sends;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use ucx::{AmFlags, Data, Message, Outside, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
+use urom_abi::sync_event::Condition;
+use urom_memory::View;
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 use zerocopy::{FromBytes, IntoBytes};
 
 use self::asker::Asker;
 use self::every::Every;
 use self::sends::{Send, sender};
+use self::waits::Waits;
 use super::{Served, Then};
 
 /// How often a turn has UCX move on at most: a worker that asks without end holds nobody up.
@@ -49,6 +54,7 @@ struct Desk {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
+    waits: Waits,
     /// Answers that UCX is still sending, by the tickets of their streams.
     unheard: Vec<(u128, Request<()>)>,
     /// Streams whose questions are to have one answer, because they may have none.
@@ -63,14 +69,16 @@ struct Desk {
 }
 
 impl Answers {
-    /// UCX for it, and the address that workers ask at.
-    pub(super) fn new() -> ucx::Result<(Answers, Vec<u8>)> {
+    /// UCX for it, and the address that workers ask at. `waker` is called, on any thread, when a
+    /// turn has something to do besides UCX.
+    pub(super) fn new(waker: Waker) -> ucx::Result<(Answers, Vec<u8>)> {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
         let sender = Rc::new(OnceCell::new());
         let desk = Rc::new(RefCell::new(Desk {
             askers: HashMap::new(),
             sends: Vec::new(),
+            waits: Waits::new(waker),
             unheard: Vec::new(),
             owed: HashMap::new(),
             lost: Vec::new(),
@@ -106,6 +114,7 @@ impl Answers {
 
     pub(super) fn forget(&mut self, ticket: u128, share: u64, then: Option<Then>) {
         let mut desk = self.desk.borrow_mut();
+        desk.waits.forget(ticket, Some(share));
         let asker = desk.askers.get_mut(&ticket);
         match asker.and_then(|asker| asker.memories.remove(&share)) {
             Some(served) => desk.leaving.push((served, then)),
@@ -120,6 +129,7 @@ impl Answers {
 
     pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
         let mut desk = self.desk.borrow_mut();
+        desk.waits.forget(ticket, None);
         let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
         asker.close();
         desk.owed.remove(&ticket);
@@ -138,7 +148,8 @@ impl Answers {
     fn round(&self) -> bool {
         let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
         self.tell_all();
-        self.desk.borrow_mut().finish() || moved
+        let mut desk = self.desk.borrow_mut();
+        desk.end_waits() | desk.finish() || moved
     }
 
     /// Tells of memory that nothing uses any more.
@@ -253,12 +264,14 @@ impl Desk {
             // More than a question may move.
             MemoryAction::READ | MemoryAction::WRITE => Err(DocaError::INVALID_VALUE),
             action => {
-                // SAFETY: 8 bytes of memory that is shared for writing, aligned, to which nobody
-                // holds a reference but to atomics.
-                let word = unsafe { AtomicU64::from_ptr(start.cast()) };
+                // SAFETY: as above; the host uses opaque copies and atomics there.
+                let view = unsafe { View::from_raw(start, len, action.writes()) };
+                let word = view.word(0)?;
                 let (operand, compare) = (ask.operand.get(), ask.compare.get());
-                let before = action.run_atomic(word, operand, compare);
-                before.map(Some).ok_or(DocaError::NOT_SUPPORTED)
+                match Condition::of(action, operand, compare) {
+                    Some(condition) => self.wait(ask, &served, word, condition),
+                    None => Ok(Some(word.run(action, operand, compare)?)),
+                }
             }
         }
     }

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -15,6 +14,7 @@ use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::Access;
+use urom_memory::View;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace};
 use urom_wire::memory::{COPIES_END, Handed};
 
@@ -190,18 +190,19 @@ impl Region {
                 // SAFETY: as above; a write was permitted, so the mapping is writable.
                 Some(unsafe { copy(local, to, len) })
             }
-            (Place::Mapped(mapping), _) => {
-                let word = mapping.start.as_ptr().wrapping_add(offset as usize).cast::<u64>();
+            (Place::Mapped(mapping), action) => {
+                let (start, is_writable) = (mapping.start.as_ptr(), self.access.others_write());
+                // SAFETY: the mapping, as long as this region. Whoever else uses the bytes is in
+                // another process, or uses opaque copies and atomics as well.
+                let view = unsafe { View::from_raw(start, self.len, is_writable) };
                 // The host's address was checked, which may begin elsewhere in a page.
-                if !word.is_aligned() {
-                    return Some(Err(DocaError::INVALID_VALUE));
-                }
-                // SAFETY: the word is inside the mapping, aligned and writable, and whoever else
-                // uses it is in another process, or uses opaque copies and atomics as well.
-                let word = unsafe { AtomicU64::from_ptr(word) };
-                let MemoryOperation { action, operand, compare, .. } = *operation;
-                operation.result = action.run_atomic(word, operand, compare)?;
-                Some(Ok(()))
+                let word = match view.word(offset) {
+                    Ok(word) => word,
+                    Err(error) => return Some(Err(error.code())),
+                };
+                let MemoryOperation { operand, compare, .. } = *operation;
+                let ran = word.run(action, operand, compare);
+                Some(ran.map(|result| operation.result = result).map_err(Into::into))
             }
             (Place::Process(process), MemoryAction::READ) => {
                 // SAFETY: the caller's promise.

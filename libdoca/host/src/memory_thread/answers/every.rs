@@ -98,12 +98,12 @@ impl Answers {
         });
     }
 
-    /// How long until a worker is to be told again; nothing if none is.
+    /// How long until a worker is to be told again, or has waited long enough; nothing if none is.
     pub(in super::super) fn pause(&self) -> Option<Duration> {
         let (desk, now) = (self.desk.borrow(), Instant::now());
         let is_known = |ticket| desk.askers.get(ticket).is_some_and(|it| !it.address.is_empty());
         let due = desk.owed.iter().filter(|(ticket, it)| it.sent.is_none() && is_known(*ticket));
-        due.map(|(_, every)| every.wait(now)).min()
+        due.map(|(_, every)| every.wait(now)).chain(desk.waits.pause()).min()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Questions of workers and of anybody to the memory thread.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use urom_abi::memory::Access;
 #[cfg(test)]
 use urom_wire::fuzzing::corpus::Seeds;
@@ -58,7 +60,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let (answers, _) = Answers::new().expect("UCX");
+        let (answers, _) = Answers::new(Waker::noop().clone()).expect("UCX");
         let worker = context().build().and_then(|context| context.worker()).expect("UCX");
         let heard: Heard = Rc::default();
         let hears = Rc::clone(&heard);
@@ -98,7 +100,11 @@ impl Rig {
                 false => u64::from(small),
             }
         };
-        let action = MemoryAction(u32::from(step % 8));
+        let more = |number: u64| MemoryAction::LOAD.0 + (number % 5) as u32;
+        let action = MemoryAction(match u32::from(step % 8) {
+            few if few < MemoryAction::LOAD.0 => few,
+            _ => more(number(false)),
+        });
         let (offset, share) = (number(step & 8 > 0), number(false));
         let ticket = *TICKETS.get(usize::from(step >> 6)).unwrap_or(&3);
         let (len, operand) = (number(step & 16 > 0), number(false));
@@ -120,7 +126,14 @@ impl Rig {
         if !TICKETS.contains(&ticket) {
             return;
         }
-        let expected = self.predict(&ask, data);
+        let expected = match self.predict(&ask, data) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => match self.meet(&ask) {
+                Some(counter) => Ok((counter, Vec::new())),
+                None => return self.answers.desk.borrow_mut().waits.forget(ticket, None),
+            },
+            Err(code) => Err(code),
+        };
         let Rig { answers, worker, heard, .. } = self;
         until("an answer", || {
             answers.turn(|| false);
@@ -164,34 +177,51 @@ impl Rig {
         }
     }
 
-    /// The result, or why there is none; changes the model as the memory is to be changed.
-    fn predict(&mut self, ask: &Ask, data: &[u8]) -> Result<(u64, Vec<u8>), DocaError> {
+    /// Has the counter that a question waits for meet its condition, as its host would by a store;
+    /// nothing if no counter does.
+    fn meet(&mut self, ask: &Ask) -> Option<u64> {
+        let (mask, value) = (ask.operand.get(), ask.compare.get());
+        let condition = Condition::of(ask.action(), mask, value)?;
+        let met = [u64::MAX, value, !value].into_iter().find(|it| condition.is_met(*it))?;
+        let (share, at) = (ask.share.get() as usize, ask.offset.get() as usize);
+        self.models[share][at..][..8].copy_from_slice(&met.to_ne_bytes());
+        let word = self.memories[share].as_mut_ptr().wrapping_add(at / 8);
+        // SAFETY: one of the numbers, which only atomics use at this moment.
+        unsafe { AtomicU64::from_ptr(word) }.store(met, Ordering::Release);
+        Some(met)
+    }
+
+    /// The result, nothing if the question waits, or why there is none; changes the model as the
+    /// memory is to be changed.
+    fn predict(&mut self, ask: &Ask, data: &[u8]) -> Result<Option<(u64, Vec<u8>)>, DocaError> {
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let share = ask.share.get() as usize;
         let access = SHARES.get(share).ok_or(DocaError::NOT_FOUND)?;
         if offset.checked_add(len).is_none_or(|end| end > LEN as u64) {
             return Err(DocaError::INVALID_VALUE);
         }
-        if ask.action().0 > MemoryAction::TAG_SEND.0 {
+        if ask.action().0 > MemoryAction::WAIT_NEQ.0 {
             return Err(DocaError::NOT_SUPPORTED);
         }
         let moves = [MemoryAction::READ, MemoryAction::WRITE, MemoryAction::TAG_SEND];
         if !moves.contains(&ask.action()) && (len != 8 || !offset.is_multiple_of(8)) {
             return Err(DocaError::INVALID_VALUE);
         }
-        let writes = ![MemoryAction::READ, MemoryAction::TAG_SEND].contains(&ask.action());
+        let condition = Condition::of(ask.action(), ask.operand.get(), ask.compare.get());
+        let reads = [MemoryAction::READ, MemoryAction::TAG_SEND, MemoryAction::LOAD];
+        let writes = condition.is_none() && !reads.contains(&ask.action());
         if share == 2 || writes && !access.others_write() {
             return Err(DocaError::NOT_PERMITTED);
         }
         let place = &mut self.models[share][offset as usize..][..len as usize];
         match ask.action() {
-            MemoryAction::READ if len <= MOST_MOVED => return Ok((0, place.to_vec())),
+            MemoryAction::READ if len <= MOST_MOVED => return Ok(Some((0, place.to_vec()))),
             MemoryAction::WRITE if len <= MOST_MOVED => {
                 if data.len() as u64 != len {
                     return Err(DocaError::INVALID_VALUE);
                 }
                 place.copy_from_slice(data);
-                return Ok((0, Vec::new()));
+                return Ok(Some((0, Vec::new())));
             }
             // No fuzzer finds the address of a UCX worker.
             MemoryAction::TAG_SEND => return Err(DocaError::DRIVER),
@@ -200,16 +230,19 @@ impl Rig {
         }
         let Some(word) = place.first_chunk_mut() else { return Err(DocaError::INVALID_VALUE) };
         let found = u64::from_ne_bytes(*word);
+        if let Some(condition) = condition {
+            return Ok(condition.is_met(found).then_some((found, Vec::new())));
+        }
         let operand = ask.operand.get();
         let new = match ask.action() {
             MemoryAction::FETCH_ADD => found.wrapping_add(operand),
             MemoryAction::SWAP => operand,
             MemoryAction::COMPARE_SWAP if found == ask.compare.get() => operand,
-            MemoryAction::COMPARE_SWAP => found,
+            MemoryAction::COMPARE_SWAP | MemoryAction::LOAD => found,
             _ => return Err(DocaError::NOT_SUPPORTED),
         };
         *word = new.to_ne_bytes();
-        Ok((found, Vec::new()))
+        Ok(Some((found, Vec::new())))
     }
 
     fn compare(&mut self) {
@@ -230,6 +263,13 @@ pub(crate) fn seeds() -> Seeds {
         [&[step], &numbers[..], &[data.len() as u8], data].concat()
     };
     let each = (0..8).flat_map(|action| ask(action, [8, 0, 8, 5, 0], b"eight by")).collect();
+    // A load, waits that are met and some that are not, and an action that nobody knows.
+    let wait = |which: u8, operand: u8, compare: u8| {
+        [&[6, which][..], &[8, 1, 8, operand, compare], &[0]].concat()
+    };
+    let waits = [wait(0, 0, 0), wait(1, 255, 0), wait(1, 255, 7), wait(2, 3, 1), wait(2, 1, 6)];
+    let waits = waits.concat().into_iter().chain([wait(3, 1, 0), wait(3, 0, 0)].concat());
+    let waits = waits.chain(wait(4, 0, 0)).collect();
     let to_read_only = (0..8).flat_map(|action| ask(action, [8, 1, 8, 5, 0], b"eight by"));
     let odd = (0..8).flat_map(|at| ask(0b0001_1000, [at, 0, 7 - at, 5, 0], b"")).collect();
     let long = [ask(0b0001_0000, [0, 0, 6, 0, 0], b""), ask(1, [0, 0, 200, 0, 0], &[3; 200])];
@@ -238,6 +278,7 @@ pub(crate) fn seeds() -> Seeds {
     vec![
         ("each".to_owned(), each),
         ("read-only".to_owned(), to_read_only.collect()),
+        ("waits".to_owned(), waits),
         ("odd".to_owned(), odd),
         ("long".to_owned(), long.concat()),
         ("strangers".to_owned(), strangers.concat()),

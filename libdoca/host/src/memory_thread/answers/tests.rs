@@ -2,6 +2,7 @@
 
 mod connections;
 mod sends;
+mod waits;
 
 use std::cell::RefCell;
 use std::ptr;
@@ -14,6 +15,7 @@ use ucx::{Endpoint, WorkerAddress};
 use urom_abi::memory::Access;
 use urom_wire::remote::EVERY;
 
+use super::waits::MOST_WAITS;
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -46,7 +48,7 @@ impl Asked {
 
     /// The answers do not know where the worker is.
     fn unknown(access: Access) -> Asked {
-        let (mut answers, address) = Answers::new().unwrap();
+        let (mut answers, address) = Answers::new(Waker::noop().clone()).unwrap();
         let worker = context().build().unwrap().worker().unwrap();
         let heard: Heard = Rc::default();
         let hears = Rc::clone(&heard);
@@ -213,7 +215,7 @@ fn what_is_outside_or_not_allowed_is_refused() {
         let refused = asked.ask(question(action, offset, len), data);
         assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
     }
-    for action in [MemoryAction(6), MemoryAction(u32::MAX)] {
+    for action in [MemoryAction(10), MemoryAction(u32::MAX)] {
         assert_eq!(asked.ask(question(action, 8, 8), b""), Err(DocaError::NOT_SUPPORTED));
     }
     let other = Ask { share: (SHARE + 1).into(), ..question(READ, 0, 8) };

@@ -1,0 +1,160 @@
+//! Questions that wait for a counter.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+
+const COUNTER: u64 = 16;
+
+fn wait(condition: Condition) -> Ask {
+    let (action, operand, compare) = condition.action();
+    let (operand, compare) = (operand.into(), compare.into());
+    Ask { operand, compare, ..question(action, COUNTER, 8) }
+}
+
+fn readable() -> Asked {
+    Asked::new(Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY)
+}
+
+impl Asked {
+    /// What the host's program does, without a call of the kit.
+    fn store(&self, value: u64) {
+        let word = self.memory.as_ptr().wrapping_add(COUNTER as usize / 8).cast_mut();
+        // SAFETY: one of its numbers, which only atomics use at this moment.
+        unsafe { AtomicU64::from_ptr(word) }.store(value, Ordering::Release);
+    }
+
+    fn until_waiting(&mut self, count: usize) {
+        self.until(|asked| asked.answers.desk.borrow().waits.len() == count);
+        assert!(self.heard.borrow().is_empty());
+    }
+
+    /// The result of the next answer.
+    fn next(&mut self) -> u64 {
+        self.until(|asked| !asked.heard.borrow().is_empty());
+        let (answer, data) = self.heard.borrow_mut().remove(0);
+        assert_eq!((answer.status.get(), data.len()), (DocaError::SUCCESS.0, 0));
+        answer.result.get()
+    }
+}
+
+#[test]
+fn a_condition_that_is_met_is_answered_at_once() {
+    let mut asked = readable();
+    assert_eq!(asked.ask(question(MemoryAction::LOAD, COUNTER, 8), b""), Ok((2, Vec::new())));
+    for condition in [
+        Condition::greater(1),
+        Condition::equal(2),
+        Condition::not_equal(1),
+        Condition::equal(0).masked(1),
+    ] {
+        assert_eq!(asked.ask(wait(condition), b""), Ok((2, Vec::new())), "{condition}");
+    }
+}
+
+#[test]
+fn one_that_is_not_waits_for_a_store_or_an_operation() {
+    let mut asked = writable();
+    for (condition, met) in [
+        (Condition::greater(2), 3),
+        (Condition::equal(9), 9),
+        (Condition::not_equal(9), 10),
+        (Condition::equal(1).masked(1), 11),
+    ] {
+        asked.send(&wait(condition), b"");
+        asked.until_waiting(1);
+        asked.store(met);
+        assert_eq!(asked.next(), met, "{condition}");
+    }
+    // A worker's own operation, whose answer comes first.
+    asked.store(2);
+    asked.send(&wait(Condition::greater(2)), b"");
+    asked.until_waiting(1);
+    let add = question(MemoryAction::FETCH_ADD, COUNTER, 8);
+    asked.send(&add, b"");
+    assert_eq!([asked.next(), asked.next()], [2, 102]);
+}
+
+#[test]
+fn a_condition_that_is_not_met_is_answered_after_a_second() {
+    let mut asked = readable();
+    let start = Instant::now();
+    assert_eq!(asked.ask(wait(Condition::greater(2)), b""), Ok((2, Vec::new())));
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    // The thread sleeps no longer than that.
+    asked.send(&wait(Condition::greater(2)), b"");
+    asked.until_waiting(1);
+    assert!(asked.answers.pause().is_some_and(|pause| pause <= Duration::from_secs(1)));
+    asked.store(3);
+    assert_eq!(asked.next(), 3);
+    assert_eq!(asked.answers.pause(), None);
+}
+
+#[test]
+fn the_thread_is_woken_by_a_counter() {
+    struct Bell(std::thread::Thread);
+    impl std::task::Wake for Bell {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let mut asked = readable();
+    let bell = std::sync::Arc::new(Bell(std::thread::current()));
+    asked.answers.desk.borrow_mut().waits = Waits::new(bell.into());
+    asked.send(&wait(Condition::greater(2)), b"");
+    asked.until_waiting(1);
+    asked.store(3);
+    std::thread::park_timeout(LIMIT);
+    assert_eq!(asked.next(), 3);
+}
+
+#[test]
+fn what_waits_is_checked_as_any_question() {
+    let mut asked = readable();
+    let all = [Condition::greater(9), Condition::equal(9), Condition::not_equal(2)];
+    let asks: Vec<Ask> = all.map(wait).into();
+    for ask in asks.iter().copied().chain([question(MemoryAction::LOAD, COUNTER, 8)]) {
+        for (offset, len) in [(4, 8), (16, 4), (16, 16), (LEN - 4, 8), (LEN, 8), (u64::MAX, 8)] {
+            let odd = Ask { offset: offset.into(), len: len.into(), ..ask };
+            assert_eq!(asked.ask(odd, b""), Err(DocaError::INVALID_VALUE), "{odd:?}");
+        }
+        let other = Ask { share: (SHARE + 1).into(), ..ask };
+        assert_eq!(asked.ask(other, b""), Err(DocaError::NOT_FOUND));
+    }
+    let mut own = Asked::new(Access::LOCAL_READ_WRITE);
+    assert_eq!(own.ask(asks[0], b""), Err(DocaError::NOT_PERMITTED));
+    assert_eq!(asked.answers.desk.borrow().waits.len(), 0);
+}
+
+#[test]
+fn what_waits_ends_with_its_memory_and_its_stream() {
+    let mut asked = readable();
+    asked.send(&wait(Condition::greater(9)), b"");
+    asked.until_waiting(1);
+    let (tell, told) = std::sync::mpsc::channel();
+    asked.answers.forget(TICKET, SHARE, Some(Box::new(move || tell.send(()).unwrap())));
+    // Nothing holds the memory.
+    asked.until(|_| told.try_recv().is_ok());
+
+    let mut asked = readable();
+    asked.send(&wait(Condition::greater(9)), b"");
+    asked.until_waiting(1);
+    let (done, mut over) = oneshot::channel();
+    asked.answers.leave(TICKET, done);
+    asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
+    assert!(asked.heard.borrow().is_empty());
+}
+
+#[test]
+fn no_more_wait_than_there_is_room_for() {
+    let mut asked = readable();
+    for _ in 0..MOST_WAITS {
+        asked.send(&wait(Condition::greater(9)), b"");
+    }
+    asked.until_waiting(MOST_WAITS);
+    assert_eq!(asked.ask(wait(Condition::greater(9)), b""), Ok((2, Vec::new())));
+    asked.store(10);
+    for _ in 0..MOST_WAITS {
+        assert_eq!(asked.next(), 10);
+    }
+}

@@ -1,0 +1,158 @@
+//! Questions that wait for a counter: they are answered when it meets their condition, or after a
+//! second with what it is then. So one that nobody waits for any more is not kept for long.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+use urom_abi::DocaError;
+use urom_abi::sync_event::Condition;
+use urom_memory::{View, Watch, Word};
+use urom_wire::remote::Ask;
+
+use super::{Desk, Served};
+
+/// How long a question waits.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// How many questions of a stream wait at a time. Others are answered at once.
+pub(super) const MOST_WAITS: usize = 1024;
+
+pub(super) struct Waits {
+    /// The one that has waited longest is first.
+    waiting: Vec<Waiting>,
+    bell: Arc<Bell>,
+}
+
+struct Waiting {
+    /// First, so that it ends before the memory may.
+    watch: Watch,
+    ticket: u128,
+    number: u64,
+    condition: Condition,
+    offset: u64,
+    until: Instant,
+    served: Rc<Served>,
+}
+
+/// Rings when a counter has met its condition.
+struct Bell {
+    was_rung: AtomicBool,
+    thread: Waker,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.was_rung.store(true, Ordering::Release);
+        self.thread.wake_by_ref();
+    }
+}
+
+impl Bell {
+    fn waker(self: &Arc<Self>) -> Waker {
+        Arc::clone(self).into()
+    }
+}
+
+impl Waits {
+    /// None. `thread` is called, on any thread, when there is an answer.
+    pub(super) fn new(thread: Waker) -> Waits {
+        Waits { waiting: Vec::new(), bell: Arc::new(Bell { was_rung: false.into(), thread }) }
+    }
+
+    /// Drops the questions of a stream, or those about one of its memories: nobody hears answers.
+    pub(super) fn forget(&mut self, ticket: u128, share: Option<u64>) {
+        let is_meant = |it: &Waiting| {
+            it.ticket == ticket && share.is_none_or(|share| share == it.served.share)
+        };
+        self.waiting.retain(|it| !is_meant(it));
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How long until a question has waited long enough; nothing if none waits.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        Some(self.waiting.first()?.until.saturating_duration_since(Instant::now()))
+    }
+}
+
+impl Waiting {
+    /// The answer, if it is due.
+    fn found(&self, now: Instant) -> Option<u64> {
+        let start = (self.served.address + self.offset) as usize;
+        let start = std::ptr::with_exposed_provenance_mut(start);
+        // SAFETY: the range was checked when it was asked about, and the memory stays until it is
+        // forgotten, which this keeps it from.
+        let view = unsafe { View::from_raw(start, 8, false) };
+        let seen = view.load_u64(0).ok()?;
+        (self.condition.is_met(seen) || now >= self.until).then_some(seen)
+    }
+}
+
+impl Desk {
+    /// The result if the condition is met; otherwise the question waits, if it can.
+    pub(super) fn wait(
+        &mut self,
+        ask: &Ask,
+        served: &Rc<Served>,
+        word: Word<'_>,
+        condition: Condition,
+    ) -> Result<Option<u64>, DocaError> {
+        let (ticket, seen) = (ask.ticket.get(), word.load());
+        let count = self.waits.waiting.iter().filter(|it| it.ticket == ticket).count();
+        if condition.is_met(seen) || count >= MOST_WAITS {
+            return Ok(Some(seen));
+        }
+        // SAFETY: the memory stays until it is forgotten, from which `served` keeps it, and that
+        // is dropped after the watch.
+        let watch = unsafe { Watch::new(word, condition, &self.waits.bell.waker(), 0) };
+        let watch = watch.map_err(|error| {
+            log!(warn, "a worker's wait for a counter fails: {error}");
+            error.code()
+        })?;
+        self.waits.waiting.push(Waiting {
+            watch,
+            ticket,
+            number: ask.number.get(),
+            condition,
+            offset: ask.offset.get(),
+            until: Instant::now() + LONGEST,
+            served: Rc::clone(served),
+        });
+        Ok(None)
+    }
+
+    /// Answers the questions that have waited long enough. Whether there were any.
+    pub(super) fn end_waits(&mut self) -> bool {
+        let Waits { waiting, bell } = &mut self.waits;
+        let Some(first) = waiting.first() else { return false };
+        let (now, was_rung) = (Instant::now(), bell.was_rung.swap(false, Ordering::Acquire));
+        if !was_rung && now < first.until {
+            return false;
+        }
+        let waker = bell.waker();
+        let mut due = Vec::new();
+        waiting.retain(|it| {
+            let result = match it.found(now) {
+                Some(found) => Ok(found),
+                // A counter that met the condition for a moment is watched again.
+                None => match it.watch.renew(&waker) {
+                    Ok(()) => return true,
+                    Err(error) => Err(error.code()),
+                },
+            };
+            due.push((it.ticket, it.number, result));
+            false
+        });
+        for &(ticket, number, result) in &due {
+            let code = result.err().unwrap_or(DocaError::SUCCESS);
+            self.answer(ticket, number, code, result.unwrap_or(0));
+        }
+        !due.is_empty()
+    }
+}
