@@ -126,10 +126,11 @@ impl Rig {
         if self.started.len() >= MOST {
             return;
         }
-        let action = [MemoryAction::READ, MemoryAction::WRITE, MemoryAction::SWAP]
-            [usize::from(step / 4 % 3)];
+        let action =
+            [MemoryAction::READ, MemoryAction::WRITE, MemoryAction::SWAP, MemoryAction::WAIT_GT]
+                [usize::from(step / 4 % 4)];
         let len = match (action, program.small()) {
-            (MemoryAction::SWAP, _) => 8,
+            (MemoryAction::SWAP | MemoryAction::WAIT_GT, _) => 8,
             // More than one question moves.
             (_, 255) => MOST_MOVED + 5,
             (_, len) => u64::from(len) + 1,
@@ -246,7 +247,8 @@ pub(crate) fn seeds() -> Seeds {
     // Which operation, which damage; as many bytes as were asked for, or none.
     let right = |which: u8| [1 + 4 + 8, which, 9, 0];
     let wrong = |which: u8| [1 + 8, which, 9, 0];
-    let each = [&[0, 3][..], &[4, 3], &[8, 3], &right(0), &right(0), &right(0)].concat();
+    let starts = [&[0, 3][..], &[4, 3], &[8, 3], &[12, 3]].concat();
+    let each = [&starts[..], &right(0), &right(0), &right(0), &right(0)].concat();
     let long = [&[0, 255][..], &right(0), &right(0), &[4, 255], &right(0), &right(0)].concat();
     let two = [&[0, 9][..], &[128, 9], &wrong(0), &wrong(1), &right(1), &right(0)].concat();
     let fails =
