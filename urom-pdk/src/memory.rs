@@ -1,6 +1,7 @@
 //! Memory of a host: what [`Context::memory`](crate::Context::memory) gives.
 
 mod services;
+mod sync_event;
 mod transfer;
 #[cfg(feature = "ucx")]
 mod ucx;
@@ -13,10 +14,11 @@ use std::sync::atomic::Ordering;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::{self, MemoryAction, MemoryOperation};
 use urom_abi::memory::bounds;
-pub use urom_memory::{Access, Chunks, Exported, MemoryRange, View};
+pub use urom_memory::{Access, Chunks, Condition, Exported, MemoryRange, View};
 use zerocopy::FromZeros;
 
 pub(crate) use self::services::MemoryServices;
+pub use self::sync_event::SyncEvent;
 use crate::{DocaError, Error, Result};
 
 /// A part of a host's memory, which the host shares with this worker (`open_memory` of
@@ -299,10 +301,12 @@ impl HostMemory {
             MemoryAction::READ => "reading",
             MemoryAction::WRITE => "writing",
             MemoryAction::TAG_SEND => "sending",
+            MemoryAction::LOAD => "loading",
+            action if Condition::of(action, 0, 0).is_some() => "waiting for",
             _ => "an atomic operation on",
         };
         let why = match code {
-            DocaError::NOT_PERMITTED if operation.action == MemoryAction::READ => {
+            DocaError::NOT_PERMITTED if !operation.action.writes() => {
                 "the kernel does not allow it"
             }
             DocaError::NOT_PERMITTED => "the host, or the kernel, allows nobody to write to it",

@@ -8,7 +8,7 @@ use urom_abi::protocol::{Now, Place, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
-use crate::memory::{HostMemory, MemoryRange};
+use crate::memory::{HostMemory, MemoryRange, SyncEvent};
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result};
 
@@ -173,6 +173,16 @@ impl Context {
     /// with `uromd --plain-doca`.
     pub fn memory(&self, range: MemoryRange) -> Result<HostMemory> {
         HostMemory::open(self.worker.memory(), self.dest_id(), range)
+    }
+
+    /// Opens a counter that a host shares, 8 bytes of its memory (`doca_sync_event`). They must be
+    /// shared as those of [`memory`](Self::memory).
+    ///
+    /// # Errors
+    /// As [`memory`](Self::memory); `INVALID_VALUE` also when the range does not have 8 bytes, or
+    /// their address is no multiple of 8.
+    pub fn sync_event(&self, range: MemoryRange) -> Result<SyncEvent> {
+        SyncEvent::open(self.worker.memory(), self.dest_id(), range)
     }
 
     /// Ends when nobody waits for the command any more: the host gave it up, its deadline passed at

@@ -12,12 +12,15 @@ use urom_abi::DocaError;
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::plugin::WorkerCtx;
+use urom_memory::Watch;
 
 /// What a worker offers for hosts' memory, until the plugin is closed.
 pub(crate) struct MemoryServices {
     ctx: NonNull<WorkerCtx>,
     services: WorkerServices,
     is_open: Cell<bool>,
+    /// The group of watches of mapped memory.
+    watches: u64,
     #[cfg(feature = "ucx")]
     leases: RefCell<Vec<Taken>>,
 }
@@ -28,6 +31,7 @@ impl MemoryServices {
             ctx,
             services,
             is_open: Cell::new(true),
+            watches: Watch::new_group(),
             #[cfg(feature = "ucx")]
             leases: RefCell::default(),
         }
@@ -36,6 +40,11 @@ impl MemoryServices {
     /// The plugin is closed: nothing is asked of the worker any more.
     pub(crate) fn close_all(&self) {
         self.is_open.set(false);
+        Watch::end_group(self.watches);
+    }
+
+    pub(super) fn watches(&self) -> u64 {
+        self.watches
     }
 
     /// Whether the plugin is not closed yet.

@@ -16,7 +16,7 @@ use urom_abi::DocaError;
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::{Access, MemoryRange};
-use urom_memory::View;
+use urom_memory::{Condition, View};
 
 use super::fault::{Fault, Kept};
 
@@ -91,9 +91,7 @@ impl Region {
                 self.view().copy_from(at, from)?;
             }
             _ => {
-                let word = self.view().atomic_u64(at)?;
-                let before = action.run_atomic(word, operand, compare);
-                operation.result = before.ok_or(DocaError::NOT_SUPPORTED)?;
+                operation.result = self.view().word(at)?.run(action, operand, compare)?;
             }
         }
         Ok(())
@@ -126,6 +124,18 @@ struct InFlight {
     operation: NonNull<MemoryOperation>,
     /// What it was when it began.
     begun: MemoryOperation,
+}
+
+impl InFlight {
+    /// Whether it waits for a counter that does not meet its condition. A host answers after a
+    /// second all the same; here no time passes.
+    fn waits(&self) -> bool {
+        let MemoryOperation { action, operand, compare, .. } = self.begun;
+        let condition = Condition::of(action, operand, compare);
+        let is_unmet =
+            |it: Condition| self.region.view().load_u64(self.at).is_ok_and(|seen| !it.is_met(seen));
+        self.region.failures.borrow().is_empty() && condition.is_some_and(is_unmet)
+    }
 }
 
 /// What the played worker knows of hosts' memory. It stays on its thread.
@@ -212,7 +222,9 @@ impl Memories {
 
     /// Ends operations over the network. `call` runs what the plugin does then.
     pub(super) fn turn(&self, call: impl Fn(&mut dyn FnMut())) {
-        let ends = |it: &mut InFlight| it.region.is_lost.get() || !it.region.is_paused.get();
+        let ends = |it: &mut InFlight| {
+            it.region.is_lost.get() || !it.region.is_paused.get() && !it.waits()
+        };
         let ending: Vec<InFlight> = self.in_flight.borrow_mut().extract_if(.., ends).collect();
         for mut it in ending {
             // SAFETY: the plugin's operation is there until it has ended, and its `local` as well.

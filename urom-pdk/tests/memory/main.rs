@@ -5,3 +5,4 @@ mod allocations;
 mod endings;
 mod paths;
 mod plugin;
+mod sync_events;

@@ -1,0 +1,199 @@
+//! [`SyncEvent`]: a counter in a host's memory.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use urom_abi::host_memory::{MemoryAction, MemoryOperation};
+use urom_memory::{Condition, MemoryRange, Watch};
+
+use super::{HostMemory, MemoryPath, MemoryServices};
+use crate::{DocaError, Error, Result};
+
+/// A counter of 64 bits that a host shares with its plugins (`doca_sync_event`): what
+/// [`Context::sync_event`](crate::Context::sync_event) gives. The host has the same counter as
+/// `SyncEvent` of `urom_host`.
+///
+/// Where the memory is [mapped](MemoryPath::MAPPED), host and plugin use the same word, and wake
+/// each other by the kernel. On the other paths every call is a message to the host's library,
+/// which wakes those who wait at the host, and answers a wait when the counter meets its condition.
+///
+/// A value keeps the memory open until it is dropped, also beyond its command. It stays on the
+/// worker's thread.
+///
+/// ```
+/// use urom_pdk::memory::MemoryRange;
+/// use urom_pdk::prelude::*;
+///
+/// # async fn step() {}
+/// /// Counts the steps that are done, and takes the next one when the host says so.
+/// async fn steps(cx: &Context, done: MemoryRange, go: MemoryRange) -> Result<()> {
+///     let (done, go) = (cx.sync_event(done)?, cx.sync_event(go)?);
+///     for number in 0..10 {
+///         cx.unless_cancelled(go.wait_until_greater(number)).await??;
+///         step().await;
+///         done.add(1).await?;
+///     }
+///     Ok(())
+/// }
+/// ```
+pub struct SyncEvent {
+    memory: HostMemory,
+}
+
+impl SyncEvent {
+    pub(crate) fn open(
+        services: &Rc<MemoryServices>,
+        dest_id: u64,
+        range: MemoryRange,
+    ) -> Result<SyncEvent> {
+        let refused = |why: &str| {
+            Err(Error::new(DocaError::INVALID_VALUE, format!("{range} is no sync event: {why}")))
+        };
+        if range.len != 8 {
+            return refused("it has 8 bytes");
+        }
+        let memory = HostMemory::open(services, dest_id, range)?;
+        let is_aligned = memory.mapped().is_none_or(|view| view.word(0).is_ok());
+        if !is_aligned || !memory.address().is_multiple_of(8) {
+            return refused("its address must be a multiple of 8");
+        }
+        Ok(SyncEvent { memory })
+    }
+
+    /// The memory that the counter is.
+    #[must_use]
+    pub fn memory(&self) -> &HostMemory {
+        &self.memory
+    }
+
+    /// The counter (`doca_sync_event_get`). See [`HostMemory::load`].
+    ///
+    /// # Errors
+    /// As [`HostMemory::load`].
+    pub async fn get(&self) -> Result<u64> {
+        self.memory.load(0).await
+    }
+
+    /// Sets the counter and wakes all who wait (`doca_sync_event_update_set`).
+    ///
+    /// # Errors
+    /// As [`HostMemory::swap`].
+    pub async fn set(&self, value: u64) -> Result<()> {
+        match self.memory.mapped() {
+            Some(view) => Ok(view.word(0)?.set(value)?),
+            None => self.memory.swap(0, value).await.map(drop),
+        }
+    }
+
+    /// Adds to the counter, wakes all who wait, and returns the number from before
+    /// (`doca_sync_event_update_add`). Overflow wraps.
+    ///
+    /// # Errors
+    /// As [`HostMemory::fetch_add`].
+    pub async fn add(&self, value: u64) -> Result<u64> {
+        match self.memory.mapped() {
+            Some(view) => Ok(view.word(0)?.add(value)?),
+            None => self.memory.fetch_add(0, value).await,
+        }
+    }
+
+    /// Waits until the counter meets a condition (`doca_sync_event_wait_gt`,
+    /// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`), and returns the counter that met it.
+    /// A counter that meets it for a moment only may be missed.
+    ///
+    /// The worker runs other commands meanwhile, and sleeps if there are none. Memory that is
+    /// mapped outlives its host, so a wait does as well: give it up with the command, by
+    /// [`Context::unless_cancelled`](crate::Context::unless_cancelled). The future may be dropped
+    /// at any time.
+    ///
+    /// # Errors
+    /// As [`HostMemory::load`]; `OPERATING_SYSTEM` when the thread that watches counters of mapped
+    /// memory cannot be started.
+    pub async fn wait(&self, condition: Condition) -> Result<u64> {
+        if self.memory.path() == MemoryPath::MAPPED {
+            return MappedWait { watch: None, memory: self.memory.clone(), condition }.await;
+        }
+        let (action, operand, compare) = condition.action();
+        loop {
+            // The host answers after a second in any case.
+            let operation =
+                MemoryOperation { operand, compare, ..self.memory.operation(action, 0, 8)? };
+            let (counter, _) = self.memory.transfer(operation, Vec::new(), None).await?;
+            if condition.is_met(counter) {
+                return Ok(counter);
+            }
+        }
+    }
+
+    /// Waits until the counter is greater than `value`. See [`wait`](Self::wait).
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub async fn wait_until_greater(&self, value: u64) -> Result<u64> {
+        self.wait(Condition::greater(value)).await
+    }
+}
+
+impl fmt::Debug for SyncEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SyncEvent(at {:#x}, {})", self.memory.address(), self.memory.path().name())
+    }
+}
+
+/// A wait for a counter that is mapped here.
+struct MappedWait {
+    /// First, so that it ends before the memory is closed.
+    watch: Option<Watch>,
+    memory: HostMemory,
+    condition: Condition,
+}
+
+impl Future for MappedWait {
+    type Output = Result<u64>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<u64>> {
+        let this = &mut *self;
+        let view = this.memory.mapped().ok_or_else(|| {
+            Error::new(DocaError::BAD_STATE, "waiting for a counter: the plugin is closed")
+        })?;
+        let word = view.word(0)?;
+        let seen = word.load();
+        if this.condition.is_met(seen) {
+            this.watch = None;
+            return Poll::Ready(Ok(seen));
+        }
+        // A counter that changes after that look is found by the watcher's first look.
+        if let Some(watch) = &this.watch {
+            watch.renew(task.waker())?;
+            return Poll::Pending;
+        }
+        let group = this.memory.services.watches();
+        // SAFETY: this keeps the memory open as long as the watch, so the worker keeps it mapped,
+        // at most until the plugin is closed, which ends the group first.
+        let watch = unsafe { Watch::new(word, this.condition, task.waker(), group) };
+        this.watch = Some(watch?);
+        Poll::Pending
+    }
+}
+
+impl HostMemory {
+    /// The 8 bytes at `offset`, a little-endian number, as one atomic load. What others did before
+    /// they stored it by an atomic operation is visible (`Acquire`). It needs the permission to
+    /// read only.
+    ///
+    /// On the path [`PROCESS`](MemoryPath::PROCESS) it is a message to the host's library, as over
+    /// the network.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read). `INVALID_VALUE` also when the host's address of these bytes is no
+    /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
+    pub async fn load(&self, offset: u64) -> Result<u64> {
+        match self.mapped() {
+            Some(view) => Ok(view.load_u64(offset)?),
+            None => self.atomic(MemoryAction::LOAD, offset, 0, 0).await,
+        }
+    }
+}
