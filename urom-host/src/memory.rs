@@ -18,6 +18,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A [`SyncEvent`] is a counter in such memory, which host and plugin wait for. Share its
+//! [`memory`](SyncEvent::memory), and send its [`range`](SyncEvent::range).
 
 use std::ffi::{c_char, c_void};
 use std::ops::RangeBounds;
@@ -32,7 +35,9 @@ use urom_abi::DocaError;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
 use urom_memory::ShareGuard;
-pub use urom_memory::{Access, Chunks, Exported, MemoryRange, Mmap, RemoteMmap, View};
+pub use urom_memory::{
+    Access, Chunks, Condition, Exported, MemoryRange, Mmap, RemoteMmap, SyncEvent, View,
+};
 
 use crate::context::Kind;
 use crate::error::{Error, Result};

@@ -17,6 +17,7 @@ mod provider;
 mod rdmo;
 mod restarts;
 mod sandbox;
+mod sync_events;
 mod workers;
 
 use sandbox::{host_memory, hostile, messages, registered};
@@ -121,19 +122,18 @@ on_every_provider! {
 
 // Where plugins have DOCA's interface alone, hosts' memory is refused.
 macro_rules! with_extension {
-    ($($tests:tt)*) => {
-        on_provider! { memory_with_uromd: Provider::uromd(in_rust()?); $($tests)* }
-        on_provider! { memory_embedded: Provider::embedded(in_rust()?); $($tests)* }
-        on_provider! {
-            memory_with_uromd_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
-        }
-        on_provider! {
-            memory_embedded_in_loaded_library: Provider::embedded(in_rust()?)?.loaded(); $($tests)*
-        }
+    ($uromd:ident, $embedded:ident, $uromd_loaded:ident, $embedded_loaded:ident;
+        $($tests:tt)*) => {
+        on_provider! { $uromd: Provider::uromd(in_rust()?); $($tests)* }
+        on_provider! { $embedded: Provider::embedded(in_rust()?); $($tests)* }
+        on_provider! { $uromd_loaded: Provider::uromd(in_rust()?)?.loaded(); $($tests)* }
+        on_provider! { $embedded_loaded: Provider::embedded(in_rust()?)?.loaded(); $($tests)* }
     };
 }
 
 with_extension! {
+    memory_with_uromd, memory_embedded, memory_with_uromd_and_loaded_library,
+    memory_embedded_in_loaded_library;
     memory::{
         bytes_go_both_ways_on_each_path,
         atomic_operations_see_each_other_on_each_path,
@@ -173,9 +173,32 @@ with_extension! {
     }
 }
 
+with_extension! {
+    sync_events_with_uromd, sync_events_embedded, sync_events_with_uromd_and_loaded_library,
+    sync_events_embedded_in_loaded_library;
+    sync_events::{
+        a_counter_is_the_same_on_both_sides,
+        a_plugin_waits_for_its_host,
+        a_host_waits_for_its_plugin,
+        a_handler_reports_its_progress_while_its_command_runs,
+        a_counter_in_memory_of_the_host_s_own_is_between_other_words,
+        workers_wait_for_each_other,
+        many_commands_wait_for_one_counter,
+        a_counter_that_plugins_may_only_read_is_loaded_and_waited_for,
+        what_is_no_counter_is_refused,
+        a_wait_that_nobody_waits_for_holds_its_memory_for_a_second_at_most,
+        a_wait_ends_with_its_host,
+    }
+}
+
 on_provider! {
     memory_with_plain_uromd: Provider::plain_uromd(in_rust()?);
     memory::{ memory_is_not_supported_by_docas_interface_alone }
+}
+
+on_provider! {
+    sync_events_with_plain_uromd: Provider::plain_uromd(in_rust()?);
+    sync_events::{ counters_are_not_supported_by_docas_interface_alone }
 }
 
 // A thread cannot be killed or stopped.

@@ -27,7 +27,12 @@ impl<'a> Given<'a> for Reached {
 
 impl Reached {
     /// Memory of this length, shared so that it is reached by a path.
-    fn share(&self, len: usize, access: Access, path: MemoryPath) -> Result<(Mmap, Shared)> {
+    pub(crate) fn share(
+        &self,
+        len: usize,
+        access: Access,
+        path: MemoryPath,
+    ) -> Result<(Mmap, Shared)> {
         let memory = match path {
             MemoryPath::MAPPED => Mmap::allocate(len, access)?,
             _ => Mmap::from_vec(vec![0; len], access)?,
@@ -69,7 +74,7 @@ impl Reached {
 
 /// The code that something failed with.
 #[track_caller]
-fn code<T: std::fmt::Debug>(result: urom_host::Result<T>) -> DocaError {
+pub(crate) fn code<T: std::fmt::Debug>(result: urom_host::Result<T>) -> DocaError {
     result.unwrap_err().code()
 }
 
@@ -225,7 +230,7 @@ pub(crate) fn commands_that_were_submitted_before_the_end_of_a_share_find_it(
     Ok(())
 }
 
-fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
+pub(crate) fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     std::pin::Pin::new(future).poll(&mut cx).is_ready()
 }

@@ -51,6 +51,18 @@ pub enum Command<'a> {
     ReadKept { key: u64, offset: u64 },
     #[urom(reply = Done)]
     Release { key: u64 },
+    /// 0: gets a counter, 1: sets it, 2: adds to it.
+    #[urom(reply = Value)]
+    Count { event: MemoryRange, value: u64, kind: u64 },
+    /// Waits until a counter is greater than a value (0), equal (1), not equal (2).
+    #[urom(reply = Value)]
+    Until { event: MemoryRange, value: u64, mask: u64, kind: u64 },
+    /// Takes so many steps, each when `go` is greater than their number, and counts in `done`.
+    #[urom(reply = Value)]
+    Steps { done: MemoryRange, go: MemoryRange, count: u64 },
+    /// Loads a number atomically.
+    #[urom(reply = Value)]
+    Load { memory: MemoryRange, offset: u64 },
     /// The sum of all bytes, read piece by piece by `times` reads at once.
     #[urom(reply = Value)]
     Sum { memory: MemoryRange, piece: u64 },

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::task::Poll;
 
 use memory_protocol::{
-    Atomic, Bytes, Churn, Churning, Copy, Done, Handler, InPlace, Keep, Look, Looked, Process,
-    Read, ReadKept, Release, Sum, Value, Write,
+    Atomic, Bytes, Churn, Churning, Copy, Count, Done, Handler, InPlace, Keep, Load, Look, Looked,
+    Process, Read, ReadKept, Release, Steps, Sum, Until, Value, Write,
 };
-use urom_pdk::memory::HostMemory;
+use urom_pdk::memory::{Condition, HostMemory};
 use urom_pdk::prelude::*;
 
 #[derive(Default)]
@@ -151,6 +151,40 @@ impl Handler for Memory {
     async fn release(&self, _cx: &Context, cmd: Release) -> Result<Done> {
         let released = self.kept.borrow_mut().remove(&cmd.key);
         released.map(|_| Done).ok_or_else(|| DocaError::NOT_FOUND.into())
+    }
+
+    async fn count(&self, cx: &Context, cmd: Count) -> Result<Value> {
+        let event = cx.sync_event(cmd.event)?;
+        let value = match cmd.kind {
+            0 => event.get().await?,
+            1 => event.set(cmd.value).await.map(|()| 0)?,
+            _ => event.add(cmd.value).await?,
+        };
+        Ok(Value { value })
+    }
+
+    async fn until(&self, cx: &Context, cmd: Until) -> Result<Value> {
+        let event = cx.sync_event(cmd.event)?;
+        let condition = match cmd.kind {
+            0 => Condition::greater(cmd.value),
+            1 => Condition::equal(cmd.value),
+            _ => Condition::not_equal(cmd.value),
+        };
+        let waiting = event.wait(condition.masked(cmd.mask));
+        Ok(Value { value: cx.unless_cancelled(waiting).await?? })
+    }
+
+    async fn steps(&self, cx: &Context, cmd: Steps) -> Result<Value> {
+        let (done, go) = (cx.sync_event(cmd.done)?, cx.sync_event(cmd.go)?);
+        for number in 0..cmd.count {
+            cx.unless_cancelled(go.wait_until_greater(number)).await??;
+            done.add(1).await?;
+        }
+        Ok(Value { value: done.get().await? })
+    }
+
+    async fn load(&self, cx: &Context, cmd: Load) -> Result<Value> {
+        Ok(Value { value: cx.memory(cmd.memory)?.load(cmd.offset).await? })
     }
 
     async fn sum(&self, cx: &Context, cmd: Sum) -> Result<Value> {
