@@ -13,8 +13,10 @@ use urom_abi::DocaError;
 use urom_abi::memory::{Access, MemoryRange};
 use urom_abi::sync_event::Condition;
 
+use crate::buffer::Element;
 use crate::error::{Error, Result};
 use crate::mmap::Mmap;
+use crate::remote::elsewhere;
 use crate::watcher::{Owner, Watch};
 use crate::word::Word;
 
@@ -74,6 +76,23 @@ impl SyncEvent {
     pub fn in_memory(map: &Mmap, offset: u64) -> Result<SyncEvent> {
         map.view().word(offset)?;
         Ok(SyncEvent { map: Arc::new(map.again()), offset })
+    }
+
+    /// A counter in the first 8 bytes of a buffer's data, for the C library.
+    #[doc(hidden)]
+    pub fn in_element(element: &Element) -> Result<SyncEvent> {
+        let place = element.place();
+        let room = (place.head + place.len).saturating_sub(place.data);
+        let map = element.map().ok_or_else(|| Error::invalid("the buffer is in no inventory"))?;
+        if map.view().is_none() {
+            return Err(elsewhere(map.id));
+        }
+        if room < 8 {
+            return Err(Error::invalid(format!(
+                "a sync event takes 8 bytes, the buffer has {room} from its data on"
+            )));
+        }
+        SyncEvent::in_memory(&Mmap::of(map), place.data)
     }
 
     fn word(&self) -> Word<'_> {

@@ -10,7 +10,7 @@ use urom_abi::DocaError;
 use urom_abi::host::join::OfUrom;
 use urom_abi::host::{
     Buf, BufInventory, BufPool, Ctx, CtxState, Data, Dev, DevInfo, Dpa, FreeCallback, Mmap, Pe,
-    StateChangedCallback, Task,
+    StateChangedCallback, SyncEvent, Task,
 };
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
@@ -48,8 +48,13 @@ impl<T> Refusal for *mut T {
 
 /// Those that make the first object of a program. They load `libdoca_urom` for one that is not
 /// linked with it.
-const FIRST: [&str; 4] =
-    ["doca_pe_create", "doca_devinfo_create_list", "doca_mmap_create", "doca_buf_inventory_create"];
+const FIRST: [&str; 5] = [
+    "doca_pe_create",
+    "doca_devinfo_create_list",
+    "doca_mmap_create",
+    "doca_buf_inventory_create",
+    "doca_sync_event_create",
+];
 
 macro_rules! export {
     ($table:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
@@ -83,9 +88,7 @@ macro_rules! functions {
 }
 
 macro_rules! memory {
-    ($(fn $name:ident($($args:tt)*);)*) => {
-        export!(memory: $(fn $name($($args)*) -> DocaError;)*);
-    };
+    ($($list:tt)*) => { export!(memory: $($list)*); };
 }
 
 urom_abi::host_functions!(functions);

@@ -22,6 +22,7 @@ use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{self, Context};
 use crate::pe::run::task::{CmdTask, Head};
@@ -189,6 +190,7 @@ own! {
     worker by borrow: host::Worker => worker Worker;
     live_worker by quick: host::Worker => worker Worker;
     domain by borrow: host::Domain => domain Domain;
+    sync_event by borrow: host::SyncEvent => sync_event SyncEvent;
 }
 
 pub(super) enum AnyTask<'a> {

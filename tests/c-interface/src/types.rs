@@ -7,7 +7,7 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
     Buf, BufInventory, BufPool, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain,
-    Dpa, GidTask, Mmap, OobColl, Pe, Service, Task, Worker, WorkerHealth,
+    Dpa, GidTask, Mmap, OobColl, Pe, Service, SyncEvent, Task, Worker, WorkerHealth,
 };
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath, OfferedMemory};
 use urom_abi::list::ListLink;
@@ -43,6 +43,7 @@ c_types! {
     Pe = "struct doca_pe", Ctx = "struct doca_ctx", Task = "struct doca_task", Buf = "struct doca_buf",
     Mmap = "struct doca_mmap", BufInventory = "struct doca_buf_inventory",
     BufPool = "struct doca_buf_pool", Dpa = "struct doca_dpa",
+    SyncEvent = "struct doca_sync_event",
     Dev = "struct doca_dev", DevInfo = "struct doca_devinfo", Backend = "struct doca_log_backend",
     Service = "struct doca_urom_service", Worker = "struct doca_urom_worker",
     Domain = "struct doca_urom_domain", CmdTask = "struct doca_urom_worker_cmd_task",

@@ -46,6 +46,8 @@ opaque! {
     BufInventory;
     /// `struct doca_buf_pool`.
     BufPool;
+    /// `struct doca_sync_event`: a counter that several wait for.
+    SyncEvent;
     /// `struct doca_dpa`, of which this project has none.
     Dpa;
     /// `struct doca_dev`: an opened device.

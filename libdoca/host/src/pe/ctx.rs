@@ -1,7 +1,8 @@
-//! `doca_ctx`: the common part of service, worker and domain contexts.
+//! `doca_ctx`: the common part of service, worker, domain and sync event contexts.
 
 pub(crate) mod domain;
 pub(crate) mod service;
+pub(crate) mod sync_event;
 pub(crate) mod worker;
 
 use std::cell::{Cell, RefCell};
@@ -18,10 +19,11 @@ use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
+use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
 
-/// A context. A host's pointer to a service, worker or domain is also its pointer to the
-/// `doca_ctx`.
+/// A context. A host's pointer to a service, worker, domain or sync event is also its pointer to
+/// the `doca_ctx`.
 pub(crate) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
@@ -43,6 +45,7 @@ pub(crate) enum Kind {
     Service(Service),
     Worker(Worker),
     Domain(Domain),
+    SyncEvent(SyncEvent),
 }
 
 /// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
@@ -88,6 +91,7 @@ impl Context {
             Kind::Service(service) => drop(service.device.take()),
             Kind::Worker(worker) => drop(worker.service.take()),
             Kind::Domain(_) => {}
+            Kind::SyncEvent(event) => event.retire(),
         }
         if let Some(pe) = self.pe.take() {
             pe.disconnect(self);
@@ -111,6 +115,7 @@ impl Context {
         service: Service;
         worker: Worker;
         domain: Domain;
+        sync_event: SyncEvent;
     }
 
     #[inline]
@@ -194,6 +199,9 @@ impl Context {
         }
         self.failure.replace(None);
         self.lost.set(false);
+        if let Kind::SyncEvent(event) = &self.kind {
+            return event.start(self).unwrap_or_else(|failure| self.fail(&failure));
+        }
         let started = self.pe().map_err(|code| {
             failure!(
                 code = code,
@@ -205,12 +213,16 @@ impl Context {
             Kind::Service(service) => service.start(self, &pe),
             Kind::Worker(worker) => worker.start(self, &pe),
             Kind::Domain(domain) => domain.start(self, &pe),
+            Kind::SyncEvent(event) => event.start(self),
         });
         started.unwrap_or_else(|failure| self.fail(&failure))
     }
 
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
+        if let (CtxState::RUNNING, Kind::SyncEvent(event)) = (self.state.get(), &self.kind) {
+            return event.stop(self);
+        }
         match (self.state.get(), self.pe()) {
             (CtxState::IDLE, _) => DocaError::SUCCESS,
             (CtxState::STOPPING, _) => DocaError::IN_PROGRESS,
@@ -218,6 +230,7 @@ impl Context {
                 Kind::Service(service) => service.stop(self, &pe),
                 Kind::Worker(worker) => worker.stop(self, &pe),
                 Kind::Domain(domain) => domain.stop(self),
+                Kind::SyncEvent(event) => event.stop(self),
             },
             (_, Err(code)) => code,
         }
@@ -227,7 +240,7 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.on_event(self, pe, event),
             Kind::Worker(worker) => worker.on_event(pe, event),
-            Kind::Domain(_) => {}
+            Kind::Domain(_) | Kind::SyncEvent(_) => {}
         }
     }
 
@@ -245,7 +258,7 @@ impl Context {
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
             match &self.kind {
-                Kind::Service(_) => {}
+                Kind::Service(_) | Kind::SyncEvent(_) => {}
                 Kind::Worker(worker) => worker.ended(pe),
                 Kind::Domain(domain) => domain.ended(),
             }
@@ -256,7 +269,7 @@ impl Context {
 
     fn begins(&self) -> bool {
         match &self.kind {
-            Kind::Service(_) => false,
+            Kind::Service(_) | Kind::SyncEvent(_) => false,
             Kind::Worker(worker) => worker.begins(),
             Kind::Domain(domain) => domain.begins(),
         }
@@ -266,7 +279,7 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.queries.in_flight.get(),
             Kind::Worker(worker) => worker.in_flight(),
-            Kind::Domain(_) => 0,
+            Kind::Domain(_) | Kind::SyncEvent(_) => 0,
         }
     }
 }

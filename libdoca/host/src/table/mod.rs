@@ -68,6 +68,7 @@ mod domain;
 mod inventory;
 mod map;
 mod service;
+mod sync_event;
 mod worker;
 
 use urom_abi::host::memory::MemoryApi;
@@ -80,6 +81,7 @@ use self::domain::*;
 use self::inventory::*;
 use self::map::*;
 use self::service::*;
+use self::sync_event::*;
 use self::worker::*;
 
 pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
@@ -107,8 +109,8 @@ macro_rules! table {
 }
 
 macro_rules! memory {
-    ($(fn $name:ident($($argument:tt)*);)*) => {
-        /// Memory maps, buffers, inventories and pools, which only C programs call.
+    ($(fn $name:ident($($argument:tt)*) -> $answer:ty;)*) => {
+        /// Memory maps, buffers, inventories, pools and sync events, which only C programs call.
         pub const MEMORY: MemoryApi = MemoryApi { $($name),* };
     };
 }

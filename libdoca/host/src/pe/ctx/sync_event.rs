@@ -1,0 +1,239 @@
+//! `doca_sync_event`: its locations, its memory, start and stop. The counter itself is that of
+//! `urom-memory`.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+use urom_abi::memory::Access;
+use urom_abi::sync_event::Condition;
+use urom_memory::{Mmap, SyncEvent as Counter};
+use urom_wire::control::Failure;
+
+use crate::device::Device;
+use crate::failure::failure;
+use crate::map::told;
+use crate::pe::ctx::Context;
+
+/// How often a wait that yields looks before it sleeps.
+const YIELDS: usize = 1000;
+
+/// What exported bytes say of whoever imports them.
+const PUBLISHES: u32 = 1;
+const SUBSCRIBES: u32 = 2;
+
+/// Where a publisher or a subscriber is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    Cpu,
+    RemotePci,
+    RemoteNet,
+}
+
+/// What the other end of an event does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Publisher,
+    Subscriber,
+}
+
+#[derive(Default)]
+pub(crate) struct SyncEvent {
+    publisher: Cell<Option<Location>>,
+    subscriber: Cell<Option<Location>>,
+    /// Those of its locations.
+    devices: RefCell<Vec<Arc<Device>>>,
+    memory: RefCell<Memory>,
+    /// Any thread may look for it.
+    running: Mutex<Option<Running>>,
+}
+
+/// Where the counter of an event is that is started.
+#[derive(Default)]
+enum Memory {
+    #[default]
+    Own,
+    Address(*mut u64),
+    /// That of a buffer, or of another process.
+    Known(Counter),
+    Imported(Counter),
+}
+
+struct Running {
+    counter: Counter,
+    /// What this program may do.
+    publishes: bool,
+    subscribes: bool,
+    /// What the host was given of it, once it asked.
+    export: Option<Box<[u8]>>,
+}
+
+impl SyncEvent {
+    pub(crate) fn imported(counter: Counter, roles: u32, device: Arc<Device>) -> SyncEvent {
+        let location = |role| if roles & role > 0 { Location::Cpu } else { Location::RemotePci };
+        SyncEvent {
+            publisher: Cell::new(Some(location(PUBLISHES))),
+            subscriber: Cell::new(Some(location(SUBSCRIBES))),
+            devices: RefCell::new(vec![device]),
+            memory: RefCell::new(Memory::Imported(counter)),
+            running: Mutex::default(),
+        }
+    }
+
+    fn is_imported(&self) -> bool {
+        matches!(*self.memory.borrow(), Memory::Imported(_))
+    }
+
+    fn is_own(&self) -> Result<(), Failure> {
+        match self.is_imported() {
+            true => Err(failure!(
+                NOT_PERMITTED,
+                "the sync event is another process's, which has configured it"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn add_location(
+        &self,
+        role: Role,
+        location: Location,
+        device: Option<Arc<Device>>,
+    ) -> Result<(), Failure> {
+        self.is_own()?;
+        let (place, name) = match role {
+            Role::Publisher => (&self.publisher, "publisher"),
+            Role::Subscriber => (&self.subscriber, "subscriber"),
+        };
+        if let Some(known) = place.get() {
+            return Err(failure!(
+                ALREADY_EXIST,
+                "the sync event has a {name} already ({known:?}): it has one"
+            ));
+        }
+        place.set(Some(location));
+        self.devices.borrow_mut().extend(device);
+        Ok(())
+    }
+
+    pub(crate) fn set_address(&self, address: *mut u64) -> Result<(), Failure> {
+        self.is_own()?;
+        if address.is_null() || !address.is_aligned() {
+            return Err(failure!(
+                INVALID_VALUE,
+                "a sync event's counter cannot be at {address:p}: it takes 8 bytes at a multiple of 8"
+            ));
+        }
+        self.memory.replace(Memory::Address(address));
+        Ok(())
+    }
+
+    pub(crate) fn set_counter(&self, counter: Counter) -> Result<(), Failure> {
+        self.is_own()?;
+        self.memory.replace(Memory::Known(counter));
+        Ok(())
+    }
+
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+        let missing = |name: &str| {
+            failure!(
+                BAD_STATE,
+                "the sync event has no {name}: call doca_sync_event_add_{name}_location_cpu, or \
+                 that of another location, before doca_sync_event_start"
+            )
+        };
+        let publisher = self.publisher.get().ok_or_else(|| missing("publisher"))?;
+        let subscriber = self.subscriber.get().ok_or_else(|| missing("subscriber"))?;
+        let counter = match &*self.memory.borrow() {
+            Memory::Known(counter) | Memory::Imported(counter) => Ok(counter.clone()),
+            Memory::Own => Counter::new(),
+            Memory::Address(address) => {
+                let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+                // SAFETY: the host's 8 bytes, which stay until the event is stopped, as DOCA
+                // demands.
+                let map = unsafe { Mmap::from_raw(address.cast(), 8, access) };
+                map.and_then(|map| Counter::in_memory(&map, 0))
+            }
+        };
+        let counter = counter.map_err(|error| failure!(code = error.code(), "{}", error.text()))?;
+        *self.running() = Some(Running {
+            counter,
+            publishes: publisher == Location::Cpu,
+            subscribes: subscriber == Location::Cpu,
+            export: None,
+        });
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+        self.running().take();
+        ctx.set_state(CtxState::IDLE);
+        DocaError::SUCCESS
+    }
+
+    /// The host destroyed it: nothing of it is used.
+    pub(crate) fn retire(&self) {
+        self.devices.take();
+        self.memory.take();
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counter, for one of the two ends. `BAD_STATE` unless it is started, `NOT_PERMITTED`
+    /// unless this program is that end.
+    pub(crate) fn counter(&self, role: Role) -> Result<Counter, DocaError> {
+        let running = self.running();
+        let running = running.as_ref().ok_or(DocaError::BAD_STATE)?;
+        let is_permitted = match role {
+            Role::Publisher => running.publishes,
+            Role::Subscriber => running.subscribes,
+        };
+        if !is_permitted {
+            log!(warn, "doca_sync_event: this program is not the event's {role:?}");
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        Ok(running.counter.clone())
+    }
+
+    /// Waits on this thread, for ever.
+    pub(crate) fn wait(&self, condition: Condition, yields: bool) -> Result<(), DocaError> {
+        let counter = self.counter(Role::Subscriber)?;
+        for _ in 0..if yields { YIELDS } else { 0 } {
+            if condition.is_met(counter.get()) {
+                return Ok(());
+            }
+            thread::yield_now();
+        }
+        counter.wait_blocking(condition, None).map(drop).map_err(told)
+    }
+
+    /// Bytes for another process, the event's own until it stops.
+    pub(crate) fn export(&self, to: Location) -> Result<(*const u8, usize), DocaError> {
+        let mut running = self.running();
+        let running = running.as_mut().ok_or(DocaError::BAD_STATE)?;
+        let (publisher, subscriber) = (self.publisher.get(), self.subscriber.get());
+        if self.is_imported() || ![publisher, subscriber].contains(&Some(to)) {
+            log!(
+                warn,
+                "doca_sync_event_export: the event has no location {to:?}: \
+                 add it before doca_sync_event_start"
+            );
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        let bytes = match &mut running.export {
+            Some(bytes) => bytes,
+            none => {
+                let role = |is_here: bool, role| if is_here { 0 } else { role };
+                let roles =
+                    role(running.publishes, PUBLISHES) | role(running.subscribes, SUBSCRIBES);
+                none.insert(running.counter.export_for(roles).map_err(told)?.into())
+            }
+        };
+        Ok((bytes.as_ptr(), bytes.len()))
+    }
+}

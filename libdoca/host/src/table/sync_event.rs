@@ -1,0 +1,182 @@
+//! `doca_sync_event_*`.
+
+use std::slice;
+
+use urom_abi::DocaError;
+use urom_abi::host::{self, Buf, Ctx, Dev};
+use urom_abi::sync_event::Condition;
+use urom_log::{guard, guard_or};
+use urom_memory::SyncEvent as Counter;
+use urom_wire::control::Failure;
+
+use crate::device::Device;
+use crate::failure::failure;
+use crate::handle::{AnyBuf, any_buf, present, publish_context, put, sync_event};
+use crate::map::told;
+use crate::pe::ctx::Kind;
+use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
+
+type Pointer = *mut host::SyncEvent;
+
+/// This program's location, with a device.
+fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
+    let device = Device::find(dev.cast_const().cast()).map_err(|code| {
+        failure!(code = code, "the device of a sync event is NULL, closed or none")
+    })?;
+    event.add_location(role, Location::Cpu, Some(device))
+}
+
+/// Stores what an event exports.
+///
+/// # Safety
+/// The places are null or can be written to.
+unsafe fn export(
+    event: &SyncEvent,
+    to: Location,
+    bytes: *mut *const u8,
+    len: *mut usize,
+) -> Result<(), DocaError> {
+    present(bytes)?;
+    present(len)?;
+    let (start, count) = event.export(to)?;
+    // SAFETY: the caller's place.
+    unsafe { put(bytes, start) }?;
+    // SAFETY: the caller's place.
+    unsafe { put(len, count) }
+}
+
+functions! {
+    fn doca_sync_event_create[](event: *mut Pointer) => event {
+        publish_context(Kind::SyncEvent(SyncEvent::default()))
+    }
+
+    fn doca_sync_event_create_from_export[](
+        dev: *mut Dev,
+        bytes: *const u8,
+        len: usize,
+        event: *mut Pointer,
+    ) => event {
+        present(bytes)?;
+        let device = Device::find(dev.cast_const().cast())?;
+        // Others are refused before anything is read behind the pointer.
+        if len != Counter::EXPORTED_LEN {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: the caller's bytes, as many as it says.
+        let bytes = unsafe { slice::from_raw_parts(bytes, len) };
+        let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
+        publish_context(Kind::SyncEvent(SyncEvent::imported(counter, roles, device)))
+    }
+
+    fn doca_sync_event_destroy[event = sync_event: Pointer]() {
+        event.destroy(DocaError::BAD_STATE)
+    }
+
+    set fn doca_sync_event_add_publisher_location_cpu[event = sync_event: Pointer](dev: *mut Dev) {
+        here(&event, Role::Publisher, dev)
+    }
+
+    set fn doca_sync_event_add_publisher_location_remote_pci[event = sync_event: Pointer]() {
+        event.add_location(Role::Publisher, Location::RemotePci, None)
+    }
+
+    set fn doca_sync_event_add_publisher_location_remote_net[event = sync_event: Pointer]() {
+        event.add_location(Role::Publisher, Location::RemoteNet, None)
+    }
+
+    set fn doca_sync_event_add_subscriber_location_cpu[event = sync_event: Pointer](dev: *mut Dev) {
+        here(&event, Role::Subscriber, dev)
+    }
+
+    set fn doca_sync_event_add_subscriber_location_remote_pci[event = sync_event: Pointer]() {
+        event.add_location(Role::Subscriber, Location::RemotePci, None)
+    }
+
+    set fn doca_sync_event_set_addr[event = sync_event: Pointer](address: *mut u64) {
+        event.set_address(address)
+    }
+
+    set fn doca_sync_event_set_doca_buf[event = sync_event: Pointer](buf: *mut Buf) {
+        let no_buffer = |code| failure!(code = code, "a sync event's buffer is NULL or none");
+        // SAFETY: the caller's object.
+        let element = match unsafe { any_buf(buf) }.map_err(no_buffer)? {
+            AnyBuf::OfMap(buf) => buf.element().map_err(no_buffer)?,
+            AnyBuf::OfTask(_) => return Err(failure!(
+                NOT_PERMITTED,
+                "a task's buffer cannot be a sync event's: take one of an inventory or a pool"
+            )),
+        };
+        let counter = Counter::in_element(&element);
+        event.set_counter(counter.map_err(|error| {
+            failure!(code = error.code(), "{}", error.text())
+        })?)
+    }
+
+    fn doca_sync_event_start[event = sync_event: Pointer]() {
+        event.ctx.handle().ok_or(DocaError::INVALID_VALUE)?.start().check()
+    }
+
+    fn doca_sync_event_stop[event = sync_event: Pointer]() {
+        event.ctx.require_running()?;
+        event.ctx.stop().check()
+    }
+
+    fn doca_sync_event_as_ctx[event = sync_event: Pointer]() -> *mut Ctx { event.ctx.as_ctx() }
+
+    fn doca_sync_event_export_to_remote_pci[event = sync_event: Pointer](
+        dev: *mut Dev,
+        bytes: *mut *const u8,
+        len: *mut usize,
+    ) {
+        Device::find(dev.cast_const().cast())?;
+        // SAFETY: the caller's places.
+        unsafe { export(&event, Location::RemotePci, bytes, len) }
+    }
+
+    fn doca_sync_event_export_to_remote_net[event = sync_event: Pointer](
+        bytes: *mut *const u8,
+        len: *mut usize,
+    ) {
+        // SAFETY: the caller's places.
+        unsafe { export(&event, Location::RemoteNet, bytes, len) }
+    }
+
+    fn doca_sync_event_get[event = sync_event: Pointer](value: *mut u64) => value {
+        event.counter(Role::Subscriber)?.get()
+    }
+
+    fn doca_sync_event_update_add[event = sync_event: Pointer](
+        value: u64,
+        fetched: *mut u64,
+    ) => fetched {
+        event.counter(Role::Publisher)?.add(value).map_err(told)?
+    }
+
+    fn doca_sync_event_update_set[event = sync_event: Pointer](value: u64) {
+        event.counter(Role::Publisher)?.set(value).map_err(told)
+    }
+
+    fn doca_sync_event_wait_gt[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::greater(value).masked(mask), false)
+    }
+
+    fn doca_sync_event_wait_gt_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::greater(value).masked(mask), true)
+    }
+
+    fn doca_sync_event_wait_eq[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::equal(value).masked(mask), false)
+    }
+
+    fn doca_sync_event_wait_eq_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::equal(value).masked(mask), true)
+    }
+
+    fn doca_sync_event_wait_neq[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::not_equal(value).masked(mask), false)
+    }
+
+    fn doca_sync_event_wait_neq_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+        event.wait(Condition::not_equal(value).masked(mask), true)
+    }
+}
