@@ -10,6 +10,7 @@
 
 #include "every_argument.h"
 #include "every_memory.h"
+#include "every_sync_event.h"
 #include "every_other.h"
 #include "every_state.h"
 #include "every_utility.h"
@@ -48,6 +49,7 @@ static void wrong_objects(struct rig *rig)
 	struct doca_buf_inventory *inventory;
 	struct doca_buf_pool *pool;
 	struct doca_mmap *map;
+	struct doca_sync_event *event;
 	struct doca_buf *buf, *of_pool;
 	struct doca_pe *pe;
 	uint32_t count;
@@ -70,6 +72,7 @@ static void wrong_objects(struct rig *rig)
 	MUST(doca_buf_pool_create(1, 8, map, &pool));
 	MUST(doca_buf_pool_start(pool));
 	MUST(doca_buf_pool_buf_alloc(pool, &of_pool));
+	MUST(doca_sync_event_create(&event));
 
 	refuse_everywhere("NULL", NOTHING, NULL);
 	refuse_everywhere("a map", MAP, map);
@@ -77,6 +80,7 @@ static void wrong_objects(struct rig *rig)
 	refuse_everywhere("a buffer of an inventory", ELEMENT, buf);
 	refuse_everywhere("a pool", POOL, pool);
 	refuse_everywhere("a buffer of a pool", ELEMENT, of_pool);
+	refuse_everywhere("a sync event", EVENT, event);
 	refuse_everywhere("a service", SERVICE, service);
 	refuse_everywhere("a worker", WORKER, idle_worker);
 	refuse_everywhere("a domain", DOMAIN, domain);
@@ -106,6 +110,8 @@ static void wrong_objects(struct rig *rig)
 	refuse_everywhere("a released query", NOTHING, query);
 	MUST(doca_urom_domain_destroy(domain));
 	refuse_everywhere("a destroyed domain", NOTHING, domain);
+	MUST(doca_sync_event_destroy(event));
+	refuse_everywhere("a destroyed sync event", NOTHING, event);
 	MUST(doca_buf_dec_refcount(of_pool, NULL));
 	refuse_everywhere("a buffer that is back in its pool", NOTHING, of_pool);
 	MUST(doca_buf_pool_destroy(pool));
@@ -210,6 +216,7 @@ int main(int argc, char **argv)
 	bad_arguments_of_a_buffer(&rig);
 	buffers_of_tasks(&rig);
 	every_memory_call(rig.host.device);
+	every_sync_event_call(rig.host.device);
 	bad_arguments_of_a_domain(&rig);
 	bad_arguments_of_an_engine(&rig);
 	bad_arguments_of_a_device();

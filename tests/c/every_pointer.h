@@ -10,15 +10,17 @@
 #include <doca_buf_inventory.h>
 #include <doca_buf_pool.h>
 #include <doca_mmap.h>
+#include <doca_sync_event.h>
 #include <urom_extensions.h>
 
-/* What a pointer can stand for; the context of a service, a worker or a domain is the object
- * itself. */
+/* What a pointer can stand for; the context of a service, a worker, a domain or a sync event is the
+ * object itself. */
 enum kind {
 	SERVICE = 1,
 	WORKER = 2,
 	DOMAIN = 4,
-	CTX = SERVICE | WORKER | DOMAIN,
+	EVENT = 8192,
+	CTX = SERVICE | WORKER | DOMAIN | EVENT,
 	ENGINE = 8,
 	DEVICE_INFO = 16,
 	DEVICE = 32,
@@ -179,6 +181,37 @@ static inline void refuse_memory(const char *what, enum kind is, void *o)
 	REFUSES(POOL, doca_buf_pool_get_element_alignment, o, &given.size);
 }
 
+/* The same for sync events. */
+static inline void refuse_events(const char *what, enum kind is, void *o)
+{
+	REFUSES(DEVICE, doca_sync_event_create_from_export, o, (uint8_t *)given.text, 64,
+		(void *)&given.pointer);
+	REFUSES(EVENT, doca_sync_event_destroy, o);
+	REFUSES(EVENT, doca_sync_event_add_publisher_location_cpu, o, given.pointer);
+	REFUSES(EVENT, doca_sync_event_add_publisher_location_remote_pci, o);
+	REFUSES(EVENT, doca_sync_event_add_publisher_location_remote_net, o);
+	REFUSES(EVENT, doca_sync_event_add_subscriber_location_cpu, o, given.pointer);
+	REFUSES(EVENT, doca_sync_event_add_subscriber_location_remote_pci, o);
+	REFUSES(EVENT, doca_sync_event_set_addr, o, &given.word);
+	REFUSES(EVENT, doca_sync_event_set_doca_buf, o, given.pointer);
+	REFUSES(EVENT, doca_sync_event_start, o);
+	REFUSES(EVENT, doca_sync_event_stop, o);
+	GIVES_ZERO(EVENT, doca_sync_event_as_ctx, o);
+	REFUSES(EVENT, doca_sync_event_export_to_remote_pci, o, given.pointer,
+		(void *)&given.pointer, &given.size);
+	REFUSES(EVENT, doca_sync_event_export_to_remote_net, o, (void *)&given.pointer,
+		&given.size);
+	REFUSES(EVENT, doca_sync_event_get, o, &given.word);
+	REFUSES(EVENT, doca_sync_event_update_add, o, 1, &given.word);
+	REFUSES(EVENT, doca_sync_event_update_set, o, 1);
+	REFUSES(EVENT, doca_sync_event_wait_gt, o, 0, UINT64_MAX);
+	REFUSES(EVENT, doca_sync_event_wait_gt_yield, o, 0, UINT64_MAX);
+	REFUSES(EVENT, doca_sync_event_wait_eq, o, 1, UINT64_MAX);
+	REFUSES(EVENT, doca_sync_event_wait_eq_yield, o, 1, UINT64_MAX);
+	REFUSES(EVENT, doca_sync_event_wait_neq, o, 0, UINT64_MAX);
+	REFUSES(EVENT, doca_sync_event_wait_neq_yield, o, 0, UINT64_MAX);
+}
+
 /* Calls every function with an object of this kind, unless that is what it takes. */
 static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 {
@@ -276,6 +309,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(DEVICE, doca_dev_close, o);
 	ATTEMPT(TASK, doca_task_get_user_data, 0, doca_task_get_user_data(o).u64);
 	refuse_memory(what, is, o);
+	refuse_events(what, is, o);
 }
 
 #endif /* TESTS_EVERY_POINTER_H */
