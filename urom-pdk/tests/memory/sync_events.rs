@@ -218,7 +218,7 @@ fn a_plugin_is_closed_while_commands_wait() {
         memory.view().set(0, 0_u64).unwrap();
         act(async |cx, range| cx.sync_event(range)?.wait_until_greater(0).await);
         for _ in 0..3 {
-            drop(worker.send(Act { memory: memory.slice(..8) }));
+            let _ = worker.send(Act { memory: memory.slice(..8) });
         }
         // One that the plugin forgets to drop, and an event that outlives the plugin.
         act(async |cx, range| {
