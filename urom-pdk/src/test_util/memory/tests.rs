@@ -99,7 +99,7 @@ fn operations_that_are_none_end_in_the_call() {
         let wrong = [
             (MemoryOperation { local: ptr::null_mut(), ..whole }, DocaError::INVALID_VALUE),
             (MemoryOperation { offset: 1, ..whole }, DocaError::INVALID_VALUE),
-            (MemoryOperation { action: MemoryAction(6), ..whole }, DocaError::NOT_SUPPORTED),
+            (MemoryOperation { action: MemoryAction(10), ..whole }, DocaError::NOT_SUPPORTED),
             (MemoryOperation { action: MemoryAction::TAG_SEND, ..whole }, DocaError::NOT_SUPPORTED),
             (MemoryOperation { len: 0, local: ptr::null_mut(), ..whole }, DocaError::SUCCESS),
         ];

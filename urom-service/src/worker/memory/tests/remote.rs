@@ -166,6 +166,14 @@ fn a_write_carries_its_bytes_and_an_atomic_operation_brings_its_result() {
     host.answer(&ask, DocaError::SUCCESS, b"more than is expected");
     assert_eq!(host.until_ended(&desk, &swap), DocaError::SUCCESS);
     assert_eq!(swap.operation().result, 55);
+    for action in [MemoryAction::LOAD, MemoryAction::WAIT_GT] {
+        let load = Pending::start(&desk, &aligned, action, 8);
+        let (ask, data) = host.question(&desk);
+        assert_eq!((ask.action(), ask.len.get(), data.len()), (action, 8, 0));
+        host.answer(&ask, DocaError::SUCCESS, b"");
+        assert_eq!(host.until_ended(&desk, &load), DocaError::SUCCESS);
+        assert_eq!(load.operation().result, 55);
+    }
 }
 
 #[test]

@@ -34,6 +34,31 @@ fn mapped_memory_is_used_by_its_host_s_commands_alone() {
     assert!(desk.ended().is_empty());
 }
 
+/// Those that find a number and change nothing.
+const LOADS: [MemoryAction; 4] =
+    [MemoryAction::LOAD, MemoryAction::WAIT_GT, MemoryAction::WAIT_EQ, MemoryAction::WAIT_NEQ];
+
+#[test]
+fn a_load_of_mapped_memory_and_a_wait_for_it_end_in_the_call() {
+    let desk = Desk::new();
+    let mut read_only = mapped(7, 4096, memfd(4096, SHRINK));
+    read_only.offer.access = Access::PCI_READ_ONLY.bits();
+    desk.share(1, read_only).unwrap();
+    let opened = desk.memories.open(1, 7, 0, 4096).unwrap();
+    for action in LOADS {
+        // None of the conditions is met.
+        let compare = if action == MemoryAction::WAIT_NEQ { 0 } else { 9 };
+        let mut load = MemoryOperation {
+            operand: u64::MAX,
+            compare,
+            result: 77,
+            ..MemoryOperation::new(action, 8, 8)
+        };
+        desk.run(&opened, &mut load).unwrap();
+        assert_eq!(load.result, 0, "{action:?}");
+    }
+}
+
 #[test]
 fn operations_that_cannot_be_are_refused() {
     let desk = Desk::new();
@@ -66,7 +91,14 @@ fn operations_that_cannot_be_are_refused() {
         let refused = run(&opened, action, offset, len, has_place);
         assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
     }
-    for action in [A(6), A(u32::MAX)] {
+    for action in LOADS {
+        for (offset, len) in [(0, 8), (4, 4), (4, 16), (3996, 8), (u64::MAX, 8)] {
+            let refused = run(&opened, action, offset, len, false);
+            assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
+        }
+        assert_eq!(run(&read_only, action, 0, 8, false), Ok(()), "it only reads");
+    }
+    for action in [A(10), A(u32::MAX)] {
         assert_eq!(run(&opened, action, 0, 8, true), Err(DocaError::NOT_SUPPORTED));
     }
     for action in [A::WRITE, A::FETCH_ADD, A::SWAP, A::COMPARE_SWAP] {
@@ -85,7 +117,8 @@ fn an_atomic_operation_is_refused_where_the_mapping_is_not_aligned() {
     shared.offer.address += 4;
     desk.share(1, shared).unwrap();
     let opened = desk.memories.open(1, 7, 0, 4096).unwrap();
-    for action in [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP] {
+    let changes = [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP];
+    for action in changes.into_iter().chain(LOADS) {
         let refused = desk.run(&opened, &mut MemoryOperation::new(action, 4, 8));
         assert_eq!(refused, Err(DocaError::INVALID_VALUE));
     }
