@@ -1,8 +1,9 @@
 //! [`Watch`]: wakes a future when a word of shared memory meets its condition.
 //!
-//! One thread of the program, or of the plugin, sleeps on all words that futures wait for. It starts with the first
-//! of them, and ends when there was none for a while. It reads a word under its lock only, so a
-//! word need not stay when its watch has ended. While it sleeps, the kernel alone has the words.
+//! One thread of the program, or of the plugin, sleeps on all words that futures wait for. It
+//! starts with the first of them, and ends when there was none for a while. It reads a word under
+//! its lock only, so a word need not stay when its watch has ended. While it sleeps, the kernel
+//! alone has the words.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
