@@ -172,7 +172,15 @@ struct urom_plugin_extension {
 	/* Says that no command of a connection is pending, and that none will come. Its number is
 	 * never used again. Not called for connections that exist when the plugin is closed. */
 	void (*host_left)(struct urom_worker_ctx *ctx, uint64_t dest_id);
+	/* Asked right before the worker sleeps. Writes descriptors to fds, room at most, and returns
+	 * their number: each becomes readable when the plugin has something to do. Returns
+	 * UROM_PLUGIN_READY if it has something to do now: the worker does not sleep then. The
+	 * descriptors stay open until the next call of the plugin. */
+	size_t (*arm)(struct urom_worker_ctx *ctx, int *fds, size_t room);
 };
+
+/* What arm returns for a plugin that has something to do. */
+#define UROM_PLUGIN_READY SIZE_MAX
 
 /* The plugin's table: the one symbol besides DOCA's two that it exports. */
 DOCA_STABLE extern const struct urom_plugin_extension urom_plugin_extension;

@@ -6,7 +6,7 @@
 //! nobody looks at the symbol and the plugin works without. `urom_plugin_extension.h` is the same
 //! in C.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use crate::error::DocaError;
@@ -67,6 +67,8 @@ pub struct PluginExtension {
     pub cancel: Option<CancelFn>,
     /// See [`HostLeftFn`].
     pub host_left: Option<HostLeftFn>,
+    /// See [`ArmFn`].
+    pub arm: Option<ArmFn>,
 }
 
 /// Gives the plugin the worker's services, right before `open` of the same context. They stay where
@@ -92,6 +94,21 @@ pub type CancelFn = unsafe extern "C" fn(
 /// used for another connection. Not called for connections that exist when the worker closes the
 /// plugin.
 pub type HostLeftFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, dest_id: u64);
+
+/// Asks the plugin, right before the worker sleeps, what should end the sleep. The plugin writes
+/// descriptors, `room` at most, to `fds` and returns their number. Each of them becomes readable
+/// when the plugin has something to do. The plugin returns [`READY`] if it has something to do now;
+/// the worker then does not sleep.
+///
+/// The worker polls the descriptors and nothing else. They stay open until the next call of the
+/// plugin. A worker also polls a plugin without this function, at a falling rate.
+pub type ArmFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, fds: *mut c_int, room: usize) -> usize;
+
+/// What [`ArmFn`] returns for a plugin that has something to do.
+pub const READY: usize = usize::MAX;
+
+/// The room for descriptors that a worker gives to [`ArmFn`].
+pub const DESCRIPTORS: usize = 8;
 
 /// A command and the place for its answer.
 #[derive(Debug)]
@@ -238,6 +255,7 @@ unsafe impl Words for PluginExtension {
         call: None,
         cancel: None,
         host_left: None,
+        arm: None,
     };
 }
 
@@ -260,8 +278,8 @@ unsafe impl Words for WorkerServices {
     };
 }
 
-assert_layout!(PluginExtension, 40, align 8, {
-    size @ 0, attach @ 8, call @ 16, cancel @ 24, host_left @ 32,
+assert_layout!(PluginExtension, 48, align 8, {
+    size @ 0, attach @ 8, call @ 16, cancel @ 24, host_left @ 32, arm @ 40,
 });
 assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
@@ -289,9 +307,9 @@ mod tests {
     fn a_table_of_any_size_is_used_as_far_as_it_goes() {
         let function = host_left as *const () as usize;
         let own = size_of::<PluginExtension>();
-        let whole = [own, 0, 0, 0, function];
+        let whole = [own, 0, 0, 0, function, 0];
         assert!(read(&whole).host_left.is_some() && read(&whole).attach.is_none());
-        let longer = [own + 16, 0, 0, 0, function, usize::MAX, usize::MAX];
+        let longer = [own + 16, 0, 0, 0, function, 0, usize::MAX, usize::MAX];
         assert_eq!((read(&longer).size, read(&longer).host_left.is_some()), (own, true));
         for size in [0, 1, 8, 39] {
             let cut = [size, 0, 0, 0, function];

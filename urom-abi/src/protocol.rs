@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::describe;
@@ -225,6 +226,19 @@ pub trait FilledIn {
     type Side: PluginSide;
 }
 
+/// How a worker that is about to sleep learns that its plugin has something to do: what a handler's
+/// `arm` returns.
+#[derive(Clone, Copy, Debug)]
+pub enum Armed<'a> {
+    /// The worker polls the plugin at a falling rate: down to once a millisecond while a command is
+    /// pending, and to 20 times a second otherwise.
+    Polled,
+    /// This descriptor becomes readable then. The worker polls the plugin as well.
+    By(BorrowedFd<'a>),
+    /// It has something to do now, so the worker does not sleep.
+    Ready,
+}
+
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
 #[doc(hidden)]
 pub trait PluginSide: 'static {
@@ -252,6 +266,9 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 
     /// Tells the handler that a connection is over.
     fn host_left(handler: &T, connection: u64);
+
+    /// Asks the handler what should end the worker's sleep.
+    fn arm(handler: &T) -> Armed<'_>;
 
     fn serve<'a>(
         handler: &'a T,

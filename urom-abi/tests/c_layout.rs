@@ -83,7 +83,7 @@ fn structures() -> String {
             addr_lookup, seg_lookup, memh_lookup, mkey_lookup,
         }),
         structure!(PluginExtension = "struct urom_plugin_extension" {
-            size, attach, call, cancel, host_left,
+            size, attach, call, cancel, host_left, arm,
         }),
         structure!(CommandCall = "struct urom_command_call" {
             size, dest_id, plugin_id = "type", urom_context, command, command_len, answer,

@@ -8,15 +8,18 @@ mod call;
 mod future;
 
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{Borrowed, CommandRoom, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
-use urom_abi::protocol::{Answer, Protocol, Serve};
+use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
@@ -25,6 +28,7 @@ use crate::failures::{Failure, Failures};
 use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
 use crate::pool::{CHUNK, Chunk, Pool};
+use crate::woken::Woken;
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, Context, Error, Result, Side, time};
 
@@ -44,6 +48,8 @@ pub(crate) struct Executor<T, P, F, M> {
     spent: Option<SharedCommand>,
     /// Whether the last call of [`progress`](Self::progress) left the handler's own out.
     skipped: bool,
+    /// Whether the worker was about to sleep since the last [`progress`](Self::progress).
+    armed: bool,
     /// Whether the handler's own progress has panicked. It is not called again, because a worker
     /// calls millions of times a second; nothing would advance what is pending then, so every
     /// command fails at once from there on.
@@ -81,11 +87,12 @@ where
     pub(crate) unsafe fn new(handler: T, serve: M, worker: WorkerSide) -> Self {
         Executor {
             serve,
-            pool: Pool::new(),
+            pool: Pool::new(Arc::clone(worker.bell())),
             finished: DescriptorList::new(),
             owed: CommandStack::default(),
             spent: None,
             skipped: false,
+            armed: false,
             broken: false,
             failures: Failures::default(),
             known: HashMap::new(),
@@ -154,6 +161,30 @@ where
         P::host_left(self.handler(), dest_id);
     }
 
+    /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their number;
+    /// `None` when there is something to do.
+    pub(crate) fn arm(&mut self, fds: &mut [c_int]) -> Option<usize> {
+        if self.broken {
+            return Some(0);
+        }
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        let Home { handler, worker } = unsafe { self.home.as_ref() };
+        // Before the words are looked at, so that whoever wakes from here on can ring.
+        let bell = worker.bell().descriptor();
+        let none = self.words().fold(true, |none, word| none & word.fall_asleep());
+        self.armed = true;
+        if !none || !self.finished.is_empty() || !self.owed.is_empty() {
+            return None;
+        }
+        let own = match catch("the handler's arm", || P::arm(handler)).unwrap_or(Armed::Polled) {
+            Armed::Polled => None,
+            Armed::By(descriptor) => Some(descriptor),
+            Armed::Ready => return None,
+        };
+        let descriptors = bell.into_iter().chain(own).zip(fds);
+        Some(descriptors.map(|(descriptor, place)| *place = descriptor.as_raw_fd()).count())
+    }
+
     /// Advances the handler and the futures that were woken; gives the notifications that are
     /// ready, in the order in which their commands ended.
     #[inline]
@@ -163,6 +194,9 @@ where
         }
         if !self.known.is_empty() {
             self.known = HashMap::new();
+        }
+        if self.armed {
+            self.wake_up();
         }
         time::wake_due();
         // With nothing at work, answers that are ready come first: a look of the handler's costs
@@ -188,6 +222,7 @@ where
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
             ever |= moved;
+            self.run_tasks();
             if !self.pool.is_empty() {
                 self.poll_woken();
             }
@@ -346,6 +381,28 @@ where
         })
     }
 
+    /// The worker is awake: wakes need not ring.
+    #[cold]
+    fn wake_up(&mut self) {
+        self.armed = false;
+        self.words().for_each(Woken::wake_up);
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        unsafe { self.home.as_ref() }.worker.bell().quiet();
+    }
+
+    /// The words of all wakers.
+    fn words(&self) -> impl Iterator<Item = &Woken> {
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        let tasks = unsafe { self.home.as_ref() }.worker.tasks();
+        self.pool.chunks().iter().map(Chunk::woken).chain([tasks.woken()])
+    }
+
+    /// Polls the tasks beside the commands that were woken.
+    fn run_tasks(&self) {
+        // SAFETY: it lives until `drop`, and only shared references to it are made before.
+        unsafe { self.home.as_ref() }.worker.tasks().run();
+    }
+
     /// Answers everything that is pending, because nothing would advance it any more.
     #[cold]
     fn break_down(&mut self) {
@@ -362,7 +419,7 @@ where
     #[inline(never)]
     fn poll_woken(&mut self) {
         for chunk in 0..self.pool.chunks().len() {
-            let woken = self.pool.chunks()[chunk].take_woken();
+            let woken = self.pool.chunks()[chunk].woken().take();
             if woken != 0 {
                 self.poll_slots(chunk * CHUNK, woken);
             }
@@ -399,6 +456,8 @@ impl<T, P, F, M> Drop for Executor<T, P, F, M> {
             // SAFETY: no future is being made.
             drop(unsafe { slot.end() });
         }
+        // SAFETY: it lives until its box is made again below.
+        unsafe { self.home.as_ref() }.worker.tasks().end();
         // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
         let home = unsafe { Box::from_raw(self.home.as_ptr()) };
         catch("dropping the handler", || drop(home));

@@ -3,7 +3,7 @@
 //! Every function checks its pointers, does what could panic in a [`guard`], and gives a
 //! `doca_error_t`. They share an [`Instance`], which `open` leaves behind.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
@@ -103,6 +103,7 @@ where
             call: Some(Self::call),
             cancel: Some(Self::cancel),
             host_left: Some(Self::host_left),
+            arm: Some(Self::arm),
         };
         (iface, extension)
     }
@@ -283,6 +284,17 @@ where
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return };
         calls.guard("host_left", (), || executor.host_left(dest_id));
+    }
+
+    /// `urom_plugin_extension::arm`.
+    unsafe extern "C" fn arm(ctx: *mut WorkerCtx, fds: *mut c_int, room: usize) -> usize {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return 0 };
+        let (fds, room) =
+            if fds.is_null() { (NonNull::dangling().as_ptr(), 0) } else { (fds, room) };
+        // SAFETY: the worker's room for so many descriptors.
+        let fds = unsafe { std::slice::from_raw_parts_mut(fds, room) };
+        calls.guard("arm", 0, || executor.arm(fds).unwrap_or(extension::READY))
     }
 
     fn address(&mut self) -> Result<&[u8]> {

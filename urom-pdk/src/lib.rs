@@ -94,7 +94,8 @@
 //! A worker calls a plugin from one thread, and calls never overlap. So a handler need be neither
 //! `Send` nor `Sync`, cells do for its state, and a handler that blocks holds up its whole worker.
 //! A [`Waker`](std::task::Waker) may be cloned, sent to any thread, woken there and kept for as
-//! long as anyone likes, even beyond the plugin's close.
+//! long as anyone likes, even beyond the plugin's close. In this kit's worker it ends the worker's
+//! sleep.
 //!
 //! # Domains
 //!
@@ -147,6 +148,7 @@ pub mod memory;
 pub mod test_util;
 pub mod time;
 
+mod bell;
 mod cancel;
 mod described;
 mod domain;
@@ -163,6 +165,7 @@ mod pool;
 mod side;
 mod slot;
 mod sync;
+mod tasks;
 mod waker;
 mod woken;
 mod worker_side;
@@ -172,8 +175,22 @@ pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, OrCode, Result};
 pub use held::Held;
 pub use side::{Context, OpenContext, Side};
+pub use tasks::{Task, Tasks};
+pub use urom_abi::protocol::Armed;
 pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::urom_plugin;
+
+/// What [`Armed`] is for a plugin with a UCX worker, which this arms (`ucp_worker_arm`). The worker's
+/// context has the feature `WAKEUP`.
+#[cfg(feature = "ucx")]
+pub fn armed_by(worker: &ucx::Worker) -> Armed<'_> {
+    match worker.arm() {
+        Ok(true) => worker.event_fd().map_or(Armed::Polled, Armed::By),
+        Ok(false) => Armed::Ready,
+        // UCX wakes nobody now.
+        Err(_) => Armed::Polled,
+    }
+}
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.
 pub mod prelude {

@@ -7,12 +7,13 @@ use std::future::Future;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::bell::Bell;
 use crate::slot::Slot;
 use crate::waker::slot_waker;
-use crate::woken::Woken;
+use crate::woken::{SLOTS, Woken};
 
 /// How many slots share one word of woken bits, and are allocated together.
-pub(crate) const CHUNK: usize = u64::BITS as usize;
+pub(crate) const CHUNK: usize = SLOTS as usize;
 
 /// All slots of a plugin, and which of them are free.
 pub(crate) struct Pool<F> {
@@ -21,12 +22,13 @@ pub(crate) struct Pool<F> {
     /// The first of the free slots, of which there is always one: the one used last. Most commands
     /// end at once in it and leave the others alone. Each free slot leads to the next.
     next: NonNull<Slot<F>>,
+    bell: Arc<Bell>,
 }
 
 impl<F: Future> Pool<F> {
-    /// A pool of one chunk.
-    pub(crate) fn new() -> Pool<F> {
-        let mut pool = Pool { chunks: Vec::new(), taken: 0, next: NonNull::dangling() };
+    /// A pool of one chunk, whose wakers ring this bell while the worker sleeps.
+    pub(crate) fn new(bell: Arc<Bell>) -> Pool<F> {
+        let mut pool = Pool { chunks: Vec::new(), taken: 0, next: NonNull::dangling(), bell };
         pool.grow();
         pool
     }
@@ -76,7 +78,7 @@ impl<F: Future> Pool<F> {
     /// and only while more commands are pending than ever before.
     #[cold]
     fn grow(&mut self) {
-        let chunk = Chunk::new();
+        let chunk = Chunk::new(&self.bell);
         let mut next = None;
         for slot in chunk.slots().iter().rev() {
             slot.next_free().set(next);
@@ -107,18 +109,16 @@ impl<F> Chunk<F> {
         &self.slots
     }
 
-    /// One bit for each slot that was woken since the last call.
-    #[inline]
-    pub(crate) fn take_woken(&self) -> u64 {
-        self.woken.take()
+    pub(crate) fn woken(&self) -> &Woken {
+        &self.woken
     }
 }
 
 impl<F: Future> Chunk<F> {
     /// Free slots, none of them woken.
-    pub(crate) fn new() -> Chunk<F> {
+    pub(crate) fn new(bell: &Arc<Bell>) -> Chunk<F> {
         let woken = Arc::new(Woken::new());
-        let waker = |index: usize| slot_waker(&woken, 1 << index);
+        let waker = |index: usize| slot_waker(&woken, 1 << index, bell);
         let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
         Chunk { woken, slots }
     }
@@ -135,29 +135,29 @@ mod tests {
 
     #[test]
     fn a_waker_may_outlive_its_slot_and_every_slot_after_it() {
-        let chunk = Chunk::<Never>::new();
+        let chunk = Chunk::<Never>::new(&Arc::default());
         let kept = chunk.slots()[0].waker().clone();
         kept.wake_by_ref();
-        assert_eq!(chunk.take_woken(), 1);
+        assert_eq!(chunk.woken().take(), 1);
         drop(chunk);
         kept.wake();
     }
 
     #[test]
     fn wakes_from_other_threads_are_all_seen() {
-        let chunk = Chunk::<Never>::new();
+        let chunk = Chunk::<Never>::new(&Arc::default());
         let wakers: Vec<Waker> = chunk.slots().iter().map(|slot| slot.waker().clone()).collect();
         let threads: Vec<_> =
             wakers.into_iter().map(|w| std::thread::spawn(move || w.wake())).collect();
         for thread in threads {
             thread.join().expect("waking does not panic");
         }
-        assert_eq!(chunk.take_woken(), u64::MAX);
+        assert_eq!(chunk.woken().take(), (1 << CHUNK) - 1);
     }
 
     #[test]
     fn the_slot_that_was_freed_last_is_used_next_and_none_twice() {
-        let mut pool = Pool::<Never>::new();
+        let mut pool = Pool::<Never>::new(Arc::default());
         let mut taken = Vec::new();
         for _ in 0..2 * CHUNK + 1 {
             let next: *const Slot<Never> = pool.next();

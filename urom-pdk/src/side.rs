@@ -8,9 +8,9 @@ use urom_abi::protocol::{Now, Place, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
-use crate::memory::{HostMemory, MemoryRange, SyncEvent};
+use crate::memory::{HostMemory, Memories, MemoryRange, SyncEvent};
 use crate::worker_side::WorkerSide;
-use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result};
+use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result, Tasks};
 
 /// The plugin side of a protocol: the one implementation of [`PluginSide`].
 ///
@@ -66,6 +66,11 @@ impl OpenContext {
     /// [`Context::domains`].
     pub fn domains(&self) -> DomainHandle {
         self.worker.domains.clone()
+    }
+
+    /// What starts futures that run beside the commands, now and later.
+    pub fn tasks(&self) -> Tasks {
+        self.worker.tasks().clone()
     }
 
     /// The worker's id on its service. `None` in a worker that is not this kit's.
@@ -183,6 +188,11 @@ impl Context {
     /// their address is no multiple of 8.
     pub fn sync_event(&self, range: MemoryRange) -> Result<SyncEvent> {
         SyncEvent::open(self.worker.memory(), self.dest_id(), range)
+    }
+
+    /// The memory that the host of this command shares, to be opened later.
+    pub fn memories(&self) -> Memories {
+        Memories::of(self.worker.memory(), self.dest_id())
     }
 
     /// Ends when nobody waits for the command any more: the host gave it up, its deadline passed at

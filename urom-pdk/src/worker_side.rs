@@ -5,14 +5,16 @@ use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use urom_abi::descriptor::CommandDesc;
 use urom_abi::extension::{Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 
+use crate::bell::Bell;
 use crate::memory::MemoryServices;
-use crate::{DomainHandle, log, time};
+use crate::{DomainHandle, Tasks, log, time};
 
 thread_local! {
     /// The services that a worker gave for the context that it opens next.
@@ -38,6 +40,8 @@ pub(crate) struct WorkerSide {
     ctx: NonNull<WorkerCtx>,
     services: WorkerServices,
     memory: Rc<MemoryServices>,
+    bell: Arc<Bell>,
+    tasks: Tasks,
     /// Where the command that runs now may write its answer.
     place: Cell<Option<NonNull<[u8]>>>,
     /// How long the answer is that was written there last.
@@ -51,7 +55,10 @@ impl WorkerSide {
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
         let services = services.unwrap_or(WorkerServices::NONE);
         let memory = Rc::new(MemoryServices::new(ctx, services));
-        WorkerSide { domains, ctx, services, memory, place: Cell::new(None), written: Cell::new(0) }
+        let bell = Arc::default();
+        let tasks = Tasks::new(&bell);
+        let (place, written) = (Cell::new(None), Cell::new(0));
+        WorkerSide { domains, ctx, services, memory, bell, tasks, place, written }
     }
 
     /// The worker's id, its group and its message limit, if it says so.
@@ -107,6 +114,15 @@ impl WorkerSide {
     /// What the worker offers for hosts' memory.
     pub(crate) fn memory(&self) -> &Rc<MemoryServices> {
         &self.memory
+    }
+
+    /// What ends the worker's sleep from another thread.
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// Has the worker poll the plugin again without a pause.

@@ -21,11 +21,12 @@ pub enum Method {
     Call,
     Cancel,
     HostLeft,
+    Arm,
 }
 
 impl Method {
     /// In the order of their numbers, with their names.
-    const ALL: [(Method, &str); 11] = [
+    const ALL: [(Method, &str); 12] = [
         (Method::Load, "dlopen"),
         (Method::Open, "open"),
         (Method::Addr, "addr"),
@@ -37,6 +38,7 @@ impl Method {
         (Method::Call, "call"),
         (Method::Cancel, "cancel"),
         (Method::HostLeft, "host_left"),
+        (Method::Arm, "arm"),
     ];
 
     /// The method of a number, which is `method as u8`.

@@ -66,6 +66,12 @@ impl Render<'_> {
                 /// which have all ended. Only this kit's worker calls it, and not at close.
                 fn host_left(&self, _connection: ::core::primitive::u64) {}
 
+                /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
+                /// calls it, right before it sleeps; without it, it polls at a falling rate.
+                fn arm(&self) -> #krate::protocol::Armed<'_> {
+                    #krate::protocol::Armed::Polled
+                }
+
                 #(#methods)*
 
                 #[doc(hidden)]
@@ -143,6 +149,10 @@ impl Render<'_> {
 
                 fn host_left(#handler: &AnyHandler, #connection: __p::u64) {
                     AnyHandler::host_left(#handler, #connection);
+                }
+
+                fn arm(#handler: &AnyHandler) -> __p::Armed<'_> {
+                    AnyHandler::arm(#handler)
                 }
 
                 async fn serve<'command>(

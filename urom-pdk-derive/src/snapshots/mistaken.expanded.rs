@@ -45,6 +45,11 @@ trait Handler<
     /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
     /// which have all ended. Only this kit's worker calls it, and not at close.
     fn host_left(&self, _connection: ::core::primitive::u64) {}
+    /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
+    /// calls it, right before it sleeps; without it, it polls at a falling rate.
+    fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
+        ::urom_abi::protocol::Armed::Polled
+    }
     /// Answers the command [`Wait`].
     async fn wait(
         &self,
@@ -219,6 +224,9 @@ const _: () = {
         }
         fn host_left(handler: &AnyHandler, connection: __p::u64) {
             AnyHandler::host_left(handler, connection);
+        }
+        fn arm(handler: &AnyHandler) -> __p::Armed<'_> {
+            AnyHandler::arm(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,

@@ -4,12 +4,12 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension};
+use urom_abi::extension::{Called, CancelReason, CommandCall, DESCRIPTORS, PluginExtension, READY};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
@@ -150,6 +150,14 @@ impl Worker {
         let host_left = self.extension.host_left.expect("host_left");
         // SAFETY: an open context.
         unsafe { host_left(self.ctx(), dest_id) };
+    }
+
+    /// The descriptors that end the worker's sleep; `None` when the plugin has something to do.
+    pub(crate) fn arm(&mut self) -> Option<Vec<c_int>> {
+        let (arm, mut fds) = (self.extension.arm.expect("arm"), [-1; DESCRIPTORS]);
+        // SAFETY: an open context, and as much room as is said.
+        let count = unsafe { arm(self.ctx(), fds.as_mut_ptr(), fds.len()) };
+        (count != READY).then(|| fds[..count].to_vec())
     }
 
     /// Calls progress once. The code is checked against what came.

@@ -8,9 +8,9 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve};
+use urom_abi::protocol::{Answer, Armed, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
-use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side};
+use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side, Tasks};
 
 /// What a test and the handler of its thread share.
 #[derive(Default)]
@@ -38,6 +38,7 @@ pub(crate) struct Script {
     /// What the futures of `ACT_AND_WAIT` commands do when they are dropped.
     pub(crate) last: RefCell<Option<Act>>,
     pub(crate) domains: RefCell<Option<DomainHandle>>,
+    pub(crate) tasks: RefCell<Option<Tasks>>,
 }
 
 pub(crate) type Act = Box<dyn Fn(&Context, &[u8]) -> Result<u64>>;
@@ -145,6 +146,7 @@ impl Serve<Side, Obedient> for Words {
         assert_eq!((cx.plugin_name(), cx.version()), ("worker_words", 3));
         let script = script();
         *script.domains.borrow_mut() = Some(cx.domains());
+        *script.tasks.borrow_mut() = Some(cx.tasks());
         match script.open.get() {
             Some(DocaError(u32::MAX)) => panic!("as the test asks"),
             Some(code) => Err(code.into()),
@@ -165,6 +167,11 @@ impl Serve<Side, Obedient> for Words {
 
     fn host_left(handler: &Obedient, connection: u64) {
         handler.0.left.borrow_mut().push(connection);
+    }
+
+    fn arm(handler: &Obedient) -> Armed<'_> {
+        assert!(!handler.0.progress_panics.get(), "as the test asks");
+        if handler.0.moves.get() { Armed::Ready } else { Armed::Polled }
     }
 
     #[allow(clippy::manual_async_fn, reason = "this is how the macro writes it")]

@@ -1,5 +1,6 @@
 //! Commands to plugins, and the plugins' turns: what happens between two turns of UCX.
 
+use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -73,6 +74,11 @@ impl Core {
     #[inline]
     pub(crate) fn is_at_work(&self) -> bool {
         self.owes() || self.rounds.any_moves()
+    }
+
+    /// Asks the plugins what ends the worker's sleep. Whether none has something to do now.
+    pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
+        self.plugins.iter().all(|plugin| plugin.arm(wake))
     }
 
     pub(crate) fn strays(&self) -> u64 {

@@ -6,6 +6,7 @@ mod memory;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,6 +42,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often a turn looks at UCX while nothing comes.
 const LOOKS: u32 = 32;
 
+/// After how many sleeps that plugins ended for nothing the next one is without their descriptors.
+const IN_VAIN: u32 = 4;
+
 /// The least time between two tests of the receive queue that strangers cause.
 const STRAYS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -62,6 +66,10 @@ pub(crate) struct Data {
     last_dest_id: u64,
     queue: Queue,
     blocked: bool,
+    /// What plugins say that they wake by.
+    wakes: Vec<RawFd>,
+    /// How often in a row plugins ended a sleep for nothing.
+    in_vain: u32,
 }
 
 impl Data {
@@ -109,6 +117,8 @@ impl Data {
             strays: 0,
             strays_tried: Instant::now(),
             blocked: false,
+            wakes: Vec::new(),
+            in_vain: 0,
         })
     }
 
@@ -132,6 +142,7 @@ impl Data {
                     idle.yielded(began, Instant::now());
                 }
                 Pause::Sleep(longest) => {
+                    self.in_vain = if slept && woken { self.in_vain + 1 } else { 0 };
                     if slept && woken {
                         // For nothing: a thread of UCX's own may have its part to do first, and
                         // wait for this CPU. Only then: whoever yields to a busy process waits for
@@ -338,7 +349,7 @@ impl Data {
     }
 
     /// Sleeps until UCX or the control thread wakes it, but not long. Whether it was woken.
-    fn sleep(&self, longest: Duration) -> bool {
+    fn sleep(&mut self, longest: Duration) -> bool {
         match self.worker.arm() {
             Ok(true) => {}
             Ok(false) => return true,
@@ -349,11 +360,22 @@ impl Data {
                 return false;
             }
         }
+        self.wakes.clear();
+        // A plugin whose descriptor stays readable is polled at a falling rate.
+        if self.in_vain < IN_VAIN && !self.core.borrow().arm(&mut self.wakes) {
+            return true;
+        }
         let Ok(ucx) = self.worker.event_fd() else { return false };
-        let mut fds = [
+        let mut fds = vec![
             PollFd::from_borrowed_fd(ucx, PollFlags::IN),
             PollFd::new(self.mailbox.wake(), PollFlags::IN),
         ];
+        for wake in &self.wakes {
+            // SAFETY: it stays open until the plugin's next call, by the contract of `arm`. That
+            // of a plugin that breaks it is somebody else's: the sleep ends early, or not.
+            let wake = unsafe { BorrowedFd::borrow_raw(*wake) };
+            fds.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
+        }
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
         poll(&mut fds, Some(&limit)) != Ok(0)

@@ -1,6 +1,7 @@
 //! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a
 //! plugin's methods.
 
+use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::extension::{
-    CallFn, Called, CancelReason, CommandCall, PluginExtension, Words, WorkerServices,
+    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, Words, WorkerServices,
 };
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
@@ -316,6 +317,19 @@ impl Instance {
         // SAFETY: the plugin's function, on its open context.
         unsafe { host_left(self.ctx.as_ptr(), dest_id) };
         self.calls.over();
+    }
+
+    /// Asks the plugin what ends the worker's sleep, and adds the descriptors. Whether the plugin
+    /// has nothing to do now.
+    pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
+        let Some(arm) = self.extension.arm else { return true };
+        let mut fds = [0; extension::DESCRIPTORS];
+        self.calls.begin(Method::Arm);
+        // SAFETY: the plugin's function, on its open context, with as much room as it is told of.
+        let count = unsafe { arm(self.ctx.as_ptr(), fds.as_mut_ptr(), fds.len()) };
+        self.calls.over();
+        wake.extend(fds.iter().take(if count == extension::READY { 0 } else { count }));
+        count != extension::READY
     }
 
     #[inline]

@@ -29,12 +29,13 @@ impl Chunk {
         })
     }
 
-    fn finish(&self, slot: usize) {
+    /// Whether the worker sleeps, and has to be woken.
+    fn finish(&self, slot: usize) -> bool {
         self.done[slot].with_mut(|done| {
             // SAFETY: nobody reads before the wake.
             unsafe { *done = true }
         });
-        self.woken.set(1 << slot);
+        self.woken.set(1 << slot)
     }
 }
 
@@ -55,8 +56,27 @@ fn every_wake_is_seen_once_with_what_was_written_before_it() {
                 .for_each(|slot| assert!(chunk.is_done(slot)));
             seen |= woken;
         }
-        wakers.into_iter().for_each(|waker| waker.join().unwrap());
+        let rang = wakers.map(|waker| waker.join().unwrap());
+        assert_eq!(rang, [false; 2], "the worker does not sleep");
         seen |= chunk.woken.take();
         assert_eq!(seen, 0b11, "a wake was lost");
+    });
+}
+
+#[test]
+fn a_wake_beside_a_worker_that_falls_asleep_is_seen_by_one_of_them() {
+    loom::model(|| {
+        let chunk = Chunk::new();
+        let waker = {
+            let chunk = Arc::clone(&chunk);
+            thread::spawn(move || chunk.finish(0))
+        };
+        let sleeps = chunk.woken.fall_asleep();
+        let rang = waker.join().unwrap();
+        assert!(!sleeps || rang, "the worker sleeps on");
+        chunk.woken.wake_up();
+        assert_eq!(chunk.woken.take(), 1);
+        assert!(chunk.is_done(0));
+        assert!(!chunk.woken.set(1), "nobody sleeps");
     });
 }

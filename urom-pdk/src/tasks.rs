@@ -1,0 +1,141 @@
+//! Tasks: futures that run beside the commands.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures_util::future::{AbortHandle, FutureExt, abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::bell::Bell;
+use crate::guard::catch;
+use crate::waker::slot_waker;
+use crate::woken::Woken;
+
+type Running = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A task that was started. Dropping this leaves the task alone.
+#[derive(Clone, Debug)]
+pub struct Task(AbortHandle);
+
+impl Task {
+    /// Ends the task: it is dropped in the plugin's next `progress`.
+    pub fn cancel(&self) {
+        self.0.abort();
+    }
+}
+
+/// The one bit of the word.
+const BIT: u64 = 1;
+
+/// Starts tasks: futures that belong to no command, such as the service of a peer of the plugin's
+/// own. A clone starts tasks of the same plugin.
+///
+/// A task runs when the worker polls the plugin and the task was woken, on any thread. It goes on
+/// when its host leaves, and is dropped when the plugin is closed, before the handler. A panic ends
+/// the task, with a line in the log.
+///
+/// It stays on the worker's thread. Each task costs an allocation.
+///
+/// ```
+/// use std::time::Duration;
+/// use urom_pdk::prelude::*;
+/// use urom_pdk::{Tasks, time};
+///
+/// /// Says that it is alive, as long as the plugin is open.
+/// fn start(tasks: &Tasks) {
+///     tasks.spawn(async {
+///         loop {
+///             time::sleep(Duration::from_secs(60)).await;
+///             log::info!("still there");
+///         }
+///     });
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Tasks {
+    all: Rc<All>,
+}
+
+struct All {
+    running: RefCell<FuturesUnordered<Running>>,
+    /// Those that were started since `running` was looked at last, perhaps by one of its own.
+    started: RefCell<Vec<Running>>,
+    woken: Arc<Woken>,
+    waker: Waker,
+    is_over: Cell<bool>,
+}
+
+impl Tasks {
+    pub(crate) fn new(bell: &Arc<Bell>) -> Tasks {
+        let woken = Arc::new(Woken::new());
+        let waker = slot_waker(&woken, BIT, bell);
+        Tasks {
+            all: Rc::new(All {
+                running: RefCell::default(),
+                started: RefCell::default(),
+                woken,
+                waker,
+                is_over: Cell::new(false),
+            }),
+        }
+    }
+
+    /// Starts a task. It is polled for the first time in the plugin's next `progress`. While the
+    /// plugin is being closed, the task is dropped at once.
+    pub fn spawn(&self, task: impl Future<Output = ()> + 'static) -> Task {
+        let (task, handle) = abortable(task);
+        if !self.all.is_over.get() {
+            self.all.started.borrow_mut().push(Box::pin(task.map(drop)));
+            self.all.waker.wake_by_ref();
+        }
+        Task(handle)
+    }
+
+    /// Whether there is a task to be polled.
+    pub(crate) fn woken(&self) -> &Woken {
+        &self.all.woken
+    }
+
+    /// Polls those that were woken.
+    #[inline]
+    pub(crate) fn run(&self) {
+        if self.all.woken.take() != 0 {
+            self.poll();
+        }
+    }
+
+    fn poll(&self) {
+        let mut cx = Context::from_waker(&self.all.waker);
+        let mut running = self.all.running.borrow_mut();
+        loop {
+            running.extend(self.all.started.take());
+            match catch("a task", || running.poll_next_unpin(&mut cx)) {
+                // One ended, or panicked: there may be more.
+                Some(Poll::Ready(Some(()))) | None => {}
+                Some(Poll::Pending | Poll::Ready(None)) if self.all.started.borrow().is_empty() => {
+                    return;
+                }
+                Some(Poll::Pending | Poll::Ready(None)) => {}
+            }
+        }
+    }
+
+    /// Drops all tasks.
+    pub(crate) fn end(&self) {
+        self.all.is_over.set(true);
+        let tasks = (self.all.running.take(), self.all.started.take());
+        let _ = catch("dropping a task", || drop(tasks));
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let running = self.all.running.try_borrow().map_or(0, |running| running.len());
+        f.debug_struct("Tasks").field("running", &running).finish_non_exhaustive()
+    }
+}
