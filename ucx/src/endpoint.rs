@@ -174,6 +174,12 @@ impl Endpoint {
     /// A failed endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler,
     /// it begins when the handler has returned.
     pub fn close(self, mode: CloseMode) {
+        self.begin_close(mode);
+    }
+
+    /// As [`close`](Endpoint::close), for an endpoint that others use as well. Operations that begin
+    /// later fail with `CONNECTION_RESET`.
+    pub fn begin_close(&self, mode: CloseMode) {
         self.close_once(if self.is_failed() { CloseMode::Force } else { mode });
     }
 

@@ -100,7 +100,7 @@ pub use imported::Imported;
 pub use lease::{Lease, SharedLease};
 pub use memory::Memory;
 pub use mesh::Mesh;
-pub use outside::Outside;
+pub use outside::{Outside, OutsideMut};
 pub use peer::PeerAddress;
 pub use rendezvous::Rendezvous;
 pub use request::{Outcome, Request};

@@ -2,9 +2,9 @@
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Bytes that others may write while a request has them, such as memory that is shared with another
-/// process, and what keeps them where they are. A send of bytes that change meanwhile sends any
-/// mixture of old and new ones.
+/// Bytes that others may write while a request sends them, such as memory that is shared with
+/// another process, and what keeps them where they are. A send of bytes that change meanwhile sends
+/// any mixture of old and new ones.
 #[derive(Debug)]
 pub struct Outside<T> {
     start: *mut u8,
@@ -17,10 +17,10 @@ impl<T> Outside<T> {
     ///
     /// # Safety
     ///
-    /// The bytes are in host memory and initialised, readable, and writable if the value is used to
-    /// receive, until `owner` is dropped, wherever it is moved. Nobody holds a reference to them.
-    pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> Outside<T> {
-        Outside { start, len, owner }
+    /// The bytes are in host memory, initialised and readable until `owner` is dropped, wherever it
+    /// is moved. Nobody holds a reference to them.
+    pub const unsafe fn new(start: *const u8, len: usize, owner: T) -> Outside<T> {
+        Outside { start: start.cast_mut(), len, owner }
     }
 
     /// What keeps the bytes.
@@ -40,10 +40,41 @@ unsafe impl<T: 'static> Buffer for Outside<T> {
     }
 }
 
-// SAFETY: as above; that the bytes are writable is a part of the promise.
-unsafe impl<T: 'static> BufferMut for Outside<T> {
+/// As [`Outside`], for bytes that a request may also receive into.
+#[derive(Debug)]
+pub struct OutsideMut<T>(Outside<T>);
+
+impl<T> OutsideMut<T> {
+    /// The `len` bytes at `start`, which `owner` keeps.
+    ///
+    /// # Safety
+    ///
+    /// As [`Outside::new`], and the bytes are writable.
+    pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> OutsideMut<T> {
+        // SAFETY: the caller's promise.
+        OutsideMut(unsafe { Outside::new(start, len, owner) })
+    }
+
+    /// What keeps the bytes.
+    pub fn into_owner(self) -> T {
+        self.0.into_owner()
+    }
+}
+
+// SAFETY: as that of `Outside`.
+unsafe impl<T: 'static> Buffer for OutsideMut<T> {
+    fn start(&self) -> *const u8 {
+        self.0.start()
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+// SAFETY: as above; the bytes are writable by the promise of `new`.
+unsafe impl<T: 'static> BufferMut for OutsideMut<T> {
     fn start_mut(&mut self) -> *mut u8 {
-        self.start
+        self.0.start
     }
 }
 
@@ -56,7 +87,7 @@ mod tests {
         let mut bytes = Box::new([7_u8; 16]);
         let start = bytes.as_mut_ptr();
         // SAFETY: the box keeps its bytes, and nobody has a reference to them.
-        let mut buffer = unsafe { Outside::new(start, 16, bytes) };
+        let mut buffer = unsafe { OutsideMut::new(start, 16, bytes) };
         assert_eq!((buffer.start(), Buffer::len(&buffer)), (start.cast_const(), 16));
         assert_eq!(buffer.start_mut(), start);
         assert_eq!(*buffer.into_owner(), [7; 16]);
