@@ -21,6 +21,36 @@ pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
 use crate::{DocaError, Error, Result};
 
+/// The memory that the host of a connection shares with this worker, for a plugin that opens some of
+/// it outside of that host's commands: for a peer of its own, for example.
+///
+/// It stays on the worker's thread. When the host has left, it finds nothing.
+#[derive(Clone)]
+pub struct Memories {
+    services: Rc<MemoryServices>,
+    dest_id: u64,
+}
+
+impl Memories {
+    pub(crate) fn of(services: &Rc<MemoryServices>, dest_id: u64) -> Memories {
+        Memories { services: Rc::clone(services), dest_id }
+    }
+
+    /// Opens a part of the memory.
+    ///
+    /// # Errors
+    /// As [`Context::memory`](crate::Context::memory).
+    pub fn open(&self, range: MemoryRange) -> Result<HostMemory> {
+        HostMemory::open(&self.services, self.dest_id, range)
+    }
+}
+
+impl fmt::Debug for Memories {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memories").field("dest_id", &self.dest_id).finish_non_exhaustive()
+    }
+}
+
 /// A part of a host's memory, which the host shares with this worker (`open_memory` of
 /// `urom_plugin_extension.h`; DOCA has no such call).
 ///

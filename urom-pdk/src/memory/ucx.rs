@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::ops::Range;
 use std::task::Poll;
 
-use ucx::{Endpoint, Outside, Status, TagInfo, Worker};
+use ucx::{AmFlags, Endpoint, Outside, OutsideMut, Rendezvous, Request, Status, TagInfo, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
@@ -18,6 +18,45 @@ const PIECE: usize = 1 << 20;
 type Kept = (HostMemory, MemoryLease);
 
 impl HostMemory {
+    /// Sends these bytes as the data of an active message (`ucp_am_send_nbx`), from where they are:
+    /// as [`Endpoint::am_send_with`]. `None` unless the path is [`MAPPED`](MemoryPath::MAPPED).
+    ///
+    /// Bytes that others change meanwhile are sent as any mixture of old and new. The request keeps
+    /// the memory open.
+    pub fn am_send(
+        &self,
+        peer: &Endpoint,
+        id: u16,
+        header: &[u8],
+        flags: AmFlags,
+    ) -> Option<Request<Outside<HostMemory>>> {
+        let view = self.mapped()?;
+        let (start, len) = (view.as_ptr(), view.len() as usize);
+        // SAFETY: the clone keeps the bytes mapped, and nobody has a reference to them.
+        let bytes = unsafe { Outside::new(start, len, self.clone()) };
+        Some(peer.am_send_with(id, header, bytes, flags))
+    }
+
+    /// Receives the data of an active message into these bytes (`ucp_am_recv_data_nbx`): as
+    /// [`Rendezvous::recv`]. The request keeps the memory open.
+    ///
+    /// Two requests that receive into the same bytes leave any mixture there.
+    ///
+    /// # Errors
+    /// The announcement, unless the path is [`MAPPED`](MemoryPath::MAPPED) and plugins may write.
+    pub fn am_recv(
+        &self,
+        announced: Rendezvous,
+    ) -> Result<Request<OutsideMut<HostMemory>, usize>, Rendezvous> {
+        let Some(view) = self.mapped().filter(|_| self.access().others_write()) else {
+            return Err(announced);
+        };
+        let (start, len) = (view.as_ptr(), view.len() as usize);
+        // SAFETY: the clone keeps the bytes mapped, they are writable, and nobody has a reference
+        // to them.
+        Ok(announced.recv(unsafe { OutsideMut::new(start, len, self.clone()) }))
+    }
+
     /// Sends all of these bytes with a tag (`ucp_tag_send_nbx`). On the path
     /// [`MAPPED`](MemoryPath::MAPPED) UCX sends them from where they are. On the path
     /// [`NETWORK`](MemoryPath::NETWORK) the host's library sends them straight to the peer, if UCX
@@ -31,8 +70,12 @@ impl HostMemory {
     /// room for a copy; `IO_ERROR` when the host has unmapped the memory, `CONNECTION_RESET` when
     /// the host is gone; otherwise UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
-        let mut lease = match self.outside(self.lease(true)?) {
-            Ok(bytes) => return peer.tag_send(tag, bytes).await.0,
+        let mut lease = match self.place(self.lease(true)?) {
+            Ok((start, len, kept)) => {
+                // SAFETY: what is kept keeps the bytes mapped, and nobody has a reference to them.
+                let bytes = unsafe { Outside::new(start, len, kept) };
+                return peer.tag_send(tag, bytes).await.0;
+            }
             Err(lease) => lease,
         };
         // A message without bytes takes nothing of the host.
@@ -93,8 +136,13 @@ impl HostMemory {
             return Err(Status::REJECTED);
         }
         let lease = self.lease(false)?;
-        match self.outside(lease) {
-            Ok(bytes) => worker.tag_recv(tag, mask, bytes).await.0,
+        match self.place(lease) {
+            Ok((start, len, kept)) => {
+                // SAFETY: what is kept keeps the bytes mapped, they are writable, and nobody has a
+                // reference to them.
+                let bytes = unsafe { OutsideMut::new(start, len, kept) };
+                worker.tag_recv(tag, mask, bytes).await.0
+            }
             Err(lease) => {
                 let room = room(self.len).map_err(status)?;
                 let (came, mut bytes) = worker.tag_recv(tag, mask, room).await;
@@ -119,13 +167,12 @@ impl HostMemory {
         written.map_err(|error| error.code())
     }
 
-    /// The bytes as a buffer, if they are mapped; otherwise the lease.
-    fn outside(&self, lease: MemoryLease) -> Result<Outside<Kept>, MemoryLease> {
-        let Some(view) = self.mapped() else { return Err(lease) };
-        let (start, len) = (view.as_ptr(), view.len() as usize);
-        // SAFETY: the clone keeps the bytes mapped, nobody has a reference to them, and who
-        // receives has checked that they are writable.
-        Ok(unsafe { Outside::new(start, len, (self.clone(), lease)) })
+    /// Where the bytes are, if they are mapped, and what keeps them there; otherwise the lease.
+    fn place(&self, lease: MemoryLease) -> Result<(*mut u8, usize, Kept), MemoryLease> {
+        match self.mapped() {
+            Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), lease))),
+            None => Err(lease),
+        }
     }
 
     fn lease(&self, shared: bool) -> Result<MemoryLease, Status> {
