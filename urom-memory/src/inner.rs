@@ -57,6 +57,11 @@ impl Inner {
         }
     }
 
+    /// Whether it is this process's.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
+    }
+
     /// The memory, as long as this is borrowed.
     pub(crate) fn view(&self) -> Option<View<'_>> {
         let (start, is_writable) = self.local()?;

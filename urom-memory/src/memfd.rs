@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Once;
 
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{
@@ -15,16 +16,38 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct Memfd {
     pub(crate) map: MmapRaw,
-    pub(crate) fd: OwnedFd,
+    fd: OwnedFd,
+    others_write: bool,
+    was_sealed: Once,
 }
 
 impl Memfd {
     /// New memory, all zeros. Its size is sealed, because a process that maps it would get a SIGBUS
-    /// if it shrank. Unless `others_write`, writes are possible through this mapping only (from
-    /// Linux 5.1 on).
+    /// if it shrank.
     pub(crate) fn new(len: u64, others_write: bool) -> Result<Memfd> {
         create(len, others_write)
             .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))
+    }
+
+    /// The descriptor, for somebody else. Unless others may write, writes are possible from now on
+    /// through mappings that exist only (from Linux 5.1 on).
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.was_sealed.call_once(|| {
+            if !self.others_write {
+                // A descriptor that is opened read-only is not enough: a process of the same user
+                // can open it again for writing, by way of /proc. Kernels before 5.1 do not have
+                // this seal.
+                let _ = fcntl_add_seals(&self.fd, SealFlags::FUTURE_WRITE);
+            }
+            // It fails if it is there.
+            let _ = fcntl_add_seals(&self.fd, SealFlags::SEAL);
+        });
+        self.fd.as_fd()
+    }
+
+    /// The descriptor, for a worker that does what a device of this process does.
+    pub(crate) fn device_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// The same memory behind a descriptor that cannot write.
@@ -41,13 +64,8 @@ fn create(len: u64, others_write: bool) -> io::Result<Memfd> {
     let fd = memfd_create("urom-memory", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, len)?;
     let map = map(fd.as_fd(), 0, len, true)?;
-    if !others_write {
-        // A descriptor that is opened read-only is not enough: a process of the same user can open
-        // it again for writing, by way of /proc. Kernels before 5.1 do not have this seal.
-        let _ = fcntl_add_seals(&fd, SealFlags::FUTURE_WRITE);
-    }
-    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-    Ok(Memfd { map, fd })
+    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)?;
+    Ok(Memfd { map, fd, others_write, was_sealed: Once::new() })
 }
 
 fn map(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Result<MmapRaw> {

@@ -1,7 +1,7 @@
 //! [`Mmap`]: memory of this process that others may be given.
 
 use std::ops::Deref;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -199,7 +199,7 @@ impl Mmap {
     #[doc(hidden)]
     #[must_use]
     pub fn begin_share(&self) -> ShareGuard {
-        ShareGuard(self.again())
+        ShareGuard::of(&self.inner)
     }
 
     /// How many shares and buffers there are.
@@ -231,7 +231,7 @@ impl Mmap {
 
     fn descriptor(&self) -> Option<(BorrowedFd<'_>, u64)> {
         match &self.inner.backing {
-            Backing::Memfd(memory) => Some((memory.fd.as_fd(), 0)),
+            Backing::Memfd(memory) => Some((memory.fd(), 0)),
             _ => None,
         }
     }
@@ -280,11 +280,25 @@ fn check_len(len: usize) -> Result<()> {
 pub struct ShareGuard(Mmap);
 
 impl ShareGuard {
+    pub(crate) fn of(map: &Arc<Inner>) -> ShareGuard {
+        ShareGuard(Mmap { inner: Arc::clone(map) })
+    }
+
     /// As [`Mmap::fd`], for a user who is counted: whoever has the descriptor stops using it before
     /// this guard ends.
     #[must_use]
     pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         self.0.descriptor()
+    }
+
+    /// As [`fd`](Self::fd), for a worker that does what a device of this process does: it can map
+    /// the memory writable, unless the memory was given to somebody before who may only read.
+    #[must_use]
+    pub fn device_fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        match &self.0.inner.backing {
+            Backing::Memfd(memory) => Some((memory.device_fd(), 0)),
+            _ => None,
+        }
     }
 }
 

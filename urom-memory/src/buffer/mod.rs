@@ -11,6 +11,7 @@ pub(crate) use self::element::Elements;
 #[doc(hidden)]
 pub use self::element::{Element, Place};
 use crate::error::{Error, Result};
+use crate::mmap::ShareGuard;
 use crate::range::within;
 use crate::remote::elsewhere;
 use crate::view::View;
@@ -177,6 +178,41 @@ impl Buffer {
     #[must_use]
     pub fn list_len(&self) -> u32 {
         self.element.list_len()
+    }
+
+    /// What a message is received into: each element's bytes from the data's beginning to the end.
+    pub fn rooms(&self) -> impl Iterator<Item = MemoryRange> {
+        self.elements().map(|element| {
+            let place = element.place();
+            element.range(place.data, place.head + place.len - place.data)
+        })
+    }
+
+    /// Notes that so many bytes were received into the [rooms](Self::rooms): they are the data now.
+    ///
+    /// # Errors
+    /// `TOO_BIG` when there is less room.
+    pub fn received(&self, len: u64) -> Result<()> {
+        let mut left = len;
+        for element in self.elements() {
+            let place = element.place();
+            let part = left.min(place.head + place.len - place.data);
+            element.set_data_len(part)?;
+            left -= part;
+        }
+        match left {
+            0 => Ok(()),
+            _ => Err(Error::new(DocaError::TOO_BIG, format!("{left} bytes have no room"))),
+        }
+    }
+
+    /// The maps of the elements of the list; `NOT_PERMITTED` where one is another process's.
+    #[doc(hidden)]
+    pub fn guards(&self) -> impl Iterator<Item = Result<ShareGuard>> {
+        self.elements().map(|element| {
+            let guard = element.with_map(|map| map.is_local().then(|| ShareGuard::of(map)));
+            guard.flatten().ok_or_else(|| elsewhere(element.range(0, 0).memory))
+        })
     }
 
     /// The data of each element of the list.
