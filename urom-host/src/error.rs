@@ -23,8 +23,9 @@ struct Inner {
 }
 
 impl Error {
-    /// `what` is a phrase such as `starting worker 3`.
-    pub(crate) fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
+    /// An error of a crate that builds upon this one. `what` is a phrase such as `starting worker
+    /// 3`, before "failed".
+    pub fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
         let what = what.into();
         Error(Box::new(Inner {
             code,
@@ -37,13 +38,14 @@ impl Error {
         }))
     }
 
-    /// Adds what the library said, or what was found; an empty text adds nothing.
-    pub(crate) fn why(mut self, why: impl Into<String>) -> Error {
+    /// Adds what was found; an empty text adds nothing.
+    pub fn why(mut self, why: impl Into<String>) -> Error {
         self.0.why = Some(why.into()).filter(|text| !text.is_empty());
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
+    /// Adds what to do next.
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
@@ -113,6 +115,12 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         // The cause itself is a part of the text.
         self.cause()?.source()
+    }
+}
+
+impl From<urom_memory::Error> for Error {
+    fn from(error: urom_memory::Error) -> Error {
+        Error::new(error.code(), "a call on memory").why(error.text().to_owned())
     }
 }
 

@@ -34,9 +34,11 @@ use futures_channel::oneshot;
 use urom_abi::DocaError;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
-use urom_memory::ShareGuard;
+#[doc(hidden)]
+pub use urom_memory::ShareGuard;
 pub use urom_memory::{
-    Access, Chunks, Condition, Exported, MemoryRange, Mmap, RemoteMmap, SyncEvent, View,
+    Access, Buffer, Chunks, Condition, Exported, Inventory, MemoryRange, Mmap, Pool, RemoteMmap,
+    Slice, SyncEvent, View,
 };
 
 use crate::context::Kind;
@@ -79,6 +81,10 @@ pub trait Share {
         self.share_from(worker, MemoryPath::MAPPED)
     }
 
+    /// As [`share`](Self::share), for a plugin that does what a device of this host does: it may do
+    /// what the owner of the memory may, and checks by itself what others may.
+    fn share_with_device(&self, worker: &Worker) -> Pending<Shared>;
+
     /// As [`share`](Self::share), without the paths before `path`. For tests.
     #[doc(hidden)]
     fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared>;
@@ -86,9 +92,24 @@ pub trait Share {
 
 impl Share for Mmap {
     fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared> {
-        let begun = begin(self, worker.owner(), path);
-        Pending::new(async move {
-            let (mut shared, told) = begun?;
+        told(begin(self, worker.owner(), path, self.access()))
+    }
+
+    fn share_with_device(&self, worker: &Worker) -> Pending<Shared> {
+        let device = match self.access().contains(Access::LOCAL_READ_WRITE) {
+            true => Access::PCI_READ_WRITE,
+            false => Access::PCI_READ_ONLY,
+        };
+        let access = self.access() | device;
+        told(begin(self, worker.owner(), MemoryPath::MAPPED, access))
+    }
+}
+
+/// Ends when the library says whether memory is shared.
+fn told(begun: Result<(Shared, oneshot::Receiver<Told>)>) -> Pending<Shared> {
+    Pending::new(async move {
+        let (mut shared, told) = begun?;
+        {
             let what = || format!("sharing {} bytes of memory", shared.range.len);
             match told.await {
                 Ok((DocaError::SUCCESS, path, _)) => {
@@ -104,8 +125,8 @@ impl Share for Mmap {
                 }
                 Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
             }
-        })
-    }
+        }
+    })
 }
 
 /// Memory that is shared with a worker, until this is dropped or [`unshare`](Self::unshare)d.
@@ -321,6 +342,7 @@ fn begin(
     map: &Mmap,
     worker: &Rc<Owner>,
     path: MemoryPath,
+    access: Access,
 ) -> Result<(Shared, oneshot::Receiver<Told>)> {
     let what = || format!("sharing {} bytes of memory with {}", map.len(), worker.name());
     let share = worker.library.extensions().urom_worker_share_memory.ok_or_else(|| {
@@ -338,17 +360,16 @@ fn begin(
         );
     }
     let used = Arc::new(Use::new(map));
-    let fd = used
-        .state()
-        .guard
-        .as_ref()
-        .and_then(|guard| guard.fd().map(|(fd, offset)| (fd.as_raw_fd(), offset)));
+    let fd = used.state().guard.as_ref().and_then(|guard| {
+        let fd = if access == map.access() { guard.fd() } else { guard.device_fd() };
+        fd.map(|(fd, offset)| (fd.as_raw_fd(), offset))
+    });
     let offered = OfferedMemory {
         size: size_of::<OfferedMemory>(),
         memory: map.id(),
         address: map.view().as_ptr().cast(),
         len: map.len() as usize,
-        access: map.access().bits(),
+        access: access.bits(),
         fd: fd.map_or(-1, |(fd, _)| fd),
         fd_offset: fd.map_or(0, |(_, offset)| offset),
         path,

@@ -51,7 +51,11 @@ pub struct ServiceHandle {
 
 impl ServiceHandle {
     pub(super) fn new(core: ServiceCore) -> ServiceHandle {
-        ServiceHandle { core: Arc::new(core) }
+        ServiceHandle::of(Arc::new(core))
+    }
+
+    pub(crate) fn of(core: Arc<ServiceCore>) -> ServiceHandle {
+        ServiceHandle { core }
     }
 
     /// The plugins that the service had when the program connected

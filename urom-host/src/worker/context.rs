@@ -1,5 +1,6 @@
 //! A worker's context in the library, and what becomes of it.
 
+use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub(crate) struct Worker {
     pub(crate) held: Cell<usize>,
     /// Memory that was shared with it.
     pub(crate) uses: RefCell<Vec<Arc<Use>>>,
+    /// Values of crates that build upon this one.
+    pub(super) attached: RefCell<Vec<Rc<dyn Any>>>,
 }
 
 impl Context {
@@ -180,6 +183,7 @@ impl Owner {
             keeps_tasks: Cell::new(false),
             owner: OnceCell::new(),
             uses: RefCell::default(),
+            attached: RefCell::default(),
             held: Cell::new(0),
         };
         let owner = Owner::create(engine, kind)?;

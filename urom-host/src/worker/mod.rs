@@ -9,7 +9,9 @@ mod lifecycle;
 mod raw_reply;
 mod slots;
 
+use std::any::Any;
 use std::rc::Rc;
+use std::sync::Arc;
 
 pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, Owner, Slot};
@@ -17,6 +19,7 @@ pub use health::Health;
 pub use raw_reply::RawReply;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
 
+use crate::ServiceHandle;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 use crate::pending::Pending;
@@ -63,8 +66,11 @@ use crate::pending::Pending;
 /// The drop waits for at most a tenth of a second and then leaves the worker to its
 /// [engine](ProgressEngine). It waits longer when nobody else has that engine.
 ///
+/// A clone is a second handle of the same worker: the drop of the last one stops it.
+///
 /// # Threads
 /// The worker belongs to the thread of its progress engine.
+#[derive(Clone)]
 pub struct Worker {
     owner: Rc<Owner>,
 }
@@ -165,6 +171,24 @@ impl Worker {
     /// the worker's. Nothing is stopped then; the worker stops when the last of them is dropped.
     pub fn stop(self) -> Pending<()> {
         lifecycle::stop(self.owner)
+    }
+
+    /// The service that it was started on.
+    pub fn service(&self) -> ServiceHandle {
+        ServiceHandle::of(Arc::clone(&self.owner.service))
+    }
+
+    /// A value of a crate that builds upon this one: one of each type for each worker. It is
+    /// dropped with the worker.
+    #[doc(hidden)]
+    pub fn attached<T: Default + 'static>(&self) -> Rc<T> {
+        let mut attached = self.owner.attached.borrow_mut();
+        let known = attached.iter().find_map(|any| Rc::clone(any).downcast::<T>().ok());
+        known.unwrap_or_else(|| {
+            let new = Rc::<T>::default();
+            attached.push(Rc::clone(&new) as Rc<dyn Any>);
+            new
+        })
     }
 
     pub(crate) fn owner(&self) -> &Rc<Owner> {
