@@ -1,8 +1,10 @@
-//! What the examples have in common and what says nothing about UROM: options and the table of
-//! results.
+//! What the examples have in common and what says nothing about UROM: options, the
+//! meeting of two processes, and the table of results.
 
+mod launch;
 mod options;
 mod table;
 
+pub use launch::{Gather, Launch, Meeting};
 pub use options::Common;
 pub use table::render;

@@ -14,7 +14,6 @@
 
 mod buffers;
 mod game;
-mod launch;
 mod message;
 mod options;
 mod partner;
@@ -24,16 +23,16 @@ mod run;
 use std::process::ExitCode;
 
 use clap::Parser;
+use example_common::Launch;
 use tracing::info;
 
-use launch::Launch;
 use options::Options;
 
 fn main() -> ExitCode {
     // Before MPI, so that --help needs no launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    let launch = match Launch::begin(&options) {
+    let launch = match Launch::begin(&options.meeting, "ping_pong") {
         Ok(launch) => launch,
         Err(error) => {
             eprintln!("ping_pong: {error:#}");

@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Parser, value_parser};
-use example_common::Common;
+use example_common::{Common, Meeting};
 
 /// The longest message of the option `--message`, in bytes, as in DOCA's sample.
 const LONGEST: usize = 99;
@@ -41,13 +41,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) registered: bool,
 
-    /// Finds the other process here instead of through MPI: rank 0 listens, rank 1 connects.
-    #[arg(long, value_name = "HOST:PORT", requires = "rank")]
-    pub(crate) rendezvous: Option<String>,
-
-    /// Which of the two processes this is, with --rendezvous: 0 answers, 1 begins and measures.
-    #[arg(long, value_name = "0|1", requires = "rendezvous", value_parser = value_parser!(u32).range(0..=1))]
-    pub(crate) rank: Option<u32>,
+    #[command(flatten)]
+    pub(crate) meeting: Meeting,
 }
 
 fn text(text: &str) -> Result<String, String> {

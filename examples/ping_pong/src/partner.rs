@@ -8,8 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-
-use crate::launch::Gather;
+use example_common::Gather;
 
 /// How often to look for the other process.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use example_common::Launch;
 use sandbox_protocol::Protocol as Sandbox;
 use tracing::info;
 use urom_host::{ProgressEngine, block_on_for};
 
 use crate::buffers::Buffers;
 use crate::game::Player;
-use crate::launch::Launch;
 use crate::message::Message;
 use crate::options::Options;
 use crate::partner::{Partner, Rules};

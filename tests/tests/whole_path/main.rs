@@ -14,6 +14,7 @@ mod memory_lost;
 mod memory_model;
 mod memory_places;
 mod provider;
+mod rdma;
 mod rdmo;
 mod restarts;
 mod sandbox;
@@ -167,6 +168,15 @@ with_extension! {
         memory_of_a_host_that_leaves_during_a_receive_is_its_own_again,
         a_send_from_memory_of_a_host_that_leaves_harms_nobody,
     }
+    rdma::{
+        every_operation_moves_its_bytes,
+        many_operations_are_in_flight_and_complete_in_order,
+        buffers_are_gathered_scattered_and_given_back,
+        a_failure_brings_both_ends_to_error_and_a_restart_helps,
+        memory_is_its_owners_again_after_its_release,
+        operations_keep_their_order_while_new_memory_is_shared,
+        a_host_that_leaves_is_a_failure_of_the_other_end,
+    }
     rdmo::{
         shared_memory_is_appended_to_and_scattered_into_on_each_path,
         shared_memory_ends_with_its_region_or_its_host,
@@ -234,6 +244,9 @@ on_processes! {
         memory_that_its_host_unmaps_costs_its_commands_alone,
         memory_that_is_mapped_cannot_be_truncated,
         memory_is_kept_while_a_worker_that_was_dropped_is_stopped,
+    }
+    rdma::{
+        a_worker_that_is_killed_is_a_failure_of_the_other_end,
     }
     restarts::{
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,

@@ -145,6 +145,7 @@ pub(crate) fn in_rust() -> Result<PluginDirectory> {
         "worker_graph",
         "worker_faulty",
         "worker_memory",
+        "worker_rdma",
         "worker_rdmo",
         "worker_reader",
         "worker_sandbox",

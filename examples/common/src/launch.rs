@@ -1,26 +1,37 @@
-//! How the two processes were started, and so how they find each other.
+//! How the two processes of an example were started, and so how they find each other.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::{Args, value_parser};
 use tracing::info;
 use urom_host::gather::{AllGather, Rendezvous};
 
-use crate::options::Options;
-
-/// How many play.
-const PLAYERS: u32 = 2;
+/// How many take part.
+const PROCESSES: u32 = 2;
 /// How long the other process may take to come.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How the two processes exchange bytes. The domain uses it while it starts, and
-/// [`Partner`](crate::partner::Partner) before and after that.
-pub(crate) type Gather = Rc<RefCell<dyn AllGather>>;
+/// Where two processes meet that were not started by mpirun. A program has it among its own options,
+/// flattened.
+#[derive(Debug, Args)]
+pub struct Meeting {
+    /// Finds the other process here instead of through MPI: rank 0 listens, rank 1 connects.
+    #[arg(long, value_name = "HOST:PORT", requires = "rank")]
+    rendezvous: Option<String>,
+
+    /// Which of the two processes this is, with --rendezvous: 0 answers, 1 begins and measures.
+    #[arg(long, value_name = "0|1", requires = "rendezvous", value_parser = value_parser!(u32).range(0..=1))]
+    rank: Option<u32>,
+}
+
+/// How the two processes exchange bytes.
+pub type Gather = Rc<RefCell<dyn AllGather>>;
 
 /// This process among the two.
-pub(crate) struct Launch {
+pub struct Launch {
     // Goes before MPI is finalized.
     gather: Gather,
     launcher: Launcher,
@@ -35,28 +46,31 @@ enum Launcher {
 }
 
 impl Launch {
-    /// Finds the other process.
-    pub(crate) fn begin(options: &Options) -> Result<Launch> {
-        let (Some(address), Some(rank)) = (&options.rendezvous, options.rank) else {
-            return Self::mpi();
+    /// Finds the other process of `program`.
+    ///
+    /// # Errors
+    /// When the other process does not come, or this was started in no way that it knows.
+    pub fn begin(meeting: &Meeting, program: &str) -> Result<Launch> {
+        let (Some(address), Some(rank)) = (&meeting.rendezvous, meeting.rank) else {
+            return Self::mpi(program);
         };
         info!("Waiting for the other process at {address}");
-        let gather = Rendezvous::join(address, rank, PLAYERS, LIMIT)
+        let gather = Rendezvous::join(address, rank, PROCESSES, LIMIT)
             .with_context(|| format!("the two processes did not meet at {address}"))?;
         Ok(Launch::new(gather, Launcher::Hand))
     }
 
     #[cfg(feature = "mpi")]
-    fn mpi() -> Result<Launch> {
+    fn mpi(program: &str) -> Result<Launch> {
         use urom_host::mpi::traits::Communicator;
         let Some(universe) = urom_host::mpi::initialize() else {
             bail!("MPI was initialised before")
         };
         let world = universe.world();
-        if world.size().unsigned_abs() != PLAYERS {
+        if world.size().unsigned_abs() != PROCESSES {
             bail!(
-                "two processes play ping pong, but MPI started {}: `mpirun -np 2 ping_pong`, or without MPI \
-                 --rendezvous and --rank",
+                "there must be two processes, but MPI started {}: `mpirun -np 2 {program}`, or \
+                 without MPI --rendezvous and --rank",
                 world.size()
             );
         }
@@ -64,7 +78,7 @@ impl Launch {
     }
 
     #[cfg(not(feature = "mpi"))]
-    fn mpi() -> Result<Launch> {
+    fn mpi(_: &str) -> Result<Launch> {
         bail!(
             "this build knows no MPI: give --rendezvous and --rank, or build with --features mpi"
         );
@@ -75,16 +89,20 @@ impl Launch {
     }
 
     /// Which of the two this is: 0 or 1.
-    pub(crate) fn rank(&self) -> u32 {
+    #[must_use]
+    pub fn rank(&self) -> u32 {
         self.gather.borrow().index()
     }
 
-    pub(crate) fn gather(&self) -> Gather {
+    /// How this process exchanges bytes with the other.
+    #[must_use]
+    pub fn gather(&self) -> Gather {
         Rc::clone(&self.gather)
     }
 
     /// For the table.
-    pub(crate) fn name(&self) -> &'static str {
+    #[must_use]
+    pub fn name(&self) -> &'static str {
         match self.launcher {
             #[cfg(feature = "mpi")]
             Launcher::Mpi(_) => "MPI",
@@ -94,7 +112,7 @@ impl Launch {
 
     /// Takes the other process down with this one under MPI. Otherwise it notices that this one
     /// goes.
-    pub(crate) fn abort(&self) {
+    pub fn abort(&self) {
         match &self.launcher {
             #[cfg(feature = "mpi")]
             Launcher::Mpi(universe) => {

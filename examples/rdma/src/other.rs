@@ -1,0 +1,76 @@
+//! The other process: bytes that both exchange.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use example_common::Gather;
+
+use crate::LIMIT;
+
+/// How long nothing is done between two looks.
+const PAUSE: Duration = Duration::from_micros(100);
+
+const LOST: &str = "the other process was lost";
+
+pub(crate) struct Other {
+    gather: Gather,
+}
+
+impl Other {
+    pub(crate) fn new(gather: Gather) -> Other {
+        Other { gather }
+    }
+
+    /// Gives bytes to the other process, and gets those that it gives.
+    pub(crate) fn swap(&self, own: &[u8]) -> Result<Vec<u8>> {
+        let lens = self.gather(&(own.len() as u64).to_le_bytes(), || Ok(()))?;
+        let lens = lens.map(|len| len.try_into().map_or(0, u64::from_le_bytes));
+        let longest = lens.into_iter().max().unwrap_or(0) as usize;
+        let mut block = own.to_vec();
+        block.resize(longest, 0);
+        let [first, second] = self.gather(&block, || Ok(()))?;
+        let (mut theirs, len) = match self.index() {
+            0 => (second, lens[1]),
+            _ => (first, lens[0]),
+        };
+        theirs.truncate(len as usize);
+        Ok(theirs)
+    }
+
+    /// Waits until the other process is here, too.
+    pub(crate) fn meet(&self) -> Result<()> {
+        self.meet_while(|| Ok(()))
+    }
+
+    /// The same. Meanwhile it does something again and again, without a pause.
+    pub(crate) fn meet_while(&self, mut meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
+        self.gather(&[1], || meanwhile()).map(drop)
+    }
+
+    fn index(&self) -> u32 {
+        self.gather.borrow().index()
+    }
+
+    /// The blocks of both processes.
+    fn gather(
+        &self,
+        block: &[u8],
+        mut meanwhile: impl FnMut() -> Result<()>,
+    ) -> Result<[Vec<u8>; 2]> {
+        let mut gather = self.gather.borrow_mut();
+        if block.is_empty() {
+            return Ok([Vec::new(), Vec::new()]);
+        }
+        gather.begin(block).map_err(|error| anyhow!(error)).context(LOST)?;
+        let (mut blocks, began) = (vec![0; 2 * block.len()], Instant::now());
+        while !gather.test(&mut blocks).map_err(|error| anyhow!(error)).context(LOST)? {
+            meanwhile()?;
+            if began.elapsed() > LIMIT {
+                bail!("the other process does not come within {LIMIT:?}");
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let second = blocks.split_off(block.len());
+        Ok([blocks, second])
+    }
+}

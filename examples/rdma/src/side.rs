@@ -1,0 +1,47 @@
+//! This process's side: its worker, its instance, and memory for both.
+
+use anyhow::{Context, Result};
+use rdma_host::{Rdma, RemoteMmap};
+use urom_host::memory::{Access, Mmap};
+use urom_host::{Service, Worker, block_on_for};
+
+use crate::LIMIT;
+use crate::options::Options;
+use crate::other::Other;
+
+/// How much memory each side has.
+pub(crate) const MEMORY: usize = 16 << 20;
+
+pub(crate) struct Side {
+    pub(crate) rdma: Rdma,
+    /// Operations move its bytes, and those of the other side's.
+    pub(crate) memory: Mmap,
+    pub(crate) remote: RemoteMmap,
+    _worker: Worker,
+    _service: Service,
+}
+
+impl Side {
+    /// Starts a worker, and connects it to that of the other process.
+    pub(crate) fn start(options: &Options, other: &Other) -> Result<Side> {
+        let service = options.common.service().connect()?;
+        let plugin = service.plugin::<rdma_host::Protocol>()?;
+        let mut worker = service.worker().max_inflight(512).plugin(&plugin);
+        if let Some(level) = options.common.worker_log_level() {
+            worker = worker.env("UCX_LOG_LEVEL", level);
+        }
+        let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;
+
+        let all = Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
+        let memory = Mmap::allocate(MEMORY, Access::LOCAL_READ_WRITE | all)?;
+        let (rdma, details, exported) = block_on_for(LIMIT, async {
+            let rdma = Rdma::builder(&worker).permissions(all).start().await?;
+            let (details, exported) = (rdma.export().await?, rdma.export_mmap(&memory).await?);
+            Ok::<_, urom_host::Error>((rdma, details, exported))
+        })??;
+        let (theirs, their_memory) = (other.swap(&details)?, other.swap(&exported)?);
+        block_on_for(LIMIT, rdma.connect(&theirs))??;
+        let remote = RemoteMmap::import(&their_memory)?;
+        Ok(Side { rdma, memory, remote, _worker: worker, _service: service })
+    }
+}

@@ -1,0 +1,90 @@
+//! The order in which operations are submitted: in that of the calls, although memory that is new to
+//! the worker takes a while to be shared.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// Those who wait, in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    waiting: RefCell<VecDeque<(u64, Option<Waker>)>>,
+    last: RefCell<u64>,
+}
+
+/// A place in the order. Dropping it lets the next one through.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    gate: Rc<Gate>,
+    number: u64,
+}
+
+impl Gate {
+    /// Whether nobody waits.
+    pub(crate) fn is_open(&self) -> bool {
+        self.waiting.borrow().is_empty()
+    }
+
+    /// Takes the last place.
+    pub(crate) fn wait(self: &Rc<Self>) -> Turn {
+        let mut last = self.last.borrow_mut();
+        *last += 1;
+        self.waiting.borrow_mut().push_back((*last, None));
+        Turn { gate: Rc::clone(self), number: *last }
+    }
+}
+
+impl Turn {
+    /// Ends when all that came before are through.
+    pub(crate) async fn comes(&self) {
+        poll_fn(|cx| {
+            let mut waiting = self.gate.waiting.borrow_mut();
+            if waiting.front().is_some_and(|(number, _)| *number == self.number) {
+                return Poll::Ready(());
+            }
+            let own = waiting.iter_mut().find(|(number, _)| *number == self.number);
+            if let Some((_, waker)) = own {
+                *waker = Some(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut waiting = self.gate.waiting.borrow_mut();
+        waiting.retain(|(number, _)| *number != self.number);
+        if let Some((_, waker)) = waiting.front_mut() {
+            waker.take().into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::Context;
+
+    use super::*;
+
+    #[test]
+    fn turns_come_in_order_and_one_that_is_dropped_is_passed_over() {
+        let gate = Rc::new(Gate::default());
+        let [first, second, third] = [gate.wait(), gate.wait(), gate.wait()];
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(pin!(first.comes()).poll(&mut cx).is_ready());
+        assert!(pin!(third.comes()).poll(&mut cx).is_pending());
+        drop(second);
+        assert!(pin!(third.comes()).poll(&mut cx).is_pending());
+        drop(first);
+        assert!(pin!(third.comes()).poll(&mut cx).is_ready());
+        assert!(!gate.is_open());
+        drop(third);
+        assert!(gate.is_open());
+    }
+}

@@ -1,0 +1,149 @@
+//! An operation that was submitted, or will be.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rdma_protocol::{Added, Opcode, ReadDone, Received, Sent, Swapped, Written};
+use urom_abi::protocol::Reply;
+use urom_host::{Completion, Result, block_on};
+
+use crate::local::Destination;
+
+/// An operation under way: a future of its result.
+///
+/// It was submitted when the call returned, unless memory of it, or of an operation before it, is
+/// new to the worker. Then it is submitted as this is polled, and the operations behind it wait for
+/// that. Dropping it leaves an operation that was submitted to run; one that was not is given up.
+#[must_use = "an operation is submitted by polling it, if its memory is new to the worker"]
+pub struct Operation<R: Reply, L = ()> {
+    phase: Phase<R>,
+    /// What is given back.
+    local: Option<L>,
+}
+
+enum Phase<R: Reply> {
+    Submitted(Completion<R>),
+    Waiting(Pin<Box<dyn Future<Output = Result<Completion<R>>>>>),
+    Refused(Option<urom_host::Error>),
+}
+
+/// A message that has arrived.
+#[derive(Debug)]
+pub struct Message<L> {
+    /// Which operation of the other end sent it.
+    pub opcode: Opcode,
+    /// How many bytes arrived in the destination: 0 for a write with immediate.
+    pub len: u64,
+    /// The immediate value, if the operation has one.
+    pub immediate: Option<u32>,
+    /// The destination of the receive.
+    pub destination: L,
+}
+
+/// What an answer is to the program.
+#[doc(hidden)]
+pub trait Outcome<L>: Reply {
+    type Output;
+
+    fn outcome(self, local: L) -> Result<Self::Output>;
+}
+
+macro_rules! nothing {
+    ($($reply:ident)*) => {$(
+        impl Outcome<()> for $reply {
+            type Output = ();
+
+            fn outcome(self, (): ()) -> Result<()> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+nothing!(Sent Written ReadDone);
+
+impl Outcome<()> for Swapped {
+    type Output = u64;
+
+    fn outcome(self, (): ()) -> Result<u64> {
+        Ok(self.before)
+    }
+}
+
+impl Outcome<()> for Added {
+    type Output = u64;
+
+    fn outcome(self, (): ()) -> Result<u64> {
+        Ok(self.before)
+    }
+}
+
+impl<L: Destination> Outcome<L> for Received {
+    type Output = Message<L>;
+
+    fn outcome(self, destination: L) -> Result<Message<L>> {
+        destination.received(self.len)?;
+        let immediate = u32::from_be_bytes(self.immediate);
+        let immediate = (self.opcode != Opcode::Send).then_some(immediate);
+        Ok(Message { opcode: self.opcode, len: self.len, immediate, destination })
+    }
+}
+
+impl<R: Reply, L> Operation<R, L> {
+    pub(crate) fn submitted(completion: Result<Completion<R>>, local: L) -> Operation<R, L> {
+        let phase = match completion {
+            Ok(completion) => Phase::Submitted(completion),
+            Err(error) => Phase::Refused(Some(error)),
+        };
+        Operation { phase, local: Some(local) }
+    }
+
+    pub(crate) fn waiting(
+        submitting: impl Future<Output = Result<Completion<R>>> + 'static,
+        local: L,
+    ) -> Operation<R, L> {
+        Operation { phase: Phase::Waiting(Box::pin(submitting)), local: Some(local) }
+    }
+}
+
+impl<R: Outcome<L>, L: Unpin> Operation<R, L> {
+    /// Waits for the end, progressing all engines of this thread.
+    ///
+    /// # Errors
+    /// As the future; `BAD_STATE` inside a completion callback, where nothing can move.
+    pub fn wait(self) -> Result<R::Output> {
+        block_on(self)
+    }
+}
+
+impl<R: Outcome<L>, L: Unpin> Future for Operation<R, L> {
+    type Output = Result<R::Output>;
+
+    /// # Panics
+    /// When it is polled after it gave its result.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            match &mut self.phase {
+                Phase::Submitted(completion) => {
+                    let Poll::Ready(reply) = Pin::new(completion).poll(cx) else {
+                        return Poll::Pending;
+                    };
+                    let Some(local) = self.local.take() else {
+                        unreachable!("polled after its end")
+                    };
+                    return Poll::Ready(reply.and_then(|reply| reply.outcome(local)));
+                }
+                Phase::Waiting(submitting) => match submitting.as_mut().poll(cx) {
+                    Poll::Ready(Ok(completion)) => self.phase = Phase::Submitted(completion),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Phase::Refused(error) => {
+                    let Some(error) = error.take() else { unreachable!("polled after its end") };
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+    }
+}

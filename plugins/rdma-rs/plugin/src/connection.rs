@@ -1,0 +1,189 @@
+//! One end of a connection: what it shares between the operations of both ends.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::future::poll_fn;
+use std::rc::{Rc, Weak};
+use std::task::{Poll, Waker};
+
+use rdma_protocol::Access;
+use ucx::{AmFlags, CloseMode, Endpoint};
+use urom_pdk::memory::Memories;
+use urom_pdk::{Task, Tasks, prelude::*};
+
+use crate::failure::Failure;
+use crate::incoming::Incoming;
+use crate::instance::Instance;
+use crate::message::{self, CONTROL, Control, Route};
+use crate::outgoing::Outgoing;
+use crate::receives::Receives;
+use crate::transfers::{Of, Transfers};
+
+/// What an instance has beside its connection, and the connection uses.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    /// What the other end may do.
+    pub(crate) permissions: Access,
+    pub(crate) memories: Memories,
+    pub(crate) receives: Rc<RefCell<Receives>>,
+    pub(crate) tasks: Tasks,
+}
+
+pub(crate) struct Connection {
+    pub(crate) me: Weak<Connection>,
+    instance: Weak<Instance>,
+    pub(crate) base: Base,
+    pub(crate) endpoint: Endpoint,
+    /// Of the messages to the other end.
+    pub(crate) route: Route,
+    /// Whether the other end has connected, too.
+    is_ready: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
+    pub(crate) outgoing: RefCell<Outgoing>,
+    pub(crate) incoming: RefCell<Incoming>,
+    pub(crate) transfers: RefCell<Transfers>,
+    /// Polls the transfers.
+    server: RefCell<Option<Task>>,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        instance: Weak<Instance>,
+        base: Base,
+        endpoint: Endpoint,
+        route: Route,
+    ) -> Rc<Connection> {
+        let connection = Rc::new_cyclic(|me| Connection {
+            me: Weak::clone(me),
+            instance,
+            base,
+            endpoint,
+            route,
+            is_ready: Cell::new(false),
+            waiting: RefCell::default(),
+            outgoing: RefCell::default(),
+            incoming: RefCell::default(),
+            transfers: RefCell::default(),
+            server: RefCell::default(),
+        });
+        let served = Weak::clone(&connection.me);
+        let serve = poll_fn(move |cx| {
+            let Some(connection) = served.upgrade() else { return Poll::Ready(()) };
+            loop {
+                let ended = connection.transfers.borrow_mut().poll(cx);
+                let Some((of, len, status)) = ended else { return Poll::Pending };
+                match status.or_code(DocaError::IO_FAILED, "moving bytes between two workers") {
+                    Ok(()) => connection.moved(of, len),
+                    Err(error) => connection.fail(Failure::from(&error)),
+                }
+            }
+        });
+        *connection.server.borrow_mut() = Some(connection.base.tasks.spawn(serve));
+        connection
+    }
+
+    /// Whether a message is from the other end of this connection.
+    pub(crate) fn is_meant_by(&self, route: Route) -> bool {
+        (route.to, route.from) == (self.route.from, self.route.to)
+    }
+
+    /// Says that this end has connected, and by which address it is reached.
+    pub(crate) fn say_hello(&self, own: u64, address: Vec<u8>) {
+        self.say(Control::HELLO, own, DocaError::SUCCESS, address);
+    }
+
+    /// Answers that.
+    pub(crate) fn say_welcome(&self) {
+        self.say(Control::WELCOME, 0, DocaError::SUCCESS, Vec::new());
+    }
+
+    fn say(&self, word: u32, sender: u64, code: DocaError, data: Vec<u8>) {
+        let header = Control { route: self.route, sender, word, code };
+        let header = bytemuck::bytes_of(&header);
+        self.endpoint.am_send_with(CONTROL, header, data, AmFlags::EAGER).detach();
+    }
+
+    /// The other end has connected.
+    pub(crate) fn is_there(&self) {
+        self.is_ready.set(true);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends when the other end has connected, or an operation has ended before.
+    pub(crate) async fn ready(&self, number: u64) {
+        poll_fn(|cx| {
+            if self.is_ready.get() || self.outgoing.borrow().is_over(number) {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Bytes are where they belong.
+    pub(crate) fn moved(&self, of: Of, len: u64) {
+        match of {
+            Of::Outgoing(number) => self.outgoing.borrow_mut().arrived(number, len),
+            Of::Incoming(number) => self.arrived(number, len),
+        }
+    }
+
+    /// Runs something that moves bytes of an operation, for memory that is not mapped.
+    pub(crate) fn move_later(
+        &self,
+        of: Of,
+        len: u64,
+        moving: impl Future<Output = Result<()>> + 'static,
+    ) {
+        let this = Weak::clone(&self.me);
+        self.base.tasks.spawn(async move {
+            let moved = moving.await;
+            if let Some(this) = this.upgrade() {
+                match moved {
+                    Ok(()) => this.moved(of, len),
+                    Err(error) => this.fail_one(of, &error),
+                }
+            }
+        });
+    }
+
+    /// One operation has failed here.
+    pub(crate) fn fail_one(&self, of: Of, error: &Error) {
+        match of {
+            Of::Outgoing(number) => self.fail_own(number, Failure::from(error)),
+            Of::Incoming(number) => self.refuse(number, Failure::from(error)),
+        }
+    }
+
+    /// An operation of this end has failed, and so has the instance.
+    pub(crate) fn fail_own(&self, number: u64, failure: Failure) {
+        if self.outgoing.borrow_mut().answered(number, Err(failure.clone())) {
+            self.fail(failure);
+        }
+    }
+
+    /// Brings the instance to the state ERROR.
+    pub(crate) fn fail(&self, failure: Failure) {
+        if let Some(instance) = self.instance.upgrade() {
+            instance.fail(&failure);
+        }
+    }
+
+    /// Ends everything, and tells the other end.
+    pub(crate) fn end(&self, failure: &Failure) {
+        if let Some(server) = self.server.take() {
+            server.cancel();
+        }
+        self.outgoing.borrow_mut().fail(failure);
+        drop((self.incoming.take(), self.transfers.take()));
+        self.waiting.take().into_iter().for_each(Waker::wake);
+        if !self.endpoint.is_failed() {
+            let reason = failure.why.as_bytes();
+            let reason = reason[..reason.len().min(message::LONGEST_REASON)].to_vec();
+            self.say(Control::BYE, 0, failure.code, reason);
+            // What was said last arrives.
+            self.endpoint.begin_close(CloseMode::Flush);
+        }
+    }
+}

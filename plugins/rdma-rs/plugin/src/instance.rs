@@ -1,0 +1,196 @@
+//! An instance: its state, and how it connects.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+use rdma_protocol::{Access, State};
+use rustix::rand::{GetRandomFlags, getrandom};
+use ucx::{PeerAddress, Worker};
+use urom_pdk::prelude::*;
+
+use crate::connection::{Base, Connection};
+use crate::details::Details;
+use crate::failure::Failure;
+use crate::message::Route;
+use crate::pieces::Pieces;
+
+pub(crate) struct Instance {
+    /// Its number, which is known once it is in the table.
+    pub(crate) handle: u64,
+    /// The connection of the host that created it.
+    pub(crate) owner: u64,
+    base: Base,
+    phase: RefCell<Phase>,
+}
+
+enum Phase {
+    Reset,
+    /// With its secret.
+    Init(u64),
+    Connected(Rc<Connection>),
+    Error(Failure),
+}
+
+impl Instance {
+    pub(crate) fn new(handle: u64, owner: u64, base: Base) -> Rc<Instance> {
+        Rc::new(Instance { handle, owner, base, phase: RefCell::new(Phase::Reset) })
+    }
+
+    /// What the host that created it shares.
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// Its state, and in ERROR the first failure.
+    pub(crate) fn state(&self) -> (State, Option<Failure>) {
+        match &*self.phase.borrow() {
+            Phase::Reset => (State::Reset, None),
+            Phase::Init(_) => (State::Init, None),
+            Phase::Connected(_) => (State::Connected, None),
+            Phase::Error(failure) => (State::Error, Some(failure.clone())),
+        }
+    }
+
+    /// What is said to a call that this state does not allow.
+    #[cold]
+    fn bad_state(&self, call: &str, needed: &str) -> Error {
+        let text = match self.state() {
+            (State::Reset, _) => format!("{call}: the instance is in RESET, start it"),
+            (State::Init, _) => format!("{call}: the instance is in INIT, it takes {needed}"),
+            (State::Connected, _) => {
+                format!("{call}: the instance is in CONNECTED, it takes {needed}")
+            }
+            (State::Error, failure) => {
+                let why = failure.map(|failure| failure.why).unwrap_or_default();
+                format!("{call}: the instance is in ERROR, stop it; it failed because {why}")
+            }
+        };
+        Error::new(DocaError::BAD_STATE, text)
+    }
+
+    pub(crate) fn start(&self) -> Result<()> {
+        if self.state().0 != State::Reset {
+            return Err(self.bad_state("starting", "RESET"));
+        }
+        self.phase.replace(Phase::Init(secret()?));
+        Ok(())
+    }
+
+    /// Brings it to RESET. What is not complete ends.
+    pub(crate) fn stop(&self, why: &'static str) {
+        let failure = Failure::new(DocaError::SHUTDOWN, why);
+        if let Phase::Connected(connection) = self.phase.replace(Phase::Reset) {
+            connection.end(&failure);
+        }
+        self.base.receives.borrow_mut().fail(&failure);
+    }
+
+    /// Brings it to ERROR, if it is connected.
+    pub(crate) fn fail(&self, failure: &Failure) {
+        let is_connected = matches!(&*self.phase.borrow(), Phase::Connected(_));
+        if is_connected
+            && let Phase::Connected(connection) = self.phase.replace(Phase::Error(failure.clone()))
+        {
+            connection.end(failure);
+            self.base.receives.borrow_mut().fail(&failure.of_others());
+        }
+    }
+
+    pub(crate) fn export(&self, address: Vec<u8>) -> Result<Vec<u8>> {
+        let Phase::Init(secret) = *self.phase.borrow() else {
+            return Err(self.bad_state("exporting", "INIT"));
+        };
+        Ok(Details { instance: self.handle, secret, address }.to_bytes())
+    }
+
+    /// Connects to the other end, which learns that this worker has this address.
+    pub(crate) fn connect(
+        self: &Rc<Self>,
+        ucx: &Worker,
+        own: Vec<u8>,
+        details: &[u8],
+    ) -> Result<()> {
+        let Phase::Init(secret) = *self.phase.borrow() else {
+            return Err(self.bad_state("connecting", "INIT"));
+        };
+        let details = Details::read(details)?;
+        // SAFETY: a host's word for the address of another worker. It is trusted with the worker's
+        // memory: the guide's page on security says so.
+        let address = unsafe { PeerAddress::from_bytes(&details.address) };
+        let address =
+            address.or_code(DocaError::INVALID_VALUE, "reading the other end's address")?;
+        let this = Rc::downgrade(self);
+        let lost = move |status: ucx::Status| {
+            let this: Option<Rc<Instance>> = Weak::upgrade(&this);
+            let why = format!("the other end's worker is gone: {status}");
+            this.iter().for_each(|this| {
+                this.fail(&Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
+            });
+        };
+        let endpoint = ucx.endpoint().on_error(lost).connect_peer(&address);
+        let endpoint = endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to the other end")?;
+        let route = Route { instance: details.instance, to: details.secret, from: secret };
+        let connection = Connection::new(Rc::downgrade(self), self.base.clone(), endpoint, route);
+        connection.say_hello(self.handle, own);
+        self.phase.replace(Phase::Connected(connection));
+        Ok(())
+    }
+
+    /// The connection, for an operation.
+    pub(crate) fn connection(&self, call: &str) -> Result<Rc<Connection>> {
+        match &*self.phase.borrow() {
+            Phase::Connected(connection) => Ok(Rc::clone(connection)),
+            _ => Err(self.bad_state(call, "receives alone until it is connected")),
+        }
+    }
+
+    /// The connection that a message is of.
+    pub(crate) fn connection_of(&self, route: Route) -> Option<Rc<Connection>> {
+        match &*self.phase.borrow() {
+            Phase::Connected(connection) if connection.is_meant_by(route) => {
+                Some(Rc::clone(connection))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether somebody with these details may connect later.
+    pub(crate) fn awaits(&self, route: Route) -> bool {
+        matches!(&*self.phase.borrow(), Phase::Init(secret) if *secret == route.to)
+    }
+
+    /// Adds a receive, and gives its number.
+    pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
+        let connection = match &*self.phase.borrow() {
+            Phase::Init(_) => None,
+            Phase::Connected(connection) => Some(Rc::clone(connection)),
+            Phase::Reset | Phase::Error(_) => return Err(self.bad_state("a receive", "receives")),
+        };
+        let number = self.base.receives.borrow_mut().post(places);
+        let number = number.ok_or_else(|| {
+            Error::new(DocaError::FULL, "as many receives wait as may: see the limits")
+        })?;
+        if let Some(connection) = connection {
+            connection.advance();
+        }
+        Ok(number)
+    }
+
+    /// What the other end may do.
+    pub(crate) fn permissions(bits: u32) -> Result<Access> {
+        let allowed =
+            Access::LOCAL_READ_WRITE | Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
+        Access::from_bits(bits).filter(|access| allowed.contains(*access)).ok_or_else(|| {
+            let text = format!("{bits:#x} has more than LOCAL_READ_WRITE and permissions of RDMA");
+            Error::new(DocaError::INVALID_VALUE, text)
+        })
+    }
+}
+
+/// A number that nobody guesses.
+fn secret() -> Result<u64> {
+    let mut bytes = [0; 8];
+    let filled = getrandom(&mut bytes, GetRandomFlags::empty());
+    filled.or_code(DocaError::OPERATING_SYSTEM, "asking the system for random bytes")?;
+    Ok(u64::from_ne_bytes(bytes))
+}

@@ -1,0 +1,232 @@
+//! The RDMA plugin: DOCA RDMA's operations between the memories of two hosts.
+//!
+//! Each host has *instances* in its worker. The plugins of two workers connect two instances over a
+//! UCX worker of their own, and move bytes between the memories that the hosts share with their
+//! workers. On one machine UCX reads and writes these memories where they are.
+//!
+//! # Order
+//!
+//! The operations of an instance start in the order in which they were submitted, and complete in
+//! it. Operations on different memory run side by side. One that means memory of an earlier one
+//! waits for that. A message of the other end goes to the first receive, or waits for one; so does
+//! everything behind it.
+//!
+//! # Errors
+//!
+//! What a host may not submit is refused: a wrong state, an unknown number, a list that is too
+//! long, local memory that it may not write. An operation that fails later brings both ends to the
+//! state ERROR. It completes with its own error, everything else that is not complete with
+//! `CONNECTION_ABORTED` and the first failure. A peer that is gone is such a failure, too.
+//!
+//! # Trust
+//!
+//! UCX takes the address in the details of the other end as it is. So hosts are trusted with the
+//! worker's memory. Every message carries a secret of each end, and only somebody with the details
+//! of both can make one. The memory and the permissions that a message means are checked here, by
+//! the worker of their owner.
+
+mod connection;
+mod details;
+mod failure;
+mod incoming;
+mod instance;
+mod message;
+mod outgoing;
+mod pieces;
+mod receives;
+mod request;
+mod respond;
+mod table;
+#[cfg(test)]
+mod tests;
+mod transfers;
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rdma_protocol::{
+    Added, CompareSwap, Connect, Connected, Create, Created, Destroy, Destroyed, Export, Exported,
+    FetchAdd, Handler, Limits, MemoryRange, Query, Read, ReadDone, Receive, Received, Send,
+    SendImm, Sent, Start, Started, StateIs, Stop, Stopped, Swapped, Write, WriteImm, Written,
+};
+use smallvec::SmallVec;
+use ucx::{Features, Mesh, Worker};
+use urom_pdk::{Armed, Tasks, armed_by, prelude::*};
+
+use instance::Instance;
+use message::Kind;
+use pieces::Pieces;
+use request::Ask;
+use table::Table;
+
+/// A list that allocates for more than one element.
+type List<T> = SmallVec<[T; 1]>;
+
+/// What every instance allows.
+pub(crate) const LIMITS: Limits =
+    Limits { message: 1 << 31, list: 64, operations: 1024, receives: 1024, instances: 256 };
+
+struct Rdma {
+    table: Rc<Table>,
+    tasks: Tasks,
+    members: Mesh,
+    worker: Worker,
+}
+
+impl Rdma {
+    fn find(&self, cx: &Context, handle: u64) -> Result<Rc<Instance>> {
+        self.table.find(cx.dest_id(), handle)
+    }
+
+    /// Runs an operation with bytes of the host.
+    async fn ask(
+        &self,
+        cx: &Context,
+        rdma: u64,
+        ask: Ask,
+        list: impl ExactSizeIterator<Item = MemoryRange>,
+    ) -> Result<u64> {
+        let instance = self.find(cx, rdma)?;
+        let connection = instance.connection(ask.kind.name())?;
+        let local = Pieces::open(&instance.base().memories, list)?;
+        if ask.kind.is_atomic() && local.len() != 8 {
+            let text = format!("the result of a {} has 8 bytes", ask.kind.name());
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        connection.ask(ask, local).await
+    }
+}
+
+#[urom_plugin]
+impl Handler for Rdma {
+    fn open(cx: &OpenContext) -> Result<Self> {
+        let context =
+            ucx::Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory().build();
+        let worker = context
+            .and_then(|context| context.worker())
+            .or_code(DocaError::DRIVER, "opening UCX")?;
+        let members = Mesh::new(&worker).or_code(DocaError::DRIVER, "listening for others")?;
+        let table = Rc::new(Table::default());
+        table.listen(&worker).or_code(DocaError::DRIVER, "listening for messages")?;
+        Ok(Rdma { table, tasks: cx.tasks(), members, worker })
+    }
+
+    fn address(&self) -> Result<Vec<u8>> {
+        let address = self.members.address();
+        let address = address.or_code(DocaError::DRIVER, "asking UCX for an address")?;
+        Ok(address.as_bytes().to_vec())
+    }
+
+    fn progress(&self) -> bool {
+        self.worker.progress()
+    }
+
+    fn arm(&self) -> Armed<'_> {
+        armed_by(&self.worker)
+    }
+
+    fn host_left(&self, connection: u64) {
+        self.table.forget(connection);
+    }
+
+    async fn create(&self, cx: &Context, cmd: Create) -> Result<Created> {
+        let permissions = Instance::permissions(cmd.permissions)?;
+        let rdma = self.table.create(cx, permissions, &self.tasks)?;
+        Ok(Created { rdma, limits: LIMITS })
+    }
+
+    async fn destroy(&self, cx: &Context, cmd: Destroy) -> Result<Destroyed> {
+        self.find(cx, cmd.rdma)?;
+        self.table.destroy(cmd.rdma, "the instance was destroyed");
+        Ok(Destroyed {})
+    }
+
+    async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
+        self.find(cx, cmd.rdma)?.start()?;
+        Ok(Started {})
+    }
+
+    async fn stop(&self, cx: &Context, cmd: Stop) -> Result<Stopped> {
+        self.find(cx, cmd.rdma)?.stop("the instance was stopped");
+        Ok(Stopped {})
+    }
+
+    async fn export(&self, cx: &Context, cmd: Export) -> Result<Exported> {
+        let instance = self.find(cx, cmd.rdma)?;
+        Ok(Exported { details: instance.export(self.address()?)?.into() })
+    }
+
+    async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
+        self.find(cx, cmd.rdma)?.connect(&self.worker, self.address()?, cmd.details)?;
+        Ok(Connected {})
+    }
+
+    async fn query(&self, cx: &Context, cmd: Query) -> Result<StateIs> {
+        let (state, failure) = self.find(cx, cmd.rdma)?.state();
+        let code = failure.as_ref().map_or(DocaError::SUCCESS, |failure| failure.code);
+        let why = failure.map_or_else(Vec::new, |failure| failure.why.as_bytes().to_vec());
+        Ok(StateIs { state, failure: code.0, why: why.into() })
+    }
+
+    async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<Received> {
+        let instance = self.find(cx, cmd.rdma)?;
+        let places = Pieces::open(&instance.base().memories, cmd.places.iter())?;
+        let number = instance.post(places)?;
+        let receives = &instance.base().receives;
+        let received = poll_fn(|cx| receives.borrow_mut().poll(number, cx)).await;
+        received.map_err(|failure| failure.error())
+    }
+
+    async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
+        self.ask(cx, cmd.rdma, Ask::new(Kind::Send), cmd.pieces.iter()).await?;
+        Ok(Sent {})
+    }
+
+    async fn send_imm(&self, cx: &Context, cmd: SendImm<'_>) -> Result<Sent> {
+        let ask = Ask { immediate: cmd.immediate, ..Ask::new(Kind::SendImm) };
+        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        Ok(Sent {})
+    }
+
+    async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
+        let ask = Ask { remote: cmd.target, ..Ask::new(Kind::Write) };
+        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        Ok(Written {})
+    }
+
+    async fn write_imm(&self, cx: &Context, cmd: WriteImm<'_>) -> Result<Written> {
+        let WriteImm { target: remote, immediate, .. } = cmd;
+        let ask = Ask { remote, immediate, ..Ask::new(Kind::WriteImm) };
+        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        Ok(Written {})
+    }
+
+    async fn read(&self, cx: &Context, cmd: Read<'_>) -> Result<ReadDone> {
+        let ask = Ask { remote: cmd.source, ..Ask::new(Kind::Read) };
+        self.ask(cx, cmd.rdma, ask, cmd.places.iter()).await?;
+        Ok(ReadDone {})
+    }
+
+    async fn compare_swap(&self, cx: &Context, cmd: CompareSwap) -> Result<Swapped> {
+        let CompareSwap { target: remote, compare, swap: operand, .. } = cmd;
+        let ask = Ask { remote, operand, compare, ..Ask::new(Kind::CompareSwap) };
+        let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
+        Ok(Swapped { before })
+    }
+
+    async fn fetch_add(&self, cx: &Context, cmd: FetchAdd) -> Result<Added> {
+        let FetchAdd { target: remote, add: operand, .. } = cmd;
+        let ask = Ask { remote, operand, ..Ask::new(Kind::FetchAdd) };
+        let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
+        Ok(Added { before })
+    }
+}
+
+impl Drop for Rdma {
+    /// Tells the other ends. A worker gives its plugins 1.5 s.
+    fn drop(&mut self) {
+        self.table.clear("the worker of the other end has closed the plugin");
+        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+    }
+}

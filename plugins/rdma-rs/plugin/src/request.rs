@@ -1,0 +1,189 @@
+//! This end asks: the way of an operation to the other end, and of its answer back.
+
+use std::future::poll_fn;
+
+use rdma_protocol::Remote;
+use ucx::{AmFlags, Data};
+use urom_pdk::prelude::*;
+
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::message::{self, Kind, REQUEST, Request, Response};
+use crate::pieces::{BLOCK, Pieces};
+use crate::transfers::{Of, Transfer};
+
+/// What a host asks for.
+pub(crate) struct Ask {
+    pub(crate) kind: Kind,
+    pub(crate) immediate: [u8; 4],
+    pub(crate) remote: Remote,
+    pub(crate) operand: u64,
+    pub(crate) compare: u64,
+}
+
+impl Ask {
+    pub(crate) fn new(kind: Kind) -> Ask {
+        Ask { kind, immediate: [0; 4], remote: Remote::default(), operand: 0, compare: 0 }
+    }
+}
+
+impl Connection {
+    /// Has the other end carry out an operation, and gives what it answers. The operation has its
+    /// place among the others when this is polled for the first time.
+    pub(crate) async fn ask(&self, ask: Ask, local: Pieces) -> Result<u64> {
+        let Ask { kind, immediate, remote, operand, compare } = ask;
+        let sends = !(kind == Kind::Read || kind.is_atomic());
+        let places = if sends { Pieces::default() } else { local.clone() };
+        let number = self.outgoing.borrow_mut().begin(kind, places).ok_or_else(|| {
+            Error::new(DocaError::FULL, "as many operations of this instance wait as may")
+        })?;
+        let route = self.route;
+        let total = local.len();
+        let header = Request {
+            route,
+            number,
+            kind: kind as u32,
+            immediate,
+            total,
+            at: 0,
+            remote,
+            operand,
+            compare,
+        };
+        self.ready(number).await;
+        if sends && total > 0 {
+            if let Err(error) = self.send_bytes(header, &local).await {
+                self.fail_own(number, Failure::from(&error));
+            }
+        } else if kind == Kind::Read && local.count() > 1 {
+            let lengths: Vec<u8> =
+                local.parts().flat_map(|(_, piece)| piece.len().to_le_bytes()).collect();
+            self.endpoint
+                .am_send_with(REQUEST, bytemuck::bytes_of(&header), lengths, AmFlags::NONE)
+                .detach();
+        } else {
+            self.endpoint
+                .am_send_with(REQUEST, bytemuck::bytes_of(&header), (), AmFlags::EAGER)
+                .detach();
+        }
+        let outcome = poll_fn(|cx| self.outgoing.borrow_mut().poll(number, cx)).await;
+        outcome.map_err(|failure| failure.error())
+    }
+
+    /// Sends the bytes of an operation, each piece in a part of its own.
+    async fn send_bytes(&self, header: Request, local: &Pieces) -> Result<()> {
+        for (at, piece) in local.parts() {
+            let part = Request { at, ..header };
+            // The other end's answer says that they have arrived.
+            match piece.am_send(&self.endpoint, REQUEST, bytemuck::bytes_of(&part), AmFlags::NONE) {
+                Some(sent) => sent.detach(),
+                None => self.send_blocks(part, piece).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_blocks(
+        &self,
+        header: Request,
+        piece: &urom_pdk::memory::HostMemory,
+    ) -> Result<()> {
+        let mut from = 0;
+        while from < piece.len() {
+            let mut block = vec![0; BLOCK.min(piece.len() - from) as usize];
+            piece.read(from, &mut block).await?;
+            let part = Request { at: header.at + from, ..header };
+            from += block.len() as u64;
+            let part = bytemuck::bytes_of(&part);
+            let (sent, _) = self.endpoint.am_send_with(REQUEST, part, block, AmFlags::NONE).await;
+            sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
+        }
+        Ok(())
+    }
+
+    /// The other end answers, or sends bytes of a read.
+    pub(crate) fn on_response(&self, response: Response, data: Data<'_>) -> Result<()> {
+        let (number, at) = (response.number, response.at);
+        if response.has_bytes == 0 {
+            return self.on_answer(response, data);
+        }
+        let len = match &data {
+            Data::Eager(bytes) => bytes.len() as u64,
+            Data::Rendezvous(announced) => announced.len() as u64,
+        };
+        let places = self.outgoing.borrow_mut().places(number, at, len);
+        let places = places.ok_or_else(|| violation("bytes of a read that nobody asked for"))?;
+        self.place(Of::Outgoing(number), &places, at, data)
+    }
+
+    fn on_answer(&self, response: Response, data: Data<'_>) -> Result<()> {
+        let number = response.number;
+        if response.code != DocaError::SUCCESS {
+            let Data::Eager(text) = data else { return Err(violation("a reason of that length")) };
+            let why = format!("the other end: {}", message::reason(text));
+            self.fail_own(number, Failure::new(response.code, why));
+            return Ok(());
+        }
+        let result = response.result;
+        let place = self.outgoing.borrow_mut().found_place(number);
+        let Some(place) = place else {
+            self.outgoing.borrow_mut().answered(number, Ok(result));
+            return Ok(());
+        };
+        let bytes = result.to_le_bytes();
+        if place.copy_from(0, &bytes)? {
+            self.outgoing.borrow_mut().answered(number, Ok(result));
+            return Ok(());
+        }
+        let this = self.me.clone();
+        self.base.tasks.spawn(async move {
+            let written = place.write(0, &bytes).await;
+            let Some(this) = this.upgrade() else { return };
+            match written {
+                Ok(()) => _ = this.outgoing.borrow_mut().answered(number, Ok(result)),
+                Err(error) => this.fail_own(number, Failure::from(&error)),
+            }
+        });
+        Ok(())
+    }
+
+    /// Puts bytes that came to their places.
+    pub(crate) fn place(&self, of: Of, places: &Pieces, at: u64, data: Data<'_>) -> Result<()> {
+        match data {
+            Data::Eager(bytes) => {
+                if places.copy_from(at, bytes)? {
+                    self.moved(of, bytes.len() as u64);
+                } else {
+                    let (places, bytes) = (places.clone(), bytes.to_vec());
+                    let len = bytes.len() as u64;
+                    self.move_later(of, len, async move { places.write(at, &bytes).await });
+                }
+            }
+            Data::Rendezvous(announced) => {
+                let len = announced.len() as u64;
+                let announced = match places.single(at..at + len) {
+                    Some(place) => match place.am_recv(announced) {
+                        Ok(request) => {
+                            self.transfers.borrow_mut().add(of, len, Transfer::Receive(request));
+                            return Ok(());
+                        }
+                        Err(announced) => announced,
+                    },
+                    None => announced,
+                };
+                let places = places.clone();
+                self.move_later(of, len, async move {
+                    let (came, bytes) = announced.recv(vec![0; len as usize]).await;
+                    came.or_code(DocaError::IO_FAILED, "receiving from the other end")?;
+                    places.write(at, &bytes).await
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the other end must not do: it is no instance of this kit, or broken.
+pub(crate) fn violation(what: &str) -> Error {
+    Error::new(DocaError::UNEXPECTED, format!("the other end sent {what}"))
+}

@@ -1,0 +1,163 @@
+//! The instances of a worker, by numbers with a generation, and the messages for them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rdma_protocol::Access;
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use ucx::{AmFlags, CloseMode, Data, Message, PeerAddress, Worker};
+use urom_pdk::{Tasks, prelude::*};
+
+use crate::LIMITS;
+use crate::connection::Base;
+use crate::failure::Failure;
+use crate::instance::Instance;
+use crate::message::{self, CONTROL, Control, REQUEST, RESPONSE, Request, Response, Route};
+
+#[derive(Default)]
+pub(crate) struct Table {
+    instances: RefCell<SlotMap<DefaultKey, Rc<Instance>>>,
+}
+
+impl Table {
+    /// Adds an instance of the host of a command, and gives its number.
+    pub(crate) fn create(&self, cx: &Context, permissions: Access, tasks: &Tasks) -> Result<u64> {
+        let mut instances = self.instances.borrow_mut();
+        let owned = instances.values().filter(|instance| instance.owner == cx.dest_id()).count();
+        if owned >= LIMITS.instances as usize {
+            let text = format!("a host has {} instances at most", LIMITS.instances);
+            return Err(Error::new(DocaError::FULL, text));
+        }
+        let base = Base {
+            permissions,
+            memories: cx.memories(),
+            receives: Rc::default(),
+            tasks: tasks.clone(),
+        };
+        let of = |key: DefaultKey| Instance::new(key.data().as_ffi(), cx.dest_id(), base);
+        Ok(instances.insert_with_key(of).data().as_ffi())
+    }
+
+    /// The instance with this number.
+    fn get(&self, handle: u64) -> Option<Rc<Instance>> {
+        let (instances, key) = (self.instances.borrow(), KeyData::from_ffi(handle));
+        // Two numbers make one key, and only one of them was given out.
+        instances.get(key.into()).filter(|_| key.as_ffi() == handle).cloned()
+    }
+
+    /// The instance with this number, of this host.
+    pub(crate) fn find(&self, owner: u64, handle: u64) -> Result<Rc<Instance>> {
+        self.get(handle).filter(|instance| instance.owner == owner).ok_or_else(|| {
+            let text = format!("this host has no instance {handle:#x}");
+            Error::new(DocaError::INVALID_VALUE, text)
+        })
+    }
+
+    pub(crate) fn destroy(&self, handle: u64, why: &'static str) {
+        let instance = self.instances.borrow_mut().remove(KeyData::from_ffi(handle).into());
+        instance.into_iter().for_each(|instance| instance.stop(why));
+    }
+
+    /// Destroys the instances of a host that has left.
+    pub(crate) fn forget(&self, owner: u64) {
+        self.destroy_all("its host has left", |instance| instance.owner == owner);
+    }
+
+    pub(crate) fn clear(&self, why: &'static str) {
+        self.destroy_all(why, |_| true);
+    }
+
+    fn destroy_all(&self, why: &'static str, which: impl Fn(&Instance) -> bool) {
+        let all = self.instances.borrow();
+        let handles: Vec<_> =
+            all.values().filter(|it| which(it)).map(|instance| instance.handle).collect();
+        drop(all);
+        handles.into_iter().for_each(|handle| self.destroy(handle, why));
+    }
+
+    /// Has the worker give messages to these instances.
+    pub(crate) fn listen(self: &Rc<Self>, worker: &Worker) -> ucx::Result<()> {
+        let (this, ucx) = (Rc::downgrade(self), worker.downgrade());
+        worker.set_am_handler(CONTROL, move |message: Message<'_>| {
+            let Some(this) = this.upgrade() else { return };
+            let control = message::read(message.header);
+            if let (Some(control), Data::Eager(data)) = (control, message.data)
+                && let Some(ucx) = ucx.upgrade()
+            {
+                this.control(&ucx, &control, data);
+            }
+        })?;
+        let this = Rc::downgrade(self);
+        worker.set_am_handler(REQUEST, move |message: Message<'_>| {
+            if let Some((this, request)) =
+                this.upgrade().zip(message::read::<Request>(message.header))
+            {
+                this.receive(request.route, |connection| {
+                    connection.on_request(request, message.data)
+                });
+            }
+        })?;
+        let this = Rc::downgrade(self);
+        worker.set_am_handler(RESPONSE, move |message: Message<'_>| {
+            if let Some((this, response)) =
+                this.upgrade().zip(message::read::<Response>(message.header))
+            {
+                this.receive(response.route, |connection| {
+                    connection.on_response(response, message.data)
+                });
+            }
+        })
+    }
+
+    /// Gives a message to the connection that it is of; nobody else's is looked at.
+    fn receive(
+        &self,
+        route: Route,
+        take: impl FnOnce(&crate::connection::Connection) -> Result<()>,
+    ) {
+        let connection = self.get(route.instance).and_then(|it| it.connection_of(route));
+        if let Some(connection) = connection
+            && let Err(error) = take(&connection)
+        {
+            connection.fail(Failure::from(&error));
+        }
+    }
+
+    fn control(&self, ucx: &Worker, control: &Control, data: &[u8]) {
+        let route = control.route;
+        let instance = self.get(route.instance);
+        let connection = instance.as_ref().and_then(|instance| instance.connection_of(route));
+        match (control.word, connection) {
+            (Control::HELLO, Some(connection)) => {
+                connection.is_there();
+                connection.say_welcome();
+            }
+            (Control::WELCOME, Some(connection)) => connection.is_there(),
+            (Control::BYE, Some(connection)) => {
+                let why = format!("the other end has left: {}", message::reason(data));
+                connection.fail(Failure::new(DocaError::CONNECTION_RESET, why));
+            }
+            (Control::HELLO, None) if !instance.is_some_and(|it| it.awaits(route)) => {
+                // If nobody is there, nobody has to be told.
+                let _ = turn_away(ucx, control, data);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Tells somebody who has connected that no instance waits for that.
+fn turn_away(ucx: &Worker, hello: &Control, address: &[u8]) -> ucx::Result<()> {
+    // SAFETY: what another worker says of itself. Those that reach this one are trusted with its
+    // memory: the guide's page on security says so.
+    let address = unsafe { PeerAddress::from_bytes(address) }?;
+    let endpoint = ucx.endpoint().connect_peer(&address)?;
+    let Route { to, from, .. } = hello.route;
+    let route = Route { instance: hello.sender, to: from, from: to };
+    let code = DocaError::NOT_FOUND;
+    let bye = Control { route, sender: 0, word: Control::BYE, code };
+    let why = b"it was stopped, or has connected to another instance".to_vec();
+    endpoint.am_send_with(CONTROL, bytemuck::bytes_of(&bye), why, AmFlags::EAGER).detach();
+    endpoint.close(CloseMode::Flush);
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The plugin under the test kit: workers of one domain, which really talk over UCX, within this
+//! process.
+
+mod memory;
+mod model;
+mod operations;
+mod order;
+mod peers;
+mod permissions;
+mod states;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rdma_protocol::*;
+use urom_pdk::DocaError;
+use urom_pdk::memory::MemoryPath;
+use urom_pdk::test_util::{Domain, Sent, SharedMemory, Worker};
+
+use super::Rdma;
+
+/// How long anything may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// What all local memory has.
+const LOCAL: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
+
+/// Everything that the other end may do.
+const ALL: Access =
+    LOCAL.union(Access::RDMA_READ).union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC);
+
+const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+
+#[test]
+fn everything_goes_over_tcp_as_well() {
+    if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") {
+        return;
+    }
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    let tests = tests.env("UCX_TLS", "tcp").output().unwrap();
+    assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
+}
+
+/// An instance of a host in a worker.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    worker: &'a Worker<Protocol>,
+    connection: u64,
+    rdma: u64,
+}
+
+impl<'a> End<'a> {
+    fn new(worker: &'a Worker<Protocol>, connection: u64, permissions: Access) -> End<'a> {
+        let permissions = permissions.difference(Access::PCI_READ_WRITE).bits();
+        let created = worker.send_from(connection, Create { permissions });
+        End { worker, connection, rdma: worker.wait(created).unwrap().rdma }
+    }
+
+    fn started(worker: &'a Worker<Protocol>, permissions: Access) -> End<'a> {
+        let end = End::new(worker, 1, permissions);
+        end.call(Start { rdma: end.rdma }).unwrap();
+        end
+    }
+
+    fn send<C: urom_abi::protocol::Request<Protocol = Protocol>>(
+        &self,
+        command: C,
+    ) -> Sent<C::Reply> {
+        self.worker.send_from(self.connection, command)
+    }
+
+    fn call<C: urom_abi::protocol::Request<Protocol = Protocol>>(
+        &self,
+        command: C,
+    ) -> Result<C::Reply, DocaError> {
+        self.wait(self.send(command))
+    }
+
+    fn details(&self) -> Vec<u8> {
+        self.call(Export { rdma: self.rdma }).unwrap().details.to_vec()
+    }
+
+    fn state(&self) -> State {
+        self.call(Query { rdma: self.rdma }).unwrap().state
+    }
+
+    fn share(&self, bytes: impl AsRef<[u8]>, access: Access) -> SharedMemory {
+        self.share_by(bytes, access, MemoryPath::MAPPED)
+    }
+
+    fn share_by(&self, bytes: impl AsRef<[u8]>, access: Access, path: MemoryPath) -> SharedMemory {
+        self.worker.share_from(self.connection, bytes, access, path)
+    }
+
+    /// A write of these pieces.
+    fn write(&self, target: Remote, pieces: &[MemoryRange]) -> Sent<Written> {
+        self.send(Write { rdma: self.rdma, target, pieces: pieces.into() })
+    }
+
+    /// A read into these places.
+    fn read(&self, source: Remote, places: &[MemoryRange]) -> Sent<ReadDone> {
+        self.send(Read { rdma: self.rdma, source, places: places.into() })
+    }
+
+    /// A message of these pieces.
+    fn tell(&self, pieces: &[MemoryRange]) -> Sent<rdma_protocol::Sent> {
+        self.send(Send { rdma: self.rdma, pieces: pieces.into() })
+    }
+
+    fn wait<R: urom_abi::protocol::Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
+        self.worker.wait(sent)
+    }
+
+    /// A receive into these places.
+    fn post(&self, places: &[MemoryRange]) -> Sent<Received> {
+        self.send(Receive { rdma: self.rdma, places: places.into() })
+    }
+
+    /// Why a command failed.
+    fn failure<R: urom_abi::protocol::Reply>(&self, sent: Sent<R>) -> (DocaError, String) {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            if let Some(why) = self.worker.failure(&sent) {
+                let code = self.wait(sent).err().expect("it failed");
+                return (code, why);
+            }
+            assert!(Instant::now() < until, "it does not fail");
+            // Waiting for another command progresses all workers.
+            self.state();
+        }
+    }
+}
+
+/// Connects two instances that were started.
+fn connect(one: End<'_>, two: End<'_>) {
+    let details = [one.details(), two.details()];
+    one.call(Connect { rdma: one.rdma, details: &details[1] }).unwrap();
+    two.call(Connect { rdma: two.rdma, details: &details[0] }).unwrap();
+}
+
+/// Two workers.
+fn workers() -> (Domain, [Worker<Protocol>; 2]) {
+    let domain = Domain::new();
+    let workers = [0, 1].map(|id| domain.open::<Rdma, Protocol>(id));
+    for worker in &workers {
+        worker.set_patience(DEADLINE);
+    }
+    (domain, workers)
+}
+
+/// Two connected ends with all permissions.
+fn pair(workers: &[Worker<Protocol>; 2]) -> [End<'_>; 2] {
+    let ends = [0, 1].map(|at| End::started(&workers[at], ALL));
+    connect(ends[0], ends[1]);
+    ends
+}
+
+/// Goes on until something holds.
+fn until(domain: &Domain, what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < until, "{what} takes too long");
+        domain.progress();
+    }
+}
+
+fn at(memory: &SharedMemory, offset: u64) -> Remote {
+    Remote { memory: memory.range().memory, offset }
+}
+
+/// Bytes that differ from their neighbours.
+fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|at| (at as u8).wrapping_mul(7).wrapping_add((at >> 8) as u8) ^ seed).collect()
+}

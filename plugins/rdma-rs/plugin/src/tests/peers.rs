@@ -1,0 +1,93 @@
+//! Peers that leave, were never there, or are somebody else.
+
+use super::*;
+
+#[test]
+fn a_host_that_leaves_takes_its_instances_with_it_and_the_other_end_hears_of_it() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let receive = two.post(&[]);
+    workers[0].leave(one.connection);
+    until(&domain, "the other end's state", || two.state() == State::Error);
+    let (code, why) = two.failure(receive);
+    assert_eq!(code, DocaError::CONNECTION_ABORTED);
+    assert!(why.contains("its host has left"), "{why}");
+    let stranger = End { connection: 77, ..one };
+    assert_eq!(stranger.call(Query { rdma: one.rdma }).map(drop), Err(DocaError::INVALID_VALUE));
+}
+
+#[test]
+fn a_worker_that_closes_the_plugin_tells_the_other_end() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    one.wait(one.write(Remote::default(), &[])).unwrap();
+    let place = two.share([0; 8], LOCAL);
+    let receive = two.post(&[place.range()]);
+    let send = two.tell(&[place.range()]);
+    workers[0].close();
+    until(&domain, "the other end's state", || two.state() == State::Error);
+    assert_eq!(two.wait(send).map(drop), Err(DocaError::CONNECTION_ABORTED));
+    assert_eq!(two.wait(receive).map(drop), Err(DocaError::CONNECTION_ABORTED));
+}
+
+#[test]
+fn an_instance_that_was_stopped_before_is_refused() {
+    let (domain, workers) = workers();
+    let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
+    let old = two.details();
+    two.call(Stop { rdma: two.rdma }).unwrap();
+    two.call(Start { rdma: two.rdma }).unwrap();
+    one.call(Connect { rdma: one.rdma, details: &old }).unwrap();
+    until(&domain, "the state", || one.state() == State::Error);
+    let query = one.call(Query { rdma: one.rdma }).unwrap();
+    assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
+    assert_eq!(two.state(), State::Init);
+}
+
+#[test]
+fn an_instance_that_is_connected_to_another_refuses_a_third() {
+    let (domain, workers) = workers();
+    let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
+    let third = End::started(&workers[1], ALL);
+    let details = [one, two, third].map(|end| end.details());
+    one.call(Connect { rdma: one.rdma, details: &details[1] }).unwrap();
+    two.call(Connect { rdma: two.rdma, details: &details[0] }).unwrap();
+    third.call(Connect { rdma: third.rdma, details: &details[0] }).unwrap();
+    until(&domain, "the third's state", || third.state() == State::Error);
+    let (source, target) = (one.share([4; 8], LOCAL), two.share([0; 8], ALL));
+    let pieces = &[source.range()];
+    one.wait(one.write(at(&target, 0), pieces)).unwrap();
+    assert_eq!((one.state(), two.state()), (State::Connected, State::Connected));
+}
+
+#[test]
+fn details_that_name_no_worker_are_refused_and_can_be_tried_again() {
+    let (_domain, workers) = workers();
+    let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
+    let good = two.details();
+    for at in [0, 9, 12, 40, good.len() - 1] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x40;
+        let connect = one.call(Connect { rdma: one.rdma, details: &bad });
+        assert!(connect.is_err(), "byte {at}");
+        assert_eq!(one.state(), State::Init);
+    }
+    let details = one.details();
+    one.call(Connect { rdma: one.rdma, details: &good }).unwrap();
+    two.call(Connect { rdma: two.rdma, details: &details }).unwrap();
+    one.wait(one.write(Remote::default(), &[])).unwrap();
+}
+
+#[test]
+fn memory_that_goes_while_an_operation_waits_for_it_stays_until_that_is_over() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let source = one.share([6; 8], LOCAL);
+    let send = one.tell(&[source.range()]);
+    source.unshare();
+    let place = two.share([0; 8], LOCAL);
+    two.wait(two.post(&[place.range()])).unwrap();
+    one.wait(send).unwrap();
+    assert_eq!(place.bytes(), [6; 8]);
+    until(&domain, "the memory", || source.opened() == 0);
+}
