@@ -23,7 +23,7 @@ const LISTENING: &str = "uromd: listening on ";
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
-    let wanted = ["graph-plugin", "rdmo-plugin", "sandbox-plugin"];
+    let wanted = ["graph-plugin", "rdma-plugin", "rdmo-plugin", "sandbox-plugin"];
     let mut build = target::cargo(None, "build")?;
     build.args(["--release", "-p", "urom-service"]).args(steps::PACKAGES);
     shell::run(build.args(wanted.iter().flat_map(|package| ["-p", package])))?;

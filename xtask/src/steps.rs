@@ -1,5 +1,5 @@
 //! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and
-//! without it, then RDMO.
+//! without it, then RDMA, then RDMO.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,14 +12,17 @@ use crate::process::Guarded;
 use crate::shell;
 
 /// What cargo is told to build the programs: four workers in two groups, two processes that send
-/// messages to each other, which mpirun may start, and two of which one changes the other's memory.
-pub(crate) const PACKAGES: [&str; 8] = [
+/// messages to each other, which mpirun may start, and twice two of which one changes the other's
+/// memory.
+pub(crate) const PACKAGES: [&str; 10] = [
     "-p",
     "multi-worker-bootstrap",
     "-p",
     "ping-pong",
     "--features",
     "ping-pong/mpi",
+    "-p",
+    "rdma",
     "-p",
     "rdmo",
 ];
@@ -56,6 +59,14 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
         command
     };
     steps.push(vec![player("0"), player("1")]);
+
+    let place = free_place()?;
+    let side = |rank| {
+        let mut command = Command::new(directory.join("rdma"));
+        command.args(["--rendezvous", &place, "--rank", rank, "--service", address]);
+        command
+    };
+    steps.push(vec![side("0"), side("1")]);
 
     let place = free_place()?;
     let port = place.rsplit(':').next().context("a place has a port")?;
@@ -118,7 +129,7 @@ mod tests {
     fn every_program_is_told_where_the_service_listens() {
         let steps =
             lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
-        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2, 2]);
         for line in steps.concat() {
             let is_client = line.contains("--mode client");
             assert_eq!(line.ends_with("--service 127.0.0.1:4711"), !is_client, "{line}");

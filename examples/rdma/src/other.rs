@@ -43,8 +43,8 @@ impl Other {
     }
 
     /// The same. Meanwhile it does something again and again, without a pause.
-    pub(crate) fn meet_while(&self, mut meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
-        self.gather(&[1], || meanwhile()).map(drop)
+    pub(crate) fn meet_while(&self, meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
+        self.gather(&[1], meanwhile).map(drop)
     }
 
     fn index(&self) -> u32 {

@@ -90,7 +90,7 @@ impl Connection {
     ) -> Result<()> {
         let mut from = 0;
         while from < piece.len() {
-            let mut block = vec![0; BLOCK.min(piece.len() - from) as usize];
+            let mut block = room(BLOCK.min(piece.len() - from))?;
             piece.read(from, &mut block).await?;
             let part = Request { at: header.at + from, ..header };
             from += block.len() as u64;
@@ -173,7 +173,7 @@ impl Connection {
                 };
                 let places = places.clone();
                 self.move_later(of, len, async move {
-                    let (came, bytes) = announced.recv(vec![0; len as usize]).await;
+                    let (came, bytes) = announced.recv(room(len)?).await;
                     came.or_code(DocaError::IO_FAILED, "receiving from the other end")?;
                     places.write(at, &bytes).await
                 });
@@ -181,6 +181,17 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// Memory of this process for bytes on their way.
+pub(crate) fn room(len: u64) -> Result<Vec<u8>> {
+    let mut room = Vec::new();
+    let none =
+        || Error::new(DocaError::NO_MEMORY, format!("the worker has no room for {len} bytes"));
+    let len = usize::try_from(len).map_err(|_| none())?;
+    room.try_reserve_exact(len).map_err(|_| none())?;
+    room.resize(len, 0);
+    Ok(room)
 }
 
 /// What the other end must not do: it is no instance of this kit, or broken.

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::incoming::{Early, Entry};
 use crate::message::{Kind, RESPONSE, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
-use crate::request::violation;
+use crate::request::{room, violation};
 use crate::transfers::{Of, Transfer};
 
 impl Connection {
@@ -192,6 +192,9 @@ impl Connection {
             return refuse(DocaError::NOT_PERMITTED, text);
         }
         let Remote { memory, offset } = request.remote;
+        if kind.is_atomic() && request.total != 8 {
+            return Err(violation("an atomic operation on other than eight bytes"));
+        }
         if request.total == 0 && memory == 0 {
             return Ok(Pieces::default());
         }
@@ -204,8 +207,8 @@ impl Connection {
             );
             return refuse(DocaError::NOT_PERMITTED, text);
         }
-        if kind.is_atomic() && !(opened.address().is_multiple_of(8) && opened.len() == 8) {
-            let text = format!("{name}: {range} is not eight bytes at a multiple of eight");
+        if kind.is_atomic() && !opened.address().is_multiple_of(8) {
+            let text = format!("{name}: {range} is not at a multiple of eight");
             return refuse(DocaError::INVALID_VALUE, text);
         }
         Ok(Pieces::of(opened))
@@ -364,7 +367,7 @@ async fn send_blocks(
 ) -> Result<()> {
     let mut from = 0;
     while from < part.len() {
-        let mut block = vec![0; BLOCK.min(part.len() - from) as usize];
+        let mut block = room(BLOCK.min(part.len() - from))?;
         part.read(from, &mut block).await?;
         let header = connection.part(number, at + from);
         from += block.len() as u64;

@@ -1,6 +1,7 @@
 //! The plugin under the test kit: workers of one domain, which really talk over UCX, within this
 //! process.
 
+mod hostile;
 mod memory;
 mod model;
 mod operations;
