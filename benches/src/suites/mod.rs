@@ -9,6 +9,7 @@ mod memory;
 pub(crate) mod peers;
 mod perftest;
 mod plugin_in_c;
+mod rdma;
 mod rdmo;
 mod sandbox;
 mod stages;
@@ -90,6 +91,14 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "memory",
         about: "a host's memory in a plugin's hands, against memcpy and the kernel's copies",
         parts: &[Part { transports: SHM, ..Part::new(memory::measure) }],
+    },
+    Suite {
+        name: "rdma",
+        about: "writes and reads through the RDMA plugin against a relay of raw UCX",
+        parts: &[Part {
+            transports: &[(Transport::SharedMemory, "self,sm,tcp"), BOTH[1]],
+            ..Part::new(rdma::measure)
+        }],
     },
     Suite {
         name: "rdmo",

@@ -353,7 +353,12 @@ fn has_come(received: &TagReceived, size: usize) -> Result<()> {
 
 /// Connects raw UCX of this process with that of both workers, and the sender's with the
 /// receiver's.
-fn connect(bench: &RawClient, sender: &Worker, receiver: &Worker, kind: Kind) -> Result<Peer> {
+pub(super) fn connect(
+    bench: &RawClient,
+    sender: &Worker,
+    receiver: &Worker,
+    kind: Kind,
+) -> Result<Peer> {
     let mut raw = Peer::new(0, kind)?;
     let theirs = [prepare(bench, sender, 0, kind)?, prepare(bench, receiver, 1, kind)?];
     theirs.iter().try_for_each(|address| raw.connect(address))?;

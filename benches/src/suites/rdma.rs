@@ -1,0 +1,207 @@
+//! Writes and reads through the RDMA plugin, against a relay of raw UCX through the same processes:
+//! a host tells one worker, which sends as many bytes to another, and both answer the host.
+//!
+//! Several operations are under way at a time, and a figure is the time of one: as many bytes in
+//! this time are the bandwidth. The bytes that are written are fresh, as those of raw UCX are.
+//! *Asleep*: one write of 8 bytes after a pause, when the host and both workers sleep, and so do all
+//! three ends of raw UCX.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bench_raw::{Kind, Peer, STOP, Style};
+use rdma_host::{Rdma, RemoteMmap};
+use urom_host::memory::{Access, Mmap};
+use urom_host::{Service, Worker, block_on};
+
+use super::sandbox::connect;
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{Daemon, Launch, worker};
+use crate::party::{RawClient, serve};
+use crate::statistics::{in_turns, of_rounds};
+
+const SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
+/// The size of a write after a pause.
+const SMALL: usize = 8;
+/// The operations that are under way at a time: as many as have this many bytes, and at most ...
+const AT_A_TIME: usize = 8 << 20;
+/// ... so many.
+const MOST: usize = 8;
+/// How long everybody has to fall asleep.
+const PAUSE: Duration = Duration::from_millis(10);
+
+static REQUEST: [u8; 96] = [0x5a; 96];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Write,
+    Read,
+    Asleep,
+}
+
+struct Party {
+    bench: RawClient,
+    /// That of the host that asks, and its other end's.
+    workers: [Worker; 2],
+    rdma: [Rdma; 2],
+    memory: Mmap,
+    remote: RemoteMmap,
+    /// Connected to the asking worker first and the other second.
+    raw: Peer,
+    asleep: Peer,
+    _theirs: Mmap,
+    // Both after everything that they serve.
+    _service: Service,
+    _daemon: Daemon,
+}
+
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let party = Party::start(launch)?;
+    let mut figures = Vec::new();
+    for way in [Way::Write, Way::Read] {
+        for size in SIZES {
+            figures.push(party.measure(launch, way, size).with_context(|| size.to_string())?);
+        }
+    }
+    figures.push(party.measure(launch, Way::Asleep, SMALL)?);
+    Ok(figures)
+}
+
+fn at_a_time(size: usize) -> usize {
+    (AT_A_TIME / size).clamp(1, MOST)
+}
+
+impl Party {
+    fn start(launch: &Launch) -> Result<Party> {
+        let cores = &launch.cores;
+        let daemon = launch.daemon(&["worker_rdma", "worker_benchpeer"])?;
+        let service = daemon.connect()?;
+        let plugin = service.plugin::<rdma_host::Protocol>()?;
+        let bench = service.plugin::<bench_protocol::Protocol>()?;
+        let start = |core| worker(&service, &[plugin.plugin(), bench.plugin()], core);
+        let workers = [start(cores.worker())?, start(cores.host(1))?];
+        pin(cores.host(0))?;
+        let raw = connect(&bench, &workers[0], &workers[1], Kind::Awake)?;
+        let asleep = connect(&bench, &workers[0], &workers[1], Kind::Asleep)?;
+
+        let most = SIZES[SIZES.len() - 1];
+        let all = Access::LOCAL_READ_WRITE | Access::RDMA_READ | Access::RDMA_WRITE;
+        let (memory, theirs) = (Mmap::allocate(most, all)?, Mmap::allocate(most, all)?);
+        let begin = |worker| {
+            block_on(
+                Rdma::builder(worker).permissions(Access::RDMA_READ | Access::RDMA_WRITE).start(),
+            )
+        };
+        let rdma = [begin(&workers[0])?, begin(&workers[1])?];
+        let exported = block_on(async {
+            let details = [rdma[0].export().await?, rdma[1].export().await?];
+            rdma[0].connect(&details[1]).await?;
+            rdma[1].connect(&details[0]).await?;
+            rdma[0].register(&memory).await?;
+            rdma[1].export_mmap(&theirs).await
+        })?;
+        let remote = RemoteMmap::import(&exported)?;
+        Ok(Party {
+            bench,
+            workers,
+            rdma,
+            memory,
+            remote,
+            raw,
+            asleep,
+            _theirs: theirs,
+            _service: service,
+            _daemon: daemon,
+        })
+    }
+
+    /// Kit and raw UCX in turns.
+    fn measure(&self, launch: &Launch, way: Way, size: usize) -> Result<Figure> {
+        let start = Instant::now();
+        self.round(way, false, size, 1)?;
+        let each = start.elapsed().as_nanos() as f64 / 3.0;
+        let count = launch.trips(each, 3).min(100) as usize;
+        let rounds = in_turns(launch.rounds(), 2, |side| self.round(way, side == 1, size, count))?;
+        let (what, peer) = match way {
+            Way::Write => ("write", "raw UCX relay"),
+            Way::Read => ("read", "raw UCX relay"),
+            Way::Asleep => ("write-asleep", "raw UCX relay, asleep"),
+        };
+        let name = format!("rdma/{what}/{}/{size}", launch.transport.name());
+        let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
+        Ok(figure.against(peer, of_rounds(&rounds[1])?))
+    }
+
+    /// The median time of an operation in a round of batches, in nanoseconds.
+    fn round(&self, way: Way, of_raw: bool, size: usize, count: usize) -> Result<f64> {
+        let raw = if way == Way::Asleep { &self.asleep } else { &self.raw };
+        let serving = if of_raw {
+            let serve =
+                |to: usize, style| serve(&self.bench, &self.workers[to], raw.kind(), style, size);
+            vec![serve(0, Style::Forward)?, serve(1, Style::Receive)?]
+        } else {
+            Vec::new()
+        };
+        let batch = if way == Way::Asleep { 1 } else { at_a_time(size) };
+        let mut times = Vec::new();
+        // The first one warms caches, and of raw UCX waits for the workers to take their commands.
+        for number in 0..=count {
+            if way == Way::Asleep {
+                // The host's library polls for less.
+                std::thread::sleep(PAUSE);
+            }
+            let time = match of_raw {
+                false => self.batch(way, size, batch)?,
+                true => relay(raw, way, batch)?,
+            };
+            if number > 0 {
+                times.push(time.as_nanos() as f64 / batch as f64);
+            }
+        }
+        for (to, serving) in serving.into_iter().enumerate() {
+            raw.send_to(to, STOP);
+            raw.progress();
+            serving.wait()?;
+        }
+        of_rounds(&times)
+    }
+
+    fn batch(&self, way: Way, size: usize, batch: usize) -> Result<Duration> {
+        let part = || self.memory.slice(..size as u64);
+        let start = Instant::now();
+        if way == Way::Read {
+            let reads: Vec<_> =
+                (0..batch).map(|_| self.rdma[0].read(self.remote.at(0), part())).collect();
+            reads.into_iter().try_for_each(block_on)?;
+        } else {
+            let fresh = vec![start.elapsed().as_nanos() as u8; size];
+            let mut writes = Vec::with_capacity(batch);
+            for _ in 0..batch {
+                self.memory.view().copy_from(0, &fresh)?;
+                writes.push(self.rdma[0].write(part(), self.remote.at(0)));
+            }
+            writes.into_iter().try_for_each(block_on)?;
+        }
+        Ok(start.elapsed())
+    }
+}
+
+/// A batch of messages that one worker sends to the other.
+fn relay(raw: &Peer, way: Way, batch: usize) -> Result<Duration> {
+    let start = Instant::now();
+    let (sent, received) = (raw.received(0), raw.received(1));
+    (0..batch).for_each(|_| raw.send(&REQUEST));
+    for (from, count) in [(0, sent + batch as u64), (1, received + batch as u64)] {
+        if way == Way::Asleep {
+            raw.await_asleep(from, count)?;
+            continue;
+        }
+        while raw.received(from) < count {
+            if !raw.progress() {
+                std::thread::yield_now();
+            }
+        }
+    }
+    Ok(start.elapsed())
+}
