@@ -36,9 +36,8 @@ fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Child> {
 /// Runs both to their end.
 fn both(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Output; 2]> {
     let place = place()?;
-    let side = |rank| {
-        start(plugins, &[&["--rendezvous", &place, "--rank", rank], arguments].concat())
-    };
+    let side =
+        |rank| start(plugins, &[&["--rendezvous", &place, "--rank", rank], arguments].concat());
     let (first, second) = (side("0")?, side("1")?);
     Ok([first.wait_with_output()?, second.wait_with_output()?])
 }

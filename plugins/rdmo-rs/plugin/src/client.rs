@@ -3,18 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::sync::atomic::Ordering;
 
-use futures_util::future::LocalBoxFuture;
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
 use ucx::{Data, Endpoint, EndpointId};
-use urom_pdk::prelude::*;
+use urom_pdk::{Task, Tasks, prelude::*};
 
 use crate::clients::dropped;
 use crate::region::{Bytes, Region};
@@ -29,19 +25,9 @@ pub(crate) struct Client {
     /// Held while memory is used: whoever waits for it is paused. Whether anything was written
     /// that arrives by a flush of the host's endpoint.
     unflushed: Mutex<bool>,
-    /// One for each initiator.
-    tasks: RefCell<FuturesUnordered<LocalBoxFuture<'static, ()>>>,
-    /// Whether one of them may move: looking at all of them takes as long as a message.
-    woken: Arc<Woken>,
-}
-
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Release);
-    }
+    tasks: Tasks,
+    /// Those that carry out messages, by the queue's number, which may be removed.
+    serving: RefCell<BTreeMap<u64, Task>>,
 }
 
 /// An initiator, and who carries out its messages.
@@ -56,7 +42,7 @@ struct Queue {
 type Job = (Request, Bytes, Rc<()>);
 
 impl Client {
-    pub(crate) fn new(connection: u64, host: Rc<Endpoint>) -> Client {
+    pub(crate) fn new(connection: u64, host: Rc<Endpoint>, tasks: &Tasks) -> Client {
         Client {
             connection,
             host,
@@ -64,8 +50,8 @@ impl Client {
             queues: RefCell::default(),
             next_queue: Cell::new(0),
             unflushed: Mutex::default(),
-            tasks: RefCell::default(),
-            woken: Arc::default(),
+            tasks: tasks.clone(),
+            serving: RefCell::default(),
         }
     }
 
@@ -75,8 +61,8 @@ impl Client {
         let number = self.next_queue.replace(self.next_queue.get() + 1);
         let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::default() };
         self.queues.borrow_mut().insert(number, queue);
-        self.tasks.borrow().push(Box::pin(Rc::clone(self).serve(initiator, given)));
-        self.woken.wake_by_ref();
+        let serving = self.tasks.spawn(Rc::clone(self).serve(number, initiator, given));
+        self.serving.borrow_mut().insert(number, serving);
         number
     }
 
@@ -160,29 +146,22 @@ impl Client {
         self.queues.borrow_mut().clear();
         self.regions.borrow_mut().clear();
         // They hold this client.
-        drop(self.tasks.take());
-    }
-
-    /// Polls the queues that were woken.
-    pub(crate) fn run(&self) {
-        // A swap takes longer, and mostly nothing was woken.
-        if !self.woken.0.load(Ordering::Acquire) {
-            return;
-        }
-        self.woken.0.store(false, Ordering::Release);
-        let waker = Waker::from(Arc::clone(&self.woken));
-        let mut cx = TaskContext::from_waker(&waker);
-        let mut tasks = self.tasks.borrow_mut();
-        while let Poll::Ready(Some(())) = tasks.poll_next_unpin(&mut cx) {}
+        self.serving.take().values().for_each(Task::cancel);
     }
 
     /// Carries out an initiator's messages, one after the other.
-    async fn serve(self: Rc<Self>, initiator: Rc<Endpoint>, mut jobs: UnboundedReceiver<Job>) {
+    async fn serve(
+        self: Rc<Self>,
+        number: u64,
+        initiator: Rc<Endpoint>,
+        mut jobs: UnboundedReceiver<Job>,
+    ) {
         while let Some((request, data, _waiting)) = jobs.recv().await {
             if let Err(error) = self.carry_out(&initiator, request, data).await {
                 dropped(&error);
             }
         }
+        self.serving.borrow_mut().remove(&number);
     }
 
     async fn carry_out(&self, to: &Endpoint, request: Request, data: Bytes) -> Result<()> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::Request;
 use ucx::{Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
-use urom_pdk::prelude::*;
+use urom_pdk::{Tasks, prelude::*};
 
 use crate::client::Client;
 
@@ -20,7 +20,14 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Adds the host of a connection.
-    pub(crate) fn add(&self, ucx: &Worker, connection: u64, id: u64, host: &[u8]) -> Result<()> {
+    pub(crate) fn add(
+        &self,
+        ucx: &Worker,
+        tasks: &Tasks,
+        connection: u64,
+        id: u64,
+        host: &[u8],
+    ) -> Result<()> {
         if self.of(connection).is_ok() {
             return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
         }
@@ -28,7 +35,7 @@ impl Clients {
             let text = format!("client {id} is another host's");
             return Err(Error::new(DocaError::IN_USE, text));
         }
-        let client = Client::new(connection, self.connect(ucx, host)?);
+        let client = Client::new(connection, self.connect(ucx, host)?, tasks);
         self.by_id.borrow_mut().insert(id, Rc::new(client));
         Ok(())
     }
@@ -66,11 +73,6 @@ impl Clients {
             Ok(endpoint)
         };
         connect().or_code(DocaError::DRIVER, "connecting")
-    }
-
-    /// Polls what was woken.
-    pub(crate) fn run(&self) {
-        self.by_id.borrow().values().for_each(|client| client.run());
     }
 
     /// Puts a message into its queue.

@@ -42,7 +42,7 @@ use rdmo_protocol::{
     RqCreated, RqDestroy, RqDestroyed, data::AM_ID,
 };
 use ucx::{Features, Worker};
-use urom_pdk::{prelude::*, time};
+use urom_pdk::{Armed, Tasks, armed_by, prelude::*, time};
 
 use clients::{Clients, dropped};
 use region::Region;
@@ -52,12 +52,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdmo {
     clients: Rc<Clients>,
+    tasks: Tasks,
     worker: Worker,
 }
 
 #[urom_plugin]
 impl Handler for Rdmo {
-    fn open(_: &OpenContext) -> Result<Self> {
+    fn open(cx: &OpenContext) -> Result<Self> {
         let features = Features::AM | Features::RMA | Features::AMO64 | Features::WAKEUP;
         // What DOCA's plugin sets.
         let context = ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n");
@@ -69,7 +70,7 @@ impl Handler for Rdmo {
             received.into_iter().filter_map(Result::err).for_each(|error| dropped(&error));
         };
         worker.set_am_handler(AM_ID, receive).or_code(DocaError::DRIVER, "listening")?;
-        Ok(Rdmo { clients, worker })
+        Ok(Rdmo { clients, tasks: cx.tasks(), worker })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
@@ -78,9 +79,11 @@ impl Handler for Rdmo {
     }
 
     fn progress(&self) -> bool {
-        let moved = self.worker.progress();
-        self.clients.run();
-        moved
+        self.worker.progress()
+    }
+
+    fn arm(&self) -> Armed<'_> {
+        armed_by(&self.worker)
     }
 
     fn host_left(&self, connection: u64) {
@@ -89,7 +92,7 @@ impl Handler for Rdmo {
 
     async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
         let address = self.address()?;
-        self.clients.add(&self.worker, cx.dest_id(), cmd.id, cmd.addr)?;
+        self.clients.add(&self.worker, &self.tasks, cx.dest_id(), cmd.id, cmd.addr)?;
         Ok(ClientInitialized { addr: address.as_slice().into() })
     }
 
