@@ -1,8 +1,8 @@
 //! Writes and reads through the RDMA plugin, against a relay of raw UCX through the same processes:
 //! a host tells one worker, which sends as many bytes to another, and both answer the host.
 //!
-//! Several operations are under way at a time, and a figure is the time of one: as many bytes in
-//! this time are the bandwidth. The bytes that are written are fresh, as those of raw UCX are.
+//! A figure is the time of an operation: as many bytes in this time are the bandwidth. The bytes
+//! that move are fresh, as those of raw UCX are, and writing them is no part of the time.
 //! *Asleep*: one write of 8 bytes after a pause, when the host and both workers sleep, and so do all
 //! three ends of raw UCX.
 
@@ -14,7 +14,7 @@ use rdma_host::{Rdma, RemoteMmap};
 use urom_host::memory::{Access, Mmap};
 use urom_host::{Service, Worker, block_on};
 
-use super::sandbox::connect;
+use super::sandbox::{connect, write_fresh, yielding};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
@@ -24,10 +24,6 @@ use crate::statistics::{in_turns, of_rounds};
 const SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 /// The size of a write after a pause.
 const SMALL: usize = 8;
-/// The operations that are under way at a time: as many as have this many bytes, and at most ...
-const AT_A_TIME: usize = 8 << 20;
-/// ... so many.
-const MOST: usize = 8;
 /// How long everybody has to fall asleep.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -50,7 +46,7 @@ struct Party {
     /// Connected to the asking worker first and the other second.
     raw: Peer,
     asleep: Peer,
-    _theirs: Mmap,
+    theirs: Mmap,
     // Both after everything that they serve.
     _service: Service,
     _daemon: Daemon,
@@ -66,10 +62,6 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     }
     figures.push(party.measure(launch, Way::Asleep, SMALL)?);
     Ok(figures)
-}
-
-fn at_a_time(size: usize) -> usize {
-    (AT_A_TIME / size).clamp(1, MOST)
 }
 
 impl Party {
@@ -110,7 +102,7 @@ impl Party {
             remote,
             raw,
             asleep,
-            _theirs: theirs,
+            theirs,
             _service: service,
             _daemon: daemon,
         })
@@ -133,7 +125,7 @@ impl Party {
         Ok(figure.against(peer, of_rounds(&rounds[1])?))
     }
 
-    /// The median time of an operation in a round of batches, in nanoseconds.
+    /// The median time of an operation, in nanoseconds.
     fn round(&self, way: Way, of_raw: bool, size: usize, count: usize) -> Result<f64> {
         let raw = if way == Way::Asleep { &self.asleep } else { &self.raw };
         let serving = if of_raw {
@@ -143,7 +135,6 @@ impl Party {
         } else {
             Vec::new()
         };
-        let batch = if way == Way::Asleep { 1 } else { at_a_time(size) };
         let mut times = Vec::new();
         // The first one warms caches, and of raw UCX waits for the workers to take their commands.
         for number in 0..=count {
@@ -152,11 +143,11 @@ impl Party {
                 std::thread::sleep(PAUSE);
             }
             let time = match of_raw {
-                false => self.batch(way, size, batch)?,
-                true => relay(raw, way, batch)?,
+                false => self.operation(way, size, number as u8)?,
+                true => relay(raw, way)?,
             };
             if number > 0 {
-                times.push(time.as_nanos() as f64 / batch as f64);
+                times.push(time.as_nanos() as f64);
             }
         }
         for (to, serving) in serving.into_iter().enumerate() {
@@ -167,32 +158,26 @@ impl Party {
         of_rounds(&times)
     }
 
-    fn batch(&self, way: Way, size: usize, batch: usize) -> Result<Duration> {
-        let part = || self.memory.slice(..size as u64);
-        let start = Instant::now();
-        if way == Way::Read {
-            let reads: Vec<_> =
-                (0..batch).map(|_| self.rdma[0].read(self.remote.at(0), part())).collect();
-            reads.into_iter().try_for_each(block_on)?;
-        } else {
-            let fresh = vec![start.elapsed().as_nanos() as u8; size];
-            let mut writes = Vec::with_capacity(batch);
-            for _ in 0..batch {
-                self.memory.view().copy_from(0, &fresh)?;
-                writes.push(self.rdma[0].write(part(), self.remote.at(0)));
-            }
-            writes.into_iter().try_for_each(block_on)?;
+    fn operation(&self, way: Way, size: usize, byte: u8) -> Result<Duration> {
+        let (rdma, part) = (&self.rdma[0], self.memory.slice(..size as u64));
+        let source = if way == Way::Read { &self.theirs } else { &self.memory };
+        write_fresh(&source.view().slice(0..size as u64)?, byte)?;
+        let (start, there) = (Instant::now(), self.remote.at(0));
+        match way {
+            Way::Write => yielding(&self.workers[0], rdma.write(part, there))??,
+            Way::Read => yielding(&self.workers[0], rdma.read(there, part))??,
+            Way::Asleep => block_on(rdma.write(part, there))?,
         }
         Ok(start.elapsed())
     }
 }
 
-/// A batch of messages that one worker sends to the other.
-fn relay(raw: &Peer, way: Way, batch: usize) -> Result<Duration> {
+/// A message that one worker sends to the other.
+fn relay(raw: &Peer, way: Way) -> Result<Duration> {
     let start = Instant::now();
-    let (sent, received) = (raw.received(0), raw.received(1));
-    (0..batch).for_each(|_| raw.send(&REQUEST));
-    for (from, count) in [(0, sent + batch as u64), (1, received + batch as u64)] {
+    let counts = [raw.received(0) + 1, raw.received(1) + 1];
+    raw.send(&REQUEST);
+    for (from, count) in counts.into_iter().enumerate() {
         if way == Way::Asleep {
             raw.await_asleep(from, count)?;
             continue;

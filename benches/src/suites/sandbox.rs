@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::{Kind, Peer, STOP, Style};
 use sandbox_protocol::{MapParams, TagReceived, TagSent};
 use urom_host::gather::InProcess;
-use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::memory::{Access, Mmap, Share, Shared, View};
 use urom_host::{Completion, Domain, Host, Registered, Service, Worker, block_on};
 
 use crate::cores::pin;
@@ -204,11 +204,11 @@ impl Party {
                     (Way::Inline, false) => self.inline(size, &mut times)?,
                     (Way::Inline, true) => self.raw_inline(size, &mut times),
                     (Way::Registered, false) => times.push(self.registered(size)?),
-                    (Way::Registered, true) => times.push(self.raw_registered(size)),
+                    (Way::Registered, true) => times.push(self.raw_registered()),
                     (Way::Asleep, of_raw) => {
                         // The host's library polls for less.
                         std::thread::sleep(PAUSE);
-                        let asleep = if of_raw { self.raw_asleep(size) } else { self.asleep(size) };
+                        let asleep = if of_raw { self.raw_asleep() } else { self.asleep(size) };
                         times.push(asleep?);
                     }
                 }
@@ -256,7 +256,7 @@ impl Party {
 
     fn registered(&self, size: usize) -> Result<f64> {
         let (start, sent, receive) = self.begin_registered(size)?;
-        let (sent, received) = (self.yielding(sent)??, self.yielding(receive)??);
+        let (sent, received) = (yielding(&self.sender, sent)??, yielding(&self.sender, receive)??);
         let time = start.elapsed().as_nanos() as f64;
         all_came(&sent, &received, size)?;
         Ok(time)
@@ -277,7 +277,7 @@ impl Party {
     ) -> Result<(Instant, Completion<TagSent>, Completion<TagReceived>)> {
         let [(memory, _, from), (.., to)] = &self.memories;
         let from = Registered { memory: (*from).try_into()?, address: BASE, len: size as u64 };
-        memory.view().copy_from(0, &self.fresh(size))?;
+        write_fresh(&memory.view().slice(0..size as u64)?, self.raw.received(0) as u8)?;
         let start = Instant::now();
         let receive = self.sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX);
         let receive = receive.memh_id(*to).buffer(BASE).submit()?;
@@ -285,13 +285,7 @@ impl Party {
         Ok((start, sent, receive))
     }
 
-    /// Bytes that nobody has seen, which take as long to write here as in the worker of raw UCX.
-    fn fresh(&self, size: usize) -> Vec<u8> {
-        vec![self.raw.received(0) as u8; size]
-    }
-
-    fn raw_registered(&self, size: usize) -> f64 {
-        std::hint::black_box(self.fresh(size));
+    fn raw_registered(&self) -> f64 {
         let start = Instant::now();
         let (sent, received) = (self.raw.received(0), self.raw.received(1));
         self.raw.send(&DATA[..HEAD]);
@@ -300,8 +294,7 @@ impl Party {
         start.elapsed().as_nanos() as f64
     }
 
-    fn raw_asleep(&self, size: usize) -> Result<f64> {
-        std::hint::black_box(self.fresh(size));
+    fn raw_asleep(&self) -> Result<f64> {
         let raw = &self.asleep;
         let start = Instant::now();
         let (sent, received) = (raw.received(0), raw.received(1));
@@ -309,22 +302,6 @@ impl Party {
         raw.await_asleep(0, sent + 1)?;
         raw.await_asleep(1, received + 1)?;
         Ok(start.elapsed().as_nanos() as f64)
-    }
-
-    /// Waits, and lets the receiver have the core they share.
-    fn yielding<F: Future>(&self, future: F) -> Result<F::Output> {
-        let mut future = std::pin::pin!(future);
-        let mut context = TaskContext::from_waker(Waker::noop());
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-                return Ok(output);
-            }
-            if !self.sender.engine().progress() {
-                std::thread::yield_now();
-                ensure!(Instant::now() < deadline, "a message is on its way for a minute");
-            }
-        }
     }
 
     /// Waits for messages from one of the workers, and lets the receiver have the core they share.
@@ -335,6 +312,35 @@ impl Party {
             }
         }
     }
+}
+
+/// Waits, and lets the receiver have the core they share.
+pub(super) fn yielding<F: Future>(worker: &Worker, future: F) -> Result<F::Output> {
+    let mut future = std::pin::pin!(future);
+    let mut context = TaskContext::from_waker(Waker::noop());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Ok(output);
+        }
+        if !worker.engine().progress() {
+            std::thread::yield_now();
+            ensure!(Instant::now() < deadline, "a message is on its way for a minute");
+        }
+    }
+}
+
+/// Writes bytes that nobody has seen. A worker that shares this core runs meanwhile: it would take
+/// a process that keeps the core to itself for longer for a busy one.
+pub(super) fn write_fresh(memory: &View<'_>, byte: u8) -> Result<()> {
+    static BLOCK: [[u8; 16 << 10]; 2] = [[1; 16 << 10], [2; 16 << 10]];
+    let block = &BLOCK[usize::from(byte % 2)];
+    for at in (0..memory.len()).step_by(block.len()) {
+        let len = block.len().min((memory.len() - at) as usize);
+        memory.copy_from(at, &block[..len])?;
+        std::thread::yield_now();
+    }
+    Ok(())
 }
 
 fn all_came(sent: &TagSent, received: &TagReceived, size: usize) -> Result<()> {

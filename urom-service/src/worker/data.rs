@@ -128,7 +128,8 @@ impl Data {
         // Whether the last thing before this turn was a sleep, and whether something ended it.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
-            let owing = !worked && self.core.borrow().owes();
+            // A plugin that serves peers may get their next message soon.
+            let owing = !worked && self.core.borrow().is_at_work();
             let pause = idle.after(worked, owing, Instant::now);
             if !matches!(pause, Pause::Spin) {
                 self.probe_strays();

@@ -17,7 +17,7 @@ use crate::instance::Instance;
 use crate::message::{self, CONTROL, Control, Route};
 use crate::outgoing::Outgoing;
 use crate::receives::Receives;
-use crate::transfers::{Of, Transfers};
+use crate::transfers::{Activity, Of, Transfers};
 
 /// What an instance has beside its connection, and the connection uses.
 #[derive(Clone, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct Base {
     pub(crate) memories: Memories,
     pub(crate) receives: Rc<RefCell<Receives>>,
     pub(crate) tasks: Tasks,
+    pub(crate) activity: Rc<Activity>,
 }
 
 pub(crate) struct Connection {
@@ -53,6 +54,7 @@ impl Connection {
         endpoint: Endpoint,
         route: Route,
     ) -> Rc<Connection> {
+        let transfers = Transfers::new(&base.activity);
         let connection = Rc::new_cyclic(|me| Connection {
             me: Weak::clone(me),
             instance,
@@ -63,7 +65,7 @@ impl Connection {
             waiting: RefCell::default(),
             outgoing: RefCell::default(),
             incoming: RefCell::default(),
-            transfers: RefCell::default(),
+            transfers: RefCell::new(transfers),
             server: RefCell::default(),
         });
         let served = Weak::clone(&connection.me);

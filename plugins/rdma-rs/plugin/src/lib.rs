@@ -119,7 +119,7 @@ impl Handler for Rdma {
     }
 
     fn progress(&self) -> bool {
-        self.worker.progress()
+        self.table.activity.keeps_awake(self.worker.progress())
     }
 
     fn arm(&self) -> Armed<'_> {

@@ -13,10 +13,12 @@ use crate::connection::Base;
 use crate::failure::Failure;
 use crate::instance::Instance;
 use crate::message::{self, CONTROL, Control, REQUEST, RESPONSE, Request, Response, Route};
+use crate::transfers::Activity;
 
 #[derive(Default)]
 pub(crate) struct Table {
     instances: RefCell<SlotMap<DefaultKey, Rc<Instance>>>,
+    pub(crate) activity: Rc<Activity>,
 }
 
 impl Table {
@@ -33,6 +35,7 @@ impl Table {
             memories: cx.memories(),
             receives: Rc::default(),
             tasks: tasks.clone(),
+            activity: Rc::clone(&self.activity),
         };
         let of = |key: DefaultKey| Instance::new(key.data().as_ffi(), cx.dest_id(), base);
         Ok(instances.insert_with_key(of).data().as_ffi())
