@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use urom_tests::{PluginDirectory, Uromd};
@@ -21,9 +22,11 @@ const OPERATIONS: [&str; 9] = [
 
 /// A place to meet that was free a moment ago, below the ports that the kernel hands out.
 fn place() -> Result<String> {
-    let first = 20_000 + std::process::id() as u16 % 6000;
-    let mut places = (first..32_000).map(|port| format!("127.0.0.1:{port}"));
-    places.find(|place| TcpListener::bind(place).is_ok()).context("no port is free")
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() as u16;
+    let next = || first.wrapping_add(NEXT.fetch_add(1, Relaxed)) % 12_000;
+    let places = std::iter::repeat_with(|| format!("127.0.0.1:{}", 20_000 + next())).take(100);
+    { places }.find(|place| TcpListener::bind(place).is_ok()).context("no port is free")
 }
 
 fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Child> {
