@@ -16,6 +16,7 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("guide", "is about the same code on every machine"),
     ("multi-worker-bootstrap", "starts a service, whose workers are processes: see urom-tests"),
     ("ping-pong", "see multi-worker-bootstrap"),
+    ("rdma", "see multi-worker-bootstrap"),
     ("ui-tests", "runs cargo, which is this machine's"),
     ("urom-bench", "see bench-peer"),
     ("urom-faults", "see urom-tests"),
@@ -28,8 +29,8 @@ const NOT_EMULATED: &[(&str, &str)] = &[
 
 /// The packages with tests that run under `mpirun`, and their features that say so. Other builds do
 /// not ask for an MPI.
-const WITH_MPI: [(&str, &str); 2] =
-    [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
+const WITH_MPI: [(&str, &str); 3] =
+    [("ping-pong", "ping-pong/mpi"), ("rdma", "rdma/mpi"), ("urom-tests", "urom-tests/mpi")];
 
 /// Sets up, builds and runs the tests.
 pub(crate) fn run(
@@ -158,8 +159,15 @@ mod tests {
     #[test]
     fn on_this_machine_nothing_is_left_out() {
         let plan = Plan::new(&sample(), false, &[]);
-        let everything =
-            ["--workspace", "--features", "ping-pong/mpi", "--features", "urom-tests/mpi"];
+        let everything = [
+            "--workspace",
+            "--features",
+            "ping-pong/mpi",
+            "--features",
+            "rdma/mpi",
+            "--features",
+            "urom-tests/mpi",
+        ];
         assert_eq!(plan.build, [[&everything[..], &["--all-targets"]].concat(), PRODUCTS.to_vec()]);
         assert_eq!(plan.test, everything);
         assert!(plan.left_out.is_empty());

@@ -31,7 +31,7 @@ const TIMES: usize = 5;
 /// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
 /// The ABI's own allocations for a command on DOCA's way: its descriptor, and that of its answer.
-const DESCRIPTORS: f64 = 2.0;
+pub(super) const DESCRIPTORS: f64 = 2.0;
 
 pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     let counted = Counted::start(launch, None)?;
@@ -155,14 +155,14 @@ impl Counted {
 }
 
 /// The counts of a process.
-fn counter(pid: Pid) -> Result<File> {
+pub(super) fn counter(pid: Pid) -> Result<File> {
     let directory = std::env::var_os(COUNTS_DIRECTORY).context("a launch has a directory")?;
     let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
     File::open(&file).with_context(|| format!("process {pid:?} does not count"))
 }
 
 /// Reads counts without an allocation.
-fn read(counter: &File) -> Result<Counts> {
+pub(super) fn read(counter: &File) -> Result<Counts> {
     let mut bytes = [0; 16];
     counter.read_exact_at(&mut bytes, 0)?;
     let (words, _) = bytes.as_chunks();

@@ -95,10 +95,13 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "rdma",
         about: "writes and reads through the RDMA plugin against a relay of raw UCX",
-        parts: &[Part {
-            transports: &[(Transport::SharedMemory, "self,sm,tcp"), BOTH[1]],
-            ..Part::new(rdma::measure)
-        }],
+        parts: &[
+            Part {
+                transports: &[(Transport::SharedMemory, "self,sm,tcp"), BOTH[1]],
+                ..Part::new(rdma::measure)
+            },
+            Part { variables: &[counted::PRELOAD], ..Part::new(rdma::allocations) },
+        ],
     },
     Suite {
         name: "rdmo",

@@ -11,19 +11,26 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use bench_raw::{Kind, Peer, STOP, Style};
 use rdma_host::{Rdma, RemoteMmap};
+use rustix::process::getpid;
 use urom_host::memory::{Access, Mmap};
 use urom_host::{Service, Worker, block_on};
+use urom_tests::PluginDirectory;
 
+use super::counted::{COUNTS_DIRECTORY, DESCRIPTORS, PRELOAD, counter, read};
 use super::sandbox::{connect, write_fresh, yielding};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, serve};
+use crate::processes::children;
 use crate::statistics::{in_turns, of_rounds};
 
 const SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 /// The size of a write after a pause.
 const SMALL: usize = 8;
+/// The operations that allocations are counted of.
+const COUNTED: u32 = 2000;
+const PLUGINS: [&str; 2] = ["worker_rdma", "worker_benchpeer"];
 /// How long everybody has to fall asleep.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -64,10 +71,51 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// The heap allocations of an operation at the host and in both workers, besides the descriptors
+/// that DOCA's interface takes for a command and its answer.
+pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
+    let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
+        command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY])
+    })?;
+    let pid = daemon.pid();
+    let party = Party::with(launch, daemon)?;
+    let workers = children(pid)?.into_iter().map(counter).collect::<Result<Vec<_>>>()?;
+    let host = counter(getpid())?;
+    let all = || -> Result<f64> {
+        workers.iter().map(|worker| Ok(read(worker)?[0])).sum::<Result<f64>>()
+    };
+    let mut figures = Vec::new();
+    for (way, what) in [(Way::Write, "write"), (Way::Read, "read")] {
+        for size in [SMALL, SIZES[0]] {
+            let count = |operations| -> Result<[f64; 2]> {
+                let before = [read(&host)?[0], all()?];
+                for _ in 0..operations {
+                    party.operation(way, size, 0)?;
+                }
+                Ok([read(&host)?[0] - before[0], all()? - before[1]])
+            };
+            // Buffers grow first.
+            count(COUNTED)?;
+            let (once, twice) = (count(COUNTED)?, count(2 * COUNTED)?);
+            let each = |side: usize| (twice[side] - once[side]) / f64::from(COUNTED);
+            let name =
+                |side| format!("rdma/allocations/{what}/{}/{side}/{size}", launch.transport.name());
+            figures.push(Figure::new(name("host"), "allocations", each(0)));
+            let note = "in both workers, besides the descriptors of a command and its answer";
+            let workers = Figure::new(name("workers"), "allocations", each(1) - DESCRIPTORS);
+            figures.push(workers.note(note));
+        }
+    }
+    Ok(figures)
+}
+
 impl Party {
     fn start(launch: &Launch) -> Result<Party> {
+        Party::with(launch, launch.daemon(&PLUGINS)?)
+    }
+
+    fn with(launch: &Launch, daemon: Daemon) -> Result<Party> {
         let cores = &launch.cores;
-        let daemon = launch.daemon(&["worker_rdma", "worker_benchpeer"])?;
         let service = daemon.connect()?;
         let plugin = service.plugin::<rdma_host::Protocol>()?;
         let bench = service.plugin::<bench_protocol::Protocol>()?;
