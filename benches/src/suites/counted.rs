@@ -27,7 +27,7 @@ pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
 /// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
 /// remembers, are in a few of them.
-const TIMES: usize = 5;
+pub(super) const TIMES: usize = 5;
 /// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
 /// The ABI's own allocations for a command on DOCA's way: its descriptor, and that of its answer.
