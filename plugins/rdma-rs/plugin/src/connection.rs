@@ -42,6 +42,7 @@ pub(crate) struct Connection {
     waiting: RefCell<Vec<Waker>>,
     pub(crate) outgoing: RefCell<Outgoing>,
     pub(crate) incoming: RefCell<Incoming>,
+    pub(crate) is_advancing: Cell<bool>,
     pub(crate) transfers: RefCell<Transfers>,
     /// Polls the transfers.
     server: RefCell<Option<Task>>,
@@ -65,6 +66,7 @@ impl Connection {
             waiting: RefCell::default(),
             outgoing: RefCell::default(),
             incoming: RefCell::default(),
+            is_advancing: Cell::new(false),
             transfers: RefCell::new(transfers),
             server: RefCell::default(),
         });
@@ -117,7 +119,10 @@ impl Connection {
             if self.is_ready.get() || self.outgoing.borrow().is_over(number) {
                 return Poll::Ready(());
             }
-            self.waiting.borrow_mut().push(cx.waker().clone());
+            let mut waiting = self.waiting.borrow_mut();
+            if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                waiting.push(cx.waker().clone());
+            }
             Poll::Pending
         })
         .await;

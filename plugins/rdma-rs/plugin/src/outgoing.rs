@@ -18,7 +18,12 @@ pub(crate) struct Outgoing {
     entries: VecDeque<Operation>,
     /// How many of the entries were reported.
     reported: usize,
+    /// The bytes that the other end may have to keep until it can start their operations.
+    early: u64,
 }
+
+/// The most such bytes: half of what an instance keeps for the other end.
+const MOST_EARLY: u64 = 16 << 20;
 
 #[derive(Debug)]
 struct Operation {
@@ -27,6 +32,8 @@ struct Operation {
     places: Pieces,
     /// How many of these bytes have not arrived.
     left: u64,
+    /// How many bytes were sent that the other end may have to keep.
+    early: u64,
     /// What the other end answered.
     outcome: Option<Outcome>,
     waker: Option<Waker>,
@@ -50,13 +57,25 @@ impl Outgoing {
         let (outcome, waker, is_taken) = (None, None, false);
         // The bytes of a read are its answer.
         let outcome = if left > 0 { Some(Ok(0)) } else { outcome };
-        self.entries.push_back(Operation { kind, places, left, outcome, waker, is_taken });
+        let early = 0;
+        self.entries.push_back(Operation { kind, places, left, early, outcome, waker, is_taken });
         Some(self.base + self.entries.len() as u64 - 1)
     }
 
     fn get(&mut self, number: u64) -> Option<&mut Operation> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
         self.entries.get_mut(index).filter(|operation| !operation.is_complete())
+    }
+
+    /// Whether so many bytes of an operation may be sent at once. Otherwise they are announced, and
+    /// stay here until the other end has a place for them.
+    pub(crate) fn may_send(&mut self, number: u64, len: u64) -> bool {
+        let fits = self.early + len <= MOST_EARLY;
+        if fits && let Some(operation) = self.get(number) {
+            operation.early += len;
+            self.early += len;
+        }
+        fits
     }
 
     /// Where bytes go that arrived, if the operation waits for so many there.
@@ -85,6 +104,8 @@ impl Outgoing {
     pub(crate) fn answered(&mut self, number: u64, outcome: Outcome) -> bool {
         let Some(operation) = self.get(number) else { return false };
         operation.outcome = Some(outcome);
+        let early = std::mem::take(&mut operation.early);
+        self.early -= early;
         self.report();
         true
     }

@@ -12,6 +12,9 @@ use crate::message::{self, Kind, REQUEST, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
 use crate::transfers::{Of, Transfer};
 
+/// The longest message that UCX may send without announcing it.
+const LONGEST_SHORT: u64 = 256 << 10;
+
 /// What a host asks for.
 pub(crate) struct Ask {
     pub(crate) kind: Kind,
@@ -75,12 +78,23 @@ impl Connection {
         for (at, piece) in local.parts() {
             let part = Request { at, ..header };
             // The other end's answer says that they have arrived.
-            match piece.am_send(&self.endpoint, REQUEST, bytemuck::bytes_of(&part), AmFlags::NONE) {
+            let flags = self.flags(header.number, piece.len());
+            match piece.am_send(&self.endpoint, REQUEST, bytemuck::bytes_of(&part), flags) {
                 Some(sent) => sent.detach(),
                 None => self.send_blocks(part, piece).await?,
             }
         }
         Ok(())
+    }
+
+    /// How so many bytes of an operation are sent.
+    fn flags(&self, number: u64, len: u64) -> AmFlags {
+        // UCX announces long messages by itself.
+        let is_short = len <= LONGEST_SHORT;
+        match is_short && !self.outgoing.borrow_mut().may_send(number, len) {
+            true => AmFlags::RENDEZVOUS,
+            false => AmFlags::NONE,
+        }
     }
 
     async fn send_blocks(
@@ -94,8 +108,9 @@ impl Connection {
             piece.read(from, &mut block).await?;
             let part = Request { at: header.at + from, ..header };
             from += block.len() as u64;
+            let flags = self.flags(header.number, block.len() as u64);
             let part = bytemuck::bytes_of(&part);
-            let (sent, _) = self.endpoint.am_send_with(REQUEST, part, block, AmFlags::NONE).await;
+            let (sent, _) = self.endpoint.am_send_with(REQUEST, part, block, flags).await;
             sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
         }
         Ok(())

@@ -74,8 +74,18 @@ impl Connection {
         }
     }
 
-    /// Starts what can start.
+    /// Starts what can start, and answers what is over.
     pub(crate) fn advance(&self) {
+        // Bytes that came before end an operation inside the loop, which then goes on by itself.
+        if self.is_advancing.replace(true) {
+            return;
+        }
+        self.start_all();
+        self.is_advancing.set(false);
+        self.settle();
+    }
+
+    fn start_all(&self) {
         loop {
             let next = self
                 .incoming
@@ -112,7 +122,6 @@ impl Connection {
                 }
             }
         }
-        self.settle();
     }
 
     /// Starts a send, for which there is a receive. Whether it may start.

@@ -37,7 +37,7 @@ fn path() -> impl Strategy<Value = MemoryPath> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn memories_are_as_if_everything_happened_in_order(

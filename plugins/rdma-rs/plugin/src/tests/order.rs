@@ -143,3 +143,49 @@ fn both_ends_work_at_a_time() {
     }
     memories.iter().for_each(|memory| assert!(memory[0].bytes() == memory[1].bytes()));
 }
+
+#[test]
+fn more_than_an_end_keeps_waits_at_the_other_end() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let len = 4000;
+    let source = one.share(pattern(len, 9), LOCAL);
+    let target = two.share(vec![0; len], ALL);
+    // A message without a receive, and behind it more than an instance keeps: each in 60 parts.
+    let waiting = one.tell(&[source.range()]);
+    let part = |_| source.range();
+    let list: Vec<_> = (0..60).map(part).collect();
+    let place = two.share(vec![0; 60 * len], ALL);
+    let writes: Vec<_> = (0..200).map(|_| one.write(at(&place, 0), &list)).collect();
+    until(&domain, "the memory of all", || source.opened() > 0 && one.state() == State::Connected);
+    assert_eq!(two.state(), State::Connected);
+    let receive = two.post(&[target.range()]);
+    two.wait(receive).unwrap();
+    one.wait(waiting).unwrap();
+    for write in writes {
+        one.wait(write).unwrap();
+    }
+    assert!(place.bytes().chunks(len).all(|bytes| bytes == pattern(len, 9)));
+}
+
+#[test]
+fn a_thousand_operations_that_waited_run_without_a_deep_stack() {
+    let (_domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let source = one.share([3; 8], LOCAL);
+    let target = two.share(vec![0; 8 * 1000], ALL);
+    let waiting = one.tell(&[source.range()]);
+    let writes: Vec<_> =
+        (0..1000).map(|index| one.write(at(&target, 8 * index), &[source.range()])).collect();
+    for _ in 0..100 {
+        assert_eq!(one.state(), State::Connected);
+    }
+    let place = two.share([0; 8], LOCAL);
+    let receive = two.post(&[place.range()]);
+    two.wait(receive).unwrap();
+    one.wait(waiting).unwrap();
+    for write in writes {
+        one.wait(write).unwrap();
+    }
+    assert!(target.bytes().iter().all(|byte| *byte == 3));
+}
