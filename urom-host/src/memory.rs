@@ -361,7 +361,8 @@ fn begin(
     }
     let used = Arc::new(Use::new(map));
     let fd = used.state().guard.as_ref().and_then(|guard| {
-        let fd = if access == map.access() { guard.fd() } else { guard.device_fd() };
+        let is_device = access.others_write() && !map.access().others_write();
+        let fd = if is_device { guard.device_fd() } else { guard.fd() };
         fd.map(|(fd, offset)| (fd.as_raw_fd(), offset))
     });
     let offered = OfferedMemory {

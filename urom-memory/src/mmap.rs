@@ -32,7 +32,9 @@ impl Mmap {
     ///
     /// This is the fastest memory to share, because a worker on the same machine maps it. It is a
     /// memfd, begins at a page, and is freed with the map. Its size, `len` bytes, cannot change. If
-    /// `access` lets nobody else write, the kernel refuses writes of others (from Linux 5.1 on).
+    /// `access` lets nobody else write, the kernel refuses writes of those that it is shared with
+    /// (from Linux 5.1 on). A worker that it is shared with as with a device is no such: see
+    /// `Share::share_with_device` of `urom_host`.
     ///
     /// # Errors
     /// `INVALID_VALUE` if `len` is 0, `NO_MEMORY` or `OPERATING_SYSTEM` when the system refuses.
@@ -292,11 +294,12 @@ impl ShareGuard {
     }
 
     /// As [`fd`](Self::fd), for a worker that does what a device of this process does: it can map
-    /// the memory writable, unless the memory was given to somebody before who may only read.
+    /// the memory writable. `None` also if the memory was given before to somebody who may only
+    /// read.
     #[must_use]
     pub fn device_fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         match &self.0.inner.backing {
-            Backing::Memfd(memory) => Some((memory.device_fd(), 0)),
+            Backing::Memfd(memory) => memory.device_fd().map(|fd| (fd, 0)),
             _ => None,
         }
     }

@@ -16,10 +16,11 @@ impl Bell {
     #[cold]
     pub(crate) fn ring(&self) {
         let Some(Some(descriptor)) = self.descriptor.get() else { return };
-        self.rang.store(true, Ordering::Release);
         let one = 1_u64.to_ne_bytes();
         // SAFETY: an open descriptor, and eight bytes. It fails only where it is readable already.
         unsafe { libc::write(descriptor.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // Behind the write: whoever sees it also finds something to read.
+        self.rang.store(true, Ordering::Release);
     }
 
     /// The descriptor; `None` where the system has none left.
@@ -40,8 +41,7 @@ impl Bell {
         }
         if let Some(descriptor) = self.descriptor() {
             let mut count = [0; 8];
-            // SAFETY: an open descriptor that does not block, and room for eight bytes. Whoever
-            // rings right now ends the next sleep for nothing.
+            // SAFETY: an open descriptor that does not block, and room for eight bytes.
             unsafe { libc::read(descriptor.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
         }
     }

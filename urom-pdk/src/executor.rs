@@ -222,7 +222,7 @@ where
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
             ever |= moved;
-            self.run_tasks();
+            ever |= self.run_tasks();
             if !self.pool.is_empty() {
                 self.poll_woken();
             }
@@ -397,10 +397,10 @@ where
         self.pool.chunks().iter().map(Chunk::woken).chain([tasks.woken()])
     }
 
-    /// Polls the tasks beside the commands that were woken.
-    fn run_tasks(&self) {
+    /// Polls the tasks beside the commands that were woken. Whether there were any.
+    fn run_tasks(&self) -> bool {
         // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        unsafe { self.home.as_ref() }.worker.tasks().run();
+        unsafe { self.home.as_ref() }.worker.tasks().run()
     }
 
     /// Answers everything that is pending, because nothing would advance it any more.

@@ -101,12 +101,14 @@ impl Tasks {
         &self.all.woken
     }
 
-    /// Polls those that were woken.
+    /// Polls those that were woken. Whether there were any.
     #[inline]
-    pub(crate) fn run(&self) {
-        if self.all.woken.take() != 0 {
+    pub(crate) fn run(&self) -> bool {
+        let woken = self.all.woken.take() != 0;
+        if woken {
             self.poll();
         }
+        woken
     }
 
     fn poll(&self) {

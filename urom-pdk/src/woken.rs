@@ -32,7 +32,7 @@ impl Woken {
     #[inline]
     #[must_use]
     pub(crate) fn set(&self, bits: u64) -> bool {
-        self.bits.fetch_or(bits, Ordering::Release) & ASLEEP != 0
+        self.bits.fetch_or(bits, Ordering::AcqRel) & ASLEEP != 0
     }
 
     /// Those that were set since the last call. The worker is awake.
@@ -48,9 +48,10 @@ impl Woken {
     }
 
     /// Notes that the worker is about to sleep. Whether nothing was woken since the last
-    /// [`take`](Self::take): otherwise it must not.
+    /// [`take`](Self::take): otherwise it must not. Whoever sees that it sleeps sees what this
+    /// thread did before.
     pub(crate) fn fall_asleep(&self) -> bool {
-        self.bits.fetch_or(ASLEEP, Ordering::Relaxed) & !ASLEEP == 0
+        self.bits.fetch_or(ASLEEP, Ordering::Release) & !ASLEEP == 0
     }
 
     /// Notes that the worker is awake.

@@ -143,14 +143,13 @@ impl Party {
             )
         };
         let rdma = [begin(&workers[0])?, begin(&workers[1])?];
-        let exported = block_on(async {
+        let remote = block_on(async {
             let details = [rdma[0].export().await?, rdma[1].export().await?];
             rdma[0].connect(&details[1]).await?;
             rdma[1].connect(&details[0]).await?;
             rdma[0].register(&memory).await?;
-            rdma[1].export_mmap(&theirs).await
+            RemoteMmap::import(&rdma[0], &rdma[1].export_mmap(&theirs).await?).await
         })?;
-        let remote = RemoteMmap::import(&exported)?;
         Ok(Party {
             bench,
             workers,

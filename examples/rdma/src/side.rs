@@ -41,7 +41,7 @@ impl Side {
         })??;
         let (theirs, their_memory) = (other.swap(&details)?, other.swap(&exported)?);
         block_on_for(LIMIT, rdma.connect(&theirs))??;
-        let remote = RemoteMmap::import(&their_memory)?;
+        let remote = block_on_for(LIMIT, RemoteMmap::import(&rdma, &their_memory))??;
         Ok(Side { rdma, memory, remote, _worker: worker, _service: service })
     }
 }

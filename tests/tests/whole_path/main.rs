@@ -175,6 +175,7 @@ with_extension! {
         a_failure_brings_both_ends_to_error_and_a_restart_helps,
         memory_is_its_owners_again_after_its_release,
         operations_keep_their_order_while_new_memory_is_shared,
+        callbacks_are_told_of_results_and_may_begin_more,
         a_host_that_leaves_is_a_failure_of_the_other_end,
     }
     rdmo::{

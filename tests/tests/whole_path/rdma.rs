@@ -1,5 +1,8 @@
 //! Two hosts, each with a worker, and DOCA RDMA's operations between their memories.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use anyhow::Result;
 use rdma_host::{Opcode, Rdma, RemoteMmap, RemotePlace, State};
 use rustix::process::{Signal, kill_process};
@@ -69,7 +72,11 @@ impl Pair {
 
     /// Memory of the second host, as the first one names it.
     fn remote(&self, memory: &Mmap) -> Result<RemoteMmap> {
-        Ok(RemoteMmap::import(&block_on(self.two.rdma.export_mmap(memory))?)?)
+        let import = async {
+            let exported = self.two.rdma.export_mmap(memory).await?;
+            RemoteMmap::import(&self.one.rdma, &exported).await
+        };
+        Ok(block_on(import)?)
     }
 }
 
@@ -212,6 +219,32 @@ pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: Pair) -
         result?;
     }
     assert_eq!(bytes(there.view()), [9; 64]);
+    Ok(())
+}
+
+pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: Pair) -> Result<()> {
+    let (here, there) = (MAKES[0](pattern(64, 7), LOCAL), MAKES[0](vec![0; 128], ALL));
+    let remote = at.remote(&there)?;
+    let told: Rc<RefCell<Vec<DocaError>>> = Rc::default();
+    let note = Rc::clone(&told);
+    let tell = move |result: urom_host::Result<()>| {
+        let code = result.err().map_or(DocaError::SUCCESS, |error| error.code());
+        note.borrow_mut().push(code);
+    };
+    // Its memory is new.
+    at.one.rdma.write(here.slice(..), remote.at(0)).then(tell.clone());
+    assert_eq!(told.take(), [DocaError::BAD_STATE]);
+    block_on(at.one.rdma.register(&here))?;
+    let (again, part) = (at.one.rdma.clone(), here.slice(..));
+    at.one.rdma.write(here.slice(..), remote.at(0)).then(move |first| {
+        tell(first);
+        again.write(part, remote.at(64)).then(tell);
+    });
+    while told.borrow().len() < 2 {
+        at.one.worker.engine().progress();
+    }
+    assert_eq!(*told.borrow(), [DocaError::SUCCESS; 2]);
+    assert_eq!(bytes(there.view()), [pattern(64, 7), pattern(64, 7)].concat());
     Ok(())
 }
 

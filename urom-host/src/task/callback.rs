@@ -93,3 +93,32 @@ where
     let answer = outcome::finish(context, Sent::by::<C>(), slot, &echo);
     callback(answer);
 }
+
+/// Puts a callback in the place of the future of a task that is not complete.
+pub(super) fn attach<R, F>(slot: &Slot, echo: R::Echo, sent: Sent, callback: F)
+where
+    R: Reply,
+    F: FnOnce(Result<R>) + 'static,
+{
+    debug_assert!(slot.is_pending());
+    let waiting = Waiting { echo: (echo, sent), callback };
+    // SAFETY: the slot is this task's, and its memory is used for nothing else.
+    unsafe { waiting.store(slot.callback()) };
+    slot.deliver.set(Some(deliver_attached::<R, F>));
+    slot.state.set(State::Calling);
+    drop(slot.waker.take());
+}
+
+/// # Safety
+/// Once, for a slot that [`attach`] filled with the same types.
+unsafe fn deliver_attached<R, F>(context: &Context, slot: &Slot)
+where
+    R: Reply,
+    F: FnOnce(Result<R>) + 'static,
+{
+    // SAFETY: the caller's promise.
+    let Waiting { echo: (echo, sent), callback } =
+        unsafe { Waiting::<(R::Echo, Sent), F>::take(slot.callback()) };
+    let answer = outcome::finish(context, sent, slot, &echo);
+    callback(answer);
+}

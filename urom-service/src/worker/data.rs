@@ -42,7 +42,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often a turn looks at UCX while nothing comes.
 const LOOKS: u32 = 32;
 
-/// After how many sleeps that plugins ended for nothing the next one is without their descriptors.
+/// After so many sleeps in a row that plugins ended for nothing, the next sleep is without their
+/// descriptors.
 const IN_VAIN: u32 = 4;
 
 /// The least time between two tests of the receive queue that strangers cause.
@@ -68,7 +69,9 @@ pub(crate) struct Data {
     blocked: bool,
     /// What plugins say that they wake by.
     wakes: Vec<RawFd>,
-    /// How often in a row plugins ended a sleep for nothing.
+    /// Whether a plugin ended the last sleep, or kept the worker from it.
+    woken_by_plugin: bool,
+    /// How often in a row that was for nothing.
     in_vain: u32,
 }
 
@@ -118,6 +121,7 @@ impl Data {
             strays_tried: Instant::now(),
             blocked: false,
             wakes: Vec::new(),
+            woken_by_plugin: false,
             in_vain: 0,
         })
     }
@@ -143,7 +147,8 @@ impl Data {
                     idle.yielded(began, Instant::now());
                 }
                 Pause::Sleep(longest) => {
-                    self.in_vain = if slept && woken { self.in_vain + 1 } else { 0 };
+                    let in_vain = slept && self.woken_by_plugin;
+                    self.in_vain = if in_vain { self.in_vain + 1 } else { 0 };
                     if slept && woken {
                         // For nothing: a thread of UCX's own may have its part to do first, and
                         // wait for this CPU. Only then: whoever yields to a busy process waits for
@@ -351,6 +356,7 @@ impl Data {
 
     /// Sleeps until UCX or the control thread wakes it, but not long. Whether it was woken.
     fn sleep(&mut self, longest: Duration) -> bool {
+        self.woken_by_plugin = false;
         match self.worker.arm() {
             Ok(true) => {}
             Ok(false) => return true,
@@ -364,6 +370,7 @@ impl Data {
         self.wakes.clear();
         // A plugin whose descriptor stays readable is polled at a falling rate.
         if self.in_vain < IN_VAIN && !self.core.borrow().arm(&mut self.wakes) {
+            self.woken_by_plugin = true;
             return true;
         }
         let Ok(ucx) = self.worker.event_fd() else { return false };
@@ -379,7 +386,9 @@ impl Data {
         }
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
-        poll(&mut fds, Some(&limit)) != Ok(0)
+        let woken = poll(&mut fds, Some(&limit)) != Ok(0);
+        self.woken_by_plugin = fds.iter().skip(2).any(|fd| !fd.revents().is_empty());
+        woken
     }
 
     fn end(&self) {

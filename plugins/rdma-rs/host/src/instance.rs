@@ -29,8 +29,7 @@ macro_rules! submit {
 /// One end of a connection between two hosts (`doca_rdma`). The crate's page shows its use.
 ///
 /// A clone is a second handle. When the last one is dropped, the worker destroys the instance. Its
-/// operations are carried out and complete in the order of the calls. Those that a call names by
-/// DOCA's words follow DOCA's rules.
+/// operations are carried out and complete in the order of the calls.
 ///
 /// It stays on the thread of its worker.
 ///
@@ -41,8 +40,8 @@ macro_rules! submit {
 ///
 /// One that fails later brings both ends to the state [`Error`](State::Error): `NOT_PERMITTED`,
 /// `NOT_FOUND` or `INVALID_VALUE` for the other end's memory, `IO_FAILED` for a message that does
-/// not fit its receive, `CONNECTION_RESET` when the other end is gone. Everything else that is not
-/// complete ends with `CONNECTION_ABORTED` and the text of the first failure.
+/// not fit its receive. Everything else that is not complete ends with `CONNECTION_ABORTED` and the
+/// text of the first failure. So it does when the other end is gone.
 #[derive(Clone, Debug)]
 pub struct Rdma {
     inner: Rc<Inner>,
@@ -121,8 +120,10 @@ impl Rdma {
         Builder { worker, permissions: Access::empty() }
     }
 
-    /// The same instance, whose operations have a deadline: one that is not complete by then ends
-    /// with `TIME_OUT` here. It stays in its place at the worker, which may complete it later.
+    /// The same instance, whose operations have a deadline, counted from their submission: one that
+    /// is not complete by then ends with `TIME_OUT` here. It stays in its place at the worker, which
+    /// may complete it later. So the bytes of its destination may still change, until the instance
+    /// was [stopped](Self::stop).
     #[must_use]
     pub fn within(&self, limit: Duration) -> Rdma {
         Rdma { inner: Rc::clone(&self.inner), deadline: Some(limit) }
@@ -207,6 +208,14 @@ impl Rdma {
     /// `NOT_PERMITTED` if the map permits others nothing, and those of
     /// [`Share::share`](urom_host::memory::Share::share).
     pub async fn export_mmap(&self, map: &Mmap) -> Result<Vec<u8>> {
+        let others = Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
+        if !map.access().intersects(others) {
+            return Err(refused(
+                DocaError::NOT_PERMITTED,
+                "exporting memory to the other end",
+                "it has none of RDMA_READ, RDMA_WRITE and RDMA_ATOMIC",
+            ));
+        }
         let exported = map.export()?;
         self.register(map).await?;
         Ok(exported)
@@ -359,11 +368,11 @@ impl Rdma {
     ) -> Operation<R, L> {
         let maps = match maps {
             Ok(maps) => maps,
-            Err(error) => return Operation::submitted(Err(error), local),
+            Err(error) => return Operation::submitted(Err(error), local, self),
         };
         let registered = &self.inner.registered;
         if maps.is_empty() && registered.gate.is_open() {
-            return Operation::submitted(submit(self), local);
+            return Operation::submitted(submit(self), local, self);
         }
         let (this, turn) = (self.clone(), registered.gate.wait());
         let submitting = async move {
@@ -373,7 +382,7 @@ impl Rdma {
             }
             submit(&this)
         };
-        Operation::waiting(submitting, local)
+        Operation::waiting(submitting, local, self)
     }
 }
 

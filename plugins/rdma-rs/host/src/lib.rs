@@ -21,7 +21,7 @@
 //!
 //!     // The memory of both.
 //!     let theirs = exchange(&rdma.export_mmap(&memory).await?);
-//!     let remote = RemoteMmap::import(&theirs)?;
+//!     let remote = RemoteMmap::import(&rdma, &theirs).await?;
 //!     rdma.write(memory.slice(..4096), remote.at(8192)).await
 //! }
 //! ```

@@ -6,9 +6,11 @@ use std::task::{Context, Poll};
 
 use rdma_protocol::{Added, Opcode, ReadDone, Received, Sent, Swapped, Written};
 use urom_abi::protocol::Reply;
-use urom_host::{Completion, Result, block_on};
+use urom_host::{Completion, DocaError, Result, block_on};
 
+use crate::Rdma;
 use crate::local::Destination;
+use crate::remote::refused;
 
 /// An operation under way: a future of its result.
 ///
@@ -20,6 +22,8 @@ pub struct Operation<R: Reply, L = ()> {
     phase: Phase<R>,
     /// What is given back.
     local: Option<L>,
+    /// The instance stays until its operations are over.
+    _rdma: Rdma,
 }
 
 enum Phase<R: Reply> {
@@ -91,23 +95,53 @@ impl<L: Destination> Outcome<L> for Received {
 }
 
 impl<R: Reply, L> Operation<R, L> {
-    pub(crate) fn submitted(completion: Result<Completion<R>>, local: L) -> Operation<R, L> {
+    pub(crate) fn submitted(
+        completion: Result<Completion<R>>,
+        local: L,
+        rdma: &Rdma,
+    ) -> Operation<R, L> {
         let phase = match completion {
             Ok(completion) => Phase::Submitted(completion),
             Err(error) => Phase::Refused(Some(error)),
         };
-        Operation { phase, local: Some(local) }
+        Operation { phase, local: Some(local), _rdma: rdma.clone() }
     }
 
     pub(crate) fn waiting(
         submitting: impl Future<Output = Result<Completion<R>>> + 'static,
         local: L,
+        rdma: &Rdma,
     ) -> Operation<R, L> {
-        Operation { phase: Phase::Waiting(Box::pin(submitting)), local: Some(local) }
+        let (phase, local) = (Phase::Waiting(Box::pin(submitting)), Some(local));
+        Operation { phase, local, _rdma: rdma.clone() }
     }
 }
 
-impl<R: Outcome<L>, L: Unpin> Operation<R, L> {
+impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
+    /// Has a callback told of the result in place of this future, inside the progress call that
+    /// completes the operation. The callback may begin further operations; it cannot wait.
+    ///
+    /// It is told `BAD_STATE` at once if the operation's memory is new to the worker:
+    /// [`register`](crate::Rdma::register) it first.
+    pub fn then(self, callback: impl FnOnce(Result<R::Output>) + 'static) {
+        match (self.phase, self.local) {
+            (Phase::Submitted(completion), Some(local)) => {
+                let rdma = self._rdma;
+                let tell = move |reply: Result<R>| {
+                    let _rdma = rdma;
+                    callback(reply.and_then(|reply| reply.outcome(local)));
+                };
+                completion.then(tell);
+            }
+            (Phase::Refused(Some(error)), _) => callback(Err(error)),
+            _ => callback(Err(refused(
+                DocaError::BAD_STATE,
+                "an operation with a callback",
+                "its memory, or that of an operation before it, is new to the worker",
+            ))),
+        }
+    }
+
     /// Waits for the end, progressing all engines of this thread.
     ///
     /// # Errors

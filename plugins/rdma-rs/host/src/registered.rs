@@ -11,7 +11,7 @@ use crate::gate::Gate;
 
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
-    maps: RefCell<HashMap<u64, Shared>>,
+    maps: RefCell<HashMap<u64, (Shared, ShareGuard)>>,
     pub(crate) gate: Rc<Gate>,
 }
 
@@ -25,8 +25,13 @@ impl Registered {
         if self.has(map) {
             return Ok(());
         }
+        // Those that nobody but this table and the share has any more.
+        self.maps.borrow_mut().retain(|_, (_, known)| known.shares() > 1);
         match map.share_with_device(worker).await {
-            Ok(shared) => _ = self.maps.borrow_mut().insert(map.id(), shared),
+            Ok(shared) => {
+                let known = (shared, map.begin_share());
+                self.maps.borrow_mut().insert(map.id(), known);
+            }
             // By the program itself: the plugin may do what that allows.
             Err(error) if error.code() == DocaError::ALREADY_EXIST => {}
             Err(error) => return Err(error),
@@ -36,6 +41,6 @@ impl Registered {
 
     /// Ends the share of a map; `None` if there is none.
     pub(crate) fn unshare(&self, map: &Mmap) -> Option<Pending<()>> {
-        Some(self.maps.borrow_mut().remove(&map.id())?.unshare())
+        Some(self.maps.borrow_mut().remove(&map.id())?.0.unshare())
     }
 }

@@ -4,6 +4,8 @@ use rdma_protocol::{Access, Remote};
 use urom_host::memory::Exported;
 use urom_host::{DocaError, Error, Result};
 
+use crate::Rdma;
+
 /// A memory map of the other end, which exported it (`doca_mmap_create_from_export`).
 ///
 /// It only names the memory. The worker of its owner checks every operation.
@@ -19,13 +21,14 @@ pub struct RemotePlace {
 }
 
 impl RemoteMmap {
-    /// The map that [`Rdma::export_mmap`](crate::Rdma::export_mmap) of the other end gave these
-    /// bytes for.
+    /// The map that [`Rdma::export_mmap`] of the other end gave these bytes for, as operations of
+    /// `_rdma` name it. DOCA's call takes the device in its place.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the bytes are no exported map, or were cut or damaged;
     /// `UNSUPPORTED_VERSION` if another release exported them in another format.
-    pub fn import(bytes: &[u8]) -> Result<RemoteMmap> {
+    #[allow(clippy::unused_async, reason = "a device may have to be asked")]
+    pub async fn import(_rdma: &Rdma, bytes: &[u8]) -> Result<RemoteMmap> {
         Ok(RemoteMmap { exported: Exported::read(bytes)? })
     }
 

@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 
 use rdma_protocol::Access;
+use tokio::sync::Semaphore;
 use ucx::{AmFlags, CloseMode, Endpoint};
 use urom_pdk::memory::Memories;
 use urom_pdk::{Task, Tasks, prelude::*};
@@ -28,6 +29,8 @@ pub(crate) struct Base {
     pub(crate) receives: Rc<RefCell<Receives>>,
     pub(crate) tasks: Tasks,
     pub(crate) activity: Rc<Activity>,
+    /// How many parts may be in memory of the worker at a time.
+    pub(crate) rooms: Rc<Semaphore>,
 }
 
 pub(crate) struct Connection {
@@ -46,6 +49,9 @@ pub(crate) struct Connection {
     pub(crate) transfers: RefCell<Transfers>,
     /// Polls the transfers.
     server: RefCell<Option<Task>>,
+    /// How many tasks move bytes.
+    moving: Cell<usize>,
+    is_over: Cell<bool>,
 }
 
 impl Connection {
@@ -69,6 +75,8 @@ impl Connection {
             is_advancing: Cell::new(false),
             transfers: RefCell::new(transfers),
             server: RefCell::default(),
+            moving: Cell::new(0),
+            is_over: Cell::new(false),
         });
         let served = Weak::clone(&connection.me);
         let serve = poll_fn(move |cx| {
@@ -78,7 +86,7 @@ impl Connection {
                 let Some((of, len, status)) = ended else { return Poll::Pending };
                 match status.or_code(DocaError::IO_FAILED, "moving bytes between two workers") {
                     Ok(()) => connection.moved(of, len),
-                    Err(error) => connection.fail(Failure::from(&error)),
+                    Err(error) => connection.fail_one(of, &error),
                 }
             }
         });
@@ -130,6 +138,9 @@ impl Connection {
 
     /// Bytes are where they belong.
     pub(crate) fn moved(&self, of: Of, len: u64) {
+        if self.is_over.get() {
+            return self.waiting.take().into_iter().for_each(Waker::wake);
+        }
         match of {
             Of::Outgoing(number) => self.outgoing.borrow_mut().arrived(number, len),
             Of::Incoming(number) => self.arrived(number, len),
@@ -144,9 +155,11 @@ impl Connection {
         moving: impl Future<Output = Result<()>> + 'static,
     ) {
         let this = Weak::clone(&self.me);
+        self.moving.set(self.moving.get() + 1);
         self.base.tasks.spawn(async move {
             let moved = moving.await;
             if let Some(this) = this.upgrade() {
+                this.moving.set(this.moving.get() - 1);
                 match moved {
                     Ok(()) => this.moved(of, len),
                     Err(error) => this.fail_one(of, &error),
@@ -155,8 +168,23 @@ impl Connection {
         });
     }
 
+    /// Ends when no byte moves for this connection any more, which has ended.
+    pub(crate) async fn drained(&self) {
+        poll_fn(|cx| {
+            if self.moving.get() == 0 && self.transfers.borrow().is_empty() {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// One operation has failed here.
     pub(crate) fn fail_one(&self, of: Of, error: &Error) {
+        if self.is_over.get() {
+            return self.waiting.take().into_iter().for_each(Waker::wake);
+        }
         match of {
             Of::Outgoing(number) => self.fail_own(number, Failure::from(error)),
             Of::Incoming(number) => self.refuse(number, Failure::from(error)),
@@ -173,17 +201,15 @@ impl Connection {
     /// Brings the instance to the state ERROR.
     pub(crate) fn fail(&self, failure: Failure) {
         if let Some(instance) = self.instance.upgrade() {
-            instance.fail(&failure);
+            instance.fail(self.route.from, &failure);
         }
     }
 
     /// Ends everything, and tells the other end.
     pub(crate) fn end(&self, failure: &Failure) {
-        if let Some(server) = self.server.take() {
-            server.cancel();
-        }
+        self.is_over.set(true);
         self.outgoing.borrow_mut().fail(failure);
-        drop((self.incoming.take(), self.transfers.take()));
+        drop(self.incoming.take());
         self.waiting.take().into_iter().for_each(Waker::wake);
         if !self.endpoint.is_failed() {
             let reason = failure.why.as_bytes();
@@ -191,6 +217,18 @@ impl Connection {
             self.say(Control::BYE, 0, failure.code, reason);
             // What was said last arrives.
             self.endpoint.begin_close(CloseMode::Flush);
+        }
+        if let Some(this) = self.me.upgrade() {
+            // What UCX moves goes on, and is watched to its end.
+            self.base.tasks.spawn(async move { this.drained().await });
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.cancel();
         }
     }
 }

@@ -50,6 +50,17 @@ pub(crate) enum Early {
     Announced(Rendezvous),
 }
 
+impl Early {
+    /// What it takes to keep this, in bytes.
+    fn cost(&self) -> usize {
+        const PART: usize = 128;
+        match self {
+            Early::Bytes(bytes) => PART + bytes.len(),
+            Early::Announced(_) => PART,
+        }
+    }
+}
+
 impl Entry {
     fn new(request: Request, kind: Kind) -> Entry {
         Entry {
@@ -102,6 +113,10 @@ impl Incoming {
     pub(crate) fn next(&mut self) -> Option<(u64, &mut Entry)> {
         let waits = |entry: &Option<Entry>| !entry.as_ref().is_some_and(|entry| entry.has_started);
         let index = self.entries.iter().position(waits)?;
+        // Nothing behind a failure happens.
+        if self.entries.iter().take(index).flatten().any(|entry| entry.outcome.is_err()) {
+            return None;
+        }
         Some((self.base + index as u64, self.entries[index].as_mut()?))
     }
 
@@ -115,9 +130,7 @@ impl Incoming {
 
     /// Keeps what belongs to an operation that has to wait. Whether there is room.
     pub(crate) fn keep(&mut self, number: u64, at: u64, early: Early) -> bool {
-        if let Early::Bytes(bytes) = &early {
-            self.early += bytes.len();
-        }
+        self.early += early.cost();
         let fits = self.early <= MOST_EARLY;
         if let Some(entry) = self.get(number) {
             entry.early.push((at, early));
@@ -129,11 +142,7 @@ impl Incoming {
     pub(crate) fn take_early(&mut self, number: u64) -> Vec<(u64, Early)> {
         let early = self.get(number).map(|entry| std::mem::take(&mut entry.early));
         let early = early.unwrap_or_default();
-        let len = |early: &Early| match early {
-            Early::Bytes(bytes) => bytes.len(),
-            Early::Announced(_) => 0,
-        };
-        self.early -= early.iter().map(|(_, early)| len(early)).sum::<usize>();
+        self.early -= early.iter().map(|(_, early)| early.cost()).sum::<usize>();
         early
     }
 

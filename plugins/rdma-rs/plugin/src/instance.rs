@@ -28,7 +28,8 @@ enum Phase {
     /// With its secret.
     Init(u64),
     Connected(Rc<Connection>),
-    Error(Failure),
+    /// With the first failure, and the connection that had it.
+    Error(Failure, Rc<Connection>),
 }
 
 impl Instance {
@@ -47,7 +48,7 @@ impl Instance {
             Phase::Reset => (State::Reset, None),
             Phase::Init(_) => (State::Init, None),
             Phase::Connected(_) => (State::Connected, None),
-            Phase::Error(failure) => (State::Error, Some(failure.clone())),
+            Phase::Error(failure, _) => (State::Error, Some(failure.clone())),
         }
     }
 
@@ -76,21 +77,32 @@ impl Instance {
         Ok(())
     }
 
-    /// Brings it to RESET. What is not complete ends.
-    pub(crate) fn stop(&self, why: &'static str) {
+    /// Brings it to RESET. What is not complete ends. Gives the connection, if there was one, whose
+    /// bytes may still move.
+    pub(crate) fn stop(&self, why: &'static str) -> Option<Rc<Connection>> {
         let failure = Failure::new(DocaError::SHUTDOWN, why);
-        if let Phase::Connected(connection) = self.phase.replace(Phase::Reset) {
-            connection.end(&failure);
-        }
+        let connection = match self.phase.replace(Phase::Reset) {
+            Phase::Connected(connection) => {
+                connection.end(&failure);
+                Some(connection)
+            }
+            Phase::Error(_, connection) => Some(connection),
+            Phase::Reset | Phase::Init(_) => None,
+        };
         self.base.receives.borrow_mut().fail(&failure);
+        connection
     }
 
-    /// Brings it to ERROR, if it is connected.
-    pub(crate) fn fail(&self, failure: &Failure) {
-        let is_connected = matches!(&*self.phase.borrow(), Phase::Connected(_));
-        if is_connected
-            && let Phase::Connected(connection) = self.phase.replace(Phase::Error(failure.clone()))
-        {
+    /// Brings it to ERROR, if it is connected with this secret: an earlier connection fails alone.
+    pub(crate) fn fail(&self, secret: u64, failure: &Failure) {
+        let is_connected = matches!(
+            &*self.phase.borrow(), Phase::Connected(connection) if connection.route.from == secret
+        );
+        if !is_connected {
+            return;
+        }
+        if let Phase::Connected(connection) = self.phase.replace(Phase::Reset) {
+            self.phase.replace(Phase::Error(failure.clone(), Rc::clone(&connection)));
             connection.end(failure);
             self.base.receives.borrow_mut().fail(&failure.of_others());
         }
@@ -124,7 +136,7 @@ impl Instance {
             let this: Option<Rc<Instance>> = Weak::upgrade(&this);
             let why = format!("the other end's worker is gone: {status}");
             this.iter().for_each(|this| {
-                this.fail(&Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
+                this.fail(secret, &Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
             });
         };
         let endpoint = ucx.endpoint().on_error(lost).connect_peer(&address);
@@ -164,7 +176,7 @@ impl Instance {
         let connection = match &*self.phase.borrow() {
             Phase::Init(_) => None,
             Phase::Connected(connection) => Some(Rc::clone(connection)),
-            Phase::Reset | Phase::Error(_) => return Err(self.bad_state("a receive", "receives")),
+            Phase::Reset | Phase::Error(..) => return Err(self.bad_state("a receive", "receives")),
         };
         let number = self.base.receives.borrow_mut().post(places);
         let number = number.ok_or_else(|| {

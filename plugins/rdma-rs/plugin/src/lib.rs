@@ -7,8 +7,8 @@
 //! # Order
 //!
 //! The operations of an instance start in the order in which they were submitted, and complete in
-//! it. Operations on different memory run side by side. One that means memory of an earlier one
-//! waits for that. A message of the other end goes to the first receive, or waits for one; so does
+//! it. Operations on different memory of the other end run side by side. One that means memory there
+//! of an earlier one waits for that. A message of the other end goes to the first receive, or waits for one; so does
 //! everything behind it.
 //!
 //! # Errors
@@ -23,7 +23,8 @@
 //! UCX takes the address in the details of the other end as it is. So hosts are trusted with the
 //! worker's memory. Every message carries a secret of each end, and only somebody with the details
 //! of both can make one. The memory and the permissions that a message means are checked here, by
-//! the worker of their owner.
+//! the worker of their owner. The first message alone, by which an end says that it has connected,
+//! may come from anybody: an end that there is not answers it.
 
 mod connection;
 mod details;
@@ -52,8 +53,9 @@ use rdma_protocol::{
 };
 use smallvec::SmallVec;
 use ucx::{Features, Mesh, Worker};
-use urom_pdk::{Armed, Tasks, armed_by, prelude::*};
+use urom_pdk::{Armed, Tasks, armed_by, prelude::*, time};
 
+use connection::Connection;
 use instance::Instance;
 use message::Kind;
 use pieces::Pieces;
@@ -66,6 +68,9 @@ type List<T> = SmallVec<[T; 1]>;
 /// What every instance allows.
 pub(crate) const LIMITS: Limits =
     Limits { message: 1 << 31, list: 64, operations: 1024, receives: 1024, instances: 256 };
+
+/// How long a stop waits for bytes that move.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdma {
     table: Rc<Table>,
@@ -89,12 +94,12 @@ impl Rdma {
     ) -> Result<u64> {
         let instance = self.find(cx, rdma)?;
         let connection = instance.connection(ask.kind.name())?;
-        let local = Pieces::open(&instance.base().memories, list)?;
+        let local = Pieces::open(&instance.base().memories, list, !ask.kind.sends())?;
         if ask.kind.is_atomic() && local.len() != 8 {
             let text = format!("the result of a {} has 8 bytes", ask.kind.name());
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        connection.ask(ask, local).await
+        connection.ask(cx, ask, local).await
     }
 }
 
@@ -138,7 +143,7 @@ impl Handler for Rdma {
 
     async fn destroy(&self, cx: &Context, cmd: Destroy) -> Result<Destroyed> {
         self.find(cx, cmd.rdma)?;
-        self.table.destroy(cmd.rdma, "the instance was destroyed");
+        drain(self.table.destroy(cmd.rdma, "the instance was destroyed")).await;
         Ok(Destroyed {})
     }
 
@@ -148,7 +153,7 @@ impl Handler for Rdma {
     }
 
     async fn stop(&self, cx: &Context, cmd: Stop) -> Result<Stopped> {
-        self.find(cx, cmd.rdma)?.stop("the instance was stopped");
+        drain(self.find(cx, cmd.rdma)?.stop("the instance was stopped")).await;
         Ok(Stopped {})
     }
 
@@ -171,11 +176,17 @@ impl Handler for Rdma {
 
     async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<Received> {
         let instance = self.find(cx, cmd.rdma)?;
-        let places = Pieces::open(&instance.base().memories, cmd.places.iter())?;
+        let places = Pieces::open(&instance.base().memories, cmd.places.iter(), true)?;
         let number = instance.post(places)?;
         let receives = &instance.base().receives;
-        let received = poll_fn(|cx| receives.borrow_mut().poll(number, cx)).await;
-        received.map_err(|failure| failure.error())
+        let received = poll_fn(|cx| receives.borrow_mut().poll(number, cx));
+        match cx.unless_cancelled(received).await {
+            Ok(received) => received.map_err(|failure| failure.error()),
+            Err(reason) => {
+                receives.borrow_mut().detach(number);
+                Err(reason.into())
+            }
+        }
     }
 
     async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
@@ -220,6 +231,14 @@ impl Handler for Rdma {
         let ask = Ask { remote, operand, ..Ask::new(Kind::FetchAdd) };
         let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
         Ok(Added { before })
+    }
+}
+
+/// Waits until no byte of a connection that has ended moves any more, if UCX gets that far.
+async fn drain(connection: Option<Rc<Connection>>) {
+    let Some(connection) = connection else { return };
+    if time::timeout(PATIENCE, connection.drained()).await.is_err() {
+        log::warn!("bytes of an instance that was stopped may still move: its peer hangs");
     }
 }
 

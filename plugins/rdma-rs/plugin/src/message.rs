@@ -1,7 +1,8 @@
 //! The messages between two instances: active messages of the plugins' own UCX, little-endian.
 //!
 //! Every message names the instance that it is for, and the secrets of both instances. Only the two
-//! ends of a connection have both, because each export has one of them.
+//! ends of a connection have both, because each export has one of them. A `HELLO` with other secrets
+//! is answered as well, with a `BYE`.
 
 use bytemuck::{Pod, Zeroable};
 use rdma_protocol::Remote;
@@ -124,6 +125,11 @@ impl Kind {
     /// Whether it completes a receive of the other end.
     pub(crate) fn takes_receive(self) -> bool {
         self.is_send() || self == Kind::WriteImm
+    }
+
+    /// Whether its bytes go to the other end.
+    pub(crate) fn sends(self) -> bool {
+        !(self == Kind::Read || self.is_atomic())
     }
 
     pub(crate) fn is_atomic(self) -> bool {

@@ -122,6 +122,24 @@ impl Outgoing {
             operation.waker.take().into_iter().for_each(Waker::wake);
             self.reported += 1;
         }
+        self.drop_taken();
+    }
+
+    /// Nobody waits for an operation any more. It stays in its place until it is over.
+    pub(crate) fn detach(&mut self, number: u64) {
+        if let Some(operation) = self.entries.get_mut((number - self.base) as usize) {
+            operation.is_taken = true;
+            self.drop_taken();
+        }
+    }
+
+    /// Drops those that were reported and that nobody asks for.
+    fn drop_taken(&mut self) {
+        while self.reported > 0 && self.entries.front().is_some_and(|first| first.is_taken) {
+            self.entries.pop_front();
+            self.base += 1;
+            self.reported -= 1;
+        }
     }
 
     /// Ends all that were not reported: the first one that failed by its own failure.
@@ -149,11 +167,7 @@ impl Outgoing {
         let outcome = operation.outcome.take().unwrap_or(Ok(0));
         operation.is_taken = true;
         operation.places = Pieces::default();
-        while self.entries.front().is_some_and(|operation| operation.is_taken) {
-            self.entries.pop_front();
-            self.base += 1;
-            self.reported -= 1;
-        }
+        self.drop_taken();
         Poll::Ready(outcome)
     }
 }

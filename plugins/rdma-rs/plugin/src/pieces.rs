@@ -1,10 +1,11 @@
 //! The local memory of an operation: a list of parts of the host's memory, one after the other.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use rdma_protocol::{Access, MemoryRange};
 use urom_pdk::memory::{HostMemory, Memories};
-use urom_pdk::prelude::*;
+use urom_pdk::{prelude::*, time};
 
 use crate::{LIMITS, List};
 
@@ -19,10 +20,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Opens the ranges of a list, which the host may read and write itself.
+    /// Opens the ranges of a list, which the host may read and write itself, and this plugin if bytes
+    /// go there.
     pub(crate) fn open(
         memories: &Memories,
         ranges: impl ExactSizeIterator<Item = MemoryRange>,
+        writes: bool,
     ) -> Result<Pieces> {
         if ranges.len() > LIMITS.list as usize {
             let text = format!("{} buffers in a list: {} are the most", ranges.len(), LIMITS.list);
@@ -33,6 +36,13 @@ impl Pieces {
             let memory = memories.open(range)?;
             if !memory.access().contains(Access::LOCAL_READ_WRITE) {
                 let text = format!("{range}: local memory of an operation is LOCAL_READ_WRITE");
+                return Err(Error::new(DocaError::NOT_PERMITTED, text));
+            }
+            if writes && !memory.access().others_write() {
+                let text = format!(
+                    "{range}: it was shared with permissions to read alone; end that share, and \
+                     let rdma_host share it"
+                );
                 return Err(Error::new(DocaError::NOT_PERMITTED, text));
             }
             pieces.len = pieces.len.saturating_add(range.len);
@@ -52,6 +62,15 @@ impl Pieces {
 
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// The pieces in parts of at most so many bytes, each with where it begins.
+    pub(crate) fn parts_of(&self, most: u64) -> impl Iterator<Item = (u64, HostMemory)> {
+        self.parts().flat_map(move |(at, piece)| {
+            (0..piece.len())
+                .step_by(most as usize)
+                .map(move |from| (at + from, piece.slice(from..piece.len().min(from + most))))
+        })
     }
 
     /// The pieces, each with where it begins.
@@ -106,6 +125,8 @@ impl Pieces {
             let bytes = &bytes[from..from + piece.len() as usize];
             for (block, bytes) in (0..).zip(bytes.chunks(BLOCK as usize)) {
                 piece.write(block * BLOCK, bytes).await?;
+                // The kernel copies in the call: others have their turn.
+                time::sleep(Duration::ZERO).await;
             }
         }
         Ok(())

@@ -25,7 +25,10 @@ struct Posted {
     places: Pieces,
     waker: Option<Waker>,
     outcome: Option<Outcome>,
+    /// Nobody asks for the outcome any more ...
     is_taken: bool,
+    /// ... because it was given.
+    was_given: bool,
 }
 
 impl Receives {
@@ -35,7 +38,8 @@ impl Receives {
             return None;
         }
         let number = self.base + self.entries.len() as u64;
-        self.entries.push_back(Posted { places, waker: None, outcome: None, is_taken: false });
+        let (waker, outcome, is_taken, was_given) = (None, None, false, false);
+        self.entries.push_back(Posted { places, waker, outcome, is_taken, was_given });
         Some(number)
     }
 
@@ -68,12 +72,32 @@ impl Receives {
             posted.outcome = Some(outcome);
             posted.places = Pieces::default();
             posted.waker.take().into_iter().for_each(Waker::wake);
+            self.drop_taken();
+        }
+    }
+
+    /// Nobody waits for a receive any more. It stays in its place until it has a message.
+    pub(crate) fn detach(&mut self, number: u64) {
+        if let Some(posted) = self.entries.get_mut((number - self.base) as usize) {
+            posted.is_taken = true;
+            self.drop_taken();
+        }
+    }
+
+    fn drop_taken(&mut self) {
+        let is_over =
+            |posted: &Posted| posted.is_taken && (posted.outcome.is_some() || posted.was_given);
+        while self.entries.front().is_some_and(is_over) {
+            self.entries.pop_front();
+            self.base += 1;
+            self.matched -= 1;
         }
     }
 
     /// Ends all that are not complete.
     pub(crate) fn fail(&mut self, failure: &Failure) {
         self.matched = self.entries.len();
+        // Those that nobody asks for go meanwhile.
         for number in self.base..self.base + self.entries.len() as u64 {
             self.end(number, Err(failure.clone()));
         }
@@ -87,12 +111,8 @@ impl Receives {
             posted.waker = Some(cx.waker().clone());
             return Poll::Pending;
         };
-        posted.is_taken = true;
-        while self.entries.front().is_some_and(|posted| posted.is_taken) {
-            self.entries.pop_front();
-            self.base += 1;
-            self.matched -= 1;
-        }
+        (posted.is_taken, posted.was_given) = (true, true);
+        self.drop_taken();
         Poll::Ready(outcome)
     }
 }

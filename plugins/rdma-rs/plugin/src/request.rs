@@ -1,6 +1,7 @@
 //! This end asks: the way of an operation to the other end, and of its answer back.
 
 use std::future::poll_fn;
+use std::rc::Rc;
 
 use rdma_protocol::Remote;
 use ucx::{AmFlags, Data};
@@ -14,6 +15,12 @@ use crate::transfers::{Of, Transfer};
 
 /// The longest message that UCX may send without announcing it.
 const LONGEST_SHORT: u64 = 256 << 10;
+
+/// What the other end takes to keep a part, besides its bytes.
+const PART: u64 = 128;
+
+/// The longest part of an operation: the other end may need as much memory for it.
+pub(crate) const LONGEST_PART: u64 = 8 << 20;
 
 /// What a host asks for.
 pub(crate) struct Ask {
@@ -32,56 +39,70 @@ impl Ask {
 
 impl Connection {
     /// Has the other end carry out an operation, and gives what it answers. The operation has its
-    /// place among the others when this is polled for the first time.
-    pub(crate) async fn ask(&self, ask: Ask, local: Pieces) -> Result<u64> {
+    /// place among the others when this is polled for the first time. It goes on when nobody waits
+    /// for the command any more, which then ends.
+    pub(crate) async fn ask(&self, cx: &Context, ask: Ask, local: Pieces) -> Result<u64> {
         let Ask { kind, immediate, remote, operand, compare } = ask;
-        let sends = !(kind == Kind::Read || kind.is_atomic());
-        let places = if sends { Pieces::default() } else { local.clone() };
+        let places = if kind.sends() { Pieces::default() } else { local.clone() };
         let number = self.outgoing.borrow_mut().begin(kind, places).ok_or_else(|| {
             Error::new(DocaError::FULL, "as many operations of this instance wait as may")
         })?;
-        let route = self.route;
-        let total = local.len();
-        let header = Request {
-            route,
-            number,
-            kind: kind as u32,
-            immediate,
-            total,
-            at: 0,
-            remote,
-            operand,
-            compare,
-        };
-        self.ready(number).await;
-        if sends && total > 0 {
-            if let Err(error) = self.send_bytes(header, &local).await {
-                self.fail_own(number, Failure::from(&error));
+        let (route, total) = (self.route, local.len());
+        let kind = kind as u32;
+        let header =
+            Request { route, number, kind, immediate, total, at: 0, remote, operand, compare };
+        if let Err(reason) = cx.unless_cancelled(self.ready(number)).await {
+            if let Some(this) = self.me.upgrade() {
+                self.base.tasks.spawn(async move {
+                    this.ready(number).await;
+                    this.send(header, &local).await;
+                });
             }
-        } else if kind == Kind::Read && local.count() > 1 {
+            self.outgoing.borrow_mut().detach(number);
+            return Err(reason.into());
+        }
+        self.send(header, &local).await;
+        let outcome = poll_fn(|cx| self.outgoing.borrow_mut().poll(number, cx));
+        match cx.unless_cancelled(outcome).await {
+            Ok(outcome) => outcome.map_err(|failure| failure.error()),
+            Err(reason) => {
+                self.outgoing.borrow_mut().detach(number);
+                Err(reason.into())
+            }
+        }
+    }
+
+    /// Sends an operation to the other end.
+    async fn send(&self, header: Request, local: &Pieces) {
+        let kind = Kind::of(header.kind);
+        if kind.is_some_and(Kind::sends) && header.total > 0 {
+            if let Err(error) = self.send_bytes(header, local).await {
+                self.fail_own(header.number, Failure::from(&error));
+            }
+            return;
+        }
+        let (bytes, to) = (bytemuck::bytes_of(&header), &self.endpoint);
+        let sent = if kind == Some(Kind::Read) && local.count() > 1 {
             let lengths: Vec<u8> =
                 local.parts().flat_map(|(_, piece)| piece.len().to_le_bytes()).collect();
-            self.endpoint
-                .am_send_with(REQUEST, bytemuck::bytes_of(&header), lengths, AmFlags::NONE)
-                .detach();
+            begun(to.am_send_with(REQUEST, bytes, lengths, AmFlags::NONE))
         } else {
-            self.endpoint
-                .am_send_with(REQUEST, bytemuck::bytes_of(&header), (), AmFlags::EAGER)
-                .detach();
+            begun(to.am_send_with(REQUEST, bytes, (), AmFlags::EAGER))
+        };
+        if let Err(error) = sent {
+            self.fail_own(header.number, Failure::from(&error));
         }
-        let outcome = poll_fn(|cx| self.outgoing.borrow_mut().poll(number, cx)).await;
-        outcome.map_err(|failure| failure.error())
     }
 
     /// Sends the bytes of an operation, each piece in a part of its own.
     async fn send_bytes(&self, header: Request, local: &Pieces) -> Result<()> {
-        for (at, piece) in local.parts() {
+        for (at, piece) in local.parts_of(LONGEST_PART) {
             let part = Request { at, ..header };
             // The other end's answer says that they have arrived.
             let flags = self.flags(header.number, piece.len());
             match piece.am_send(&self.endpoint, REQUEST, bytemuck::bytes_of(&part), flags) {
-                Some(sent) => sent.detach(),
-                None => self.send_blocks(part, piece).await?,
+                Some(sent) => begun(sent)?,
+                None => self.send_blocks(part, &piece).await?,
             }
         }
         Ok(())
@@ -91,7 +112,7 @@ impl Connection {
     fn flags(&self, number: u64, len: u64) -> AmFlags {
         // UCX announces long messages by itself.
         let is_short = len <= LONGEST_SHORT;
-        match is_short && !self.outgoing.borrow_mut().may_send(number, len) {
+        match is_short && !self.outgoing.borrow_mut().may_send(number, len + PART) {
             true => AmFlags::RENDEZVOUS,
             false => AmFlags::NONE,
         }
@@ -128,7 +149,10 @@ impl Connection {
         };
         let places = self.outgoing.borrow_mut().places(number, at, len);
         let places = places.ok_or_else(|| violation("bytes of a read that nobody asked for"))?;
-        self.place(Of::Outgoing(number), &places, at, data)
+        if let Err(error) = self.place(Of::Outgoing(number), &places, at, data) {
+            self.fail_own(number, Failure::from(&error));
+        }
+        Ok(())
     }
 
     fn on_answer(&self, response: Response, data: Data<'_>) -> Result<()> {
@@ -146,9 +170,16 @@ impl Connection {
             return Ok(());
         };
         let bytes = result.to_le_bytes();
-        if place.copy_from(0, &bytes)? {
-            self.outgoing.borrow_mut().answered(number, Ok(result));
-            return Ok(());
+        match place.copy_from(0, &bytes) {
+            Ok(true) => {
+                self.outgoing.borrow_mut().answered(number, Ok(result));
+                return Ok(());
+            }
+            Ok(false) => {}
+            Err(error) => {
+                self.fail_own(number, Failure::from(&error));
+                return Ok(());
+            }
         }
         let this = self.me.clone();
         self.base.tasks.spawn(async move {
@@ -186,8 +217,10 @@ impl Connection {
                     },
                     None => announced,
                 };
-                let places = places.clone();
+                let (places, rooms) = (places.clone(), Rc::clone(&self.base.rooms));
                 self.move_later(of, len, async move {
+                    // Nobody closes it.
+                    let _room = rooms.acquire().await;
                     let (came, bytes) = announced.recv(room(len)?).await;
                     came.or_code(DocaError::IO_FAILED, "receiving from the other end")?;
                     places.write(at, &bytes).await
@@ -195,6 +228,17 @@ impl Connection {
             }
         }
         Ok(())
+    }
+}
+
+/// Lets a send go on by itself. When the endpoint fails later, so does the connection.
+pub(crate) fn begun<B>(sent: ucx::Request<B>) -> Result<()> {
+    match sent.into_done() {
+        Ok((sent, _)) => sent.or_code(DocaError::IO_FAILED, "sending to the other end"),
+        Err(sent) => {
+            sent.detach();
+            Ok(())
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::incoming::{Early, Entry};
 use crate::message::{Kind, RESPONSE, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
-use crate::request::{room, violation};
+use crate::request::{LONGEST_PART, begun, room, violation};
 use crate::transfers::{Of, Transfer};
 
 impl Connection {
@@ -96,13 +96,13 @@ impl Connection {
             if kind.takes_receive() && !self.base.receives.borrow().is_ready() {
                 break;
             }
-            match self.memory_of(kind, &request) {
-                Ok(memory) if kind.is_send() => {
-                    if !self.start_send(number, request) {
-                        break;
-                    }
-                    drop(memory);
+            if kind.is_send() {
+                if !self.start_send(number, request) {
+                    break;
                 }
+                continue;
+            }
+            match self.memory_of(kind, &request) {
                 Ok(memory) => {
                     if !self.incoming.borrow().may_start(number, &memory) {
                         break;
@@ -265,26 +265,33 @@ impl Connection {
     /// Sends the bytes of a read, in parts of these lengths.
     fn send_all(&self, number: u64, memory: &Pieces, lengths: &[u64]) {
         let Some((_, memory)) = memory.parts().next() else { return };
-        let (mut at, of) = (0, Of::Incoming(number));
+        let (mut begin, of) = (0, Of::Incoming(number));
         let whole = [memory.len()];
         for &len in if lengths.is_empty() { &whole } else { lengths } {
-            let part = memory.slice(at..at + len);
-            let header = self.part(number, at);
-            let bytes = bytemuck::bytes_of(&header);
-            match part.am_send(&self.endpoint, RESPONSE, bytes, AmFlags::NONE) {
-                Some(sent) => match sent.into_done() {
-                    Ok((Ok(()), _)) => self.arrived(number, len),
-                    Ok((Err(_), _)) => {}
-                    Err(sent) => {
+            let piece = Pieces::of(memory.slice(begin..begin + len));
+            for (from, part) in piece.parts_of(LONGEST_PART) {
+                let (at, len) = (begin + from, part.len());
+                let header = self.part(number, at);
+                let bytes = bytemuck::bytes_of(&header);
+                let sent = part.am_send(&self.endpoint, RESPONSE, bytes, AmFlags::NONE);
+                match sent.map(ucx::Request::into_done) {
+                    Some(Ok((Ok(()), _))) => self.arrived(number, len),
+                    Some(Ok((Err(status), _))) => {
+                        let sent = Err::<(), _>(status);
+                        if let Err(error) = sent.or_code(DocaError::IO_FAILED, "sending") {
+                            return self.refuse(number, Failure::from(&error));
+                        }
+                    }
+                    Some(Err(sent)) => {
                         self.transfers.borrow_mut().add(of, len, Transfer::Send(sent));
                     }
-                },
-                None => {
-                    let Some(this) = self.me.upgrade() else { return };
-                    self.move_later(of, len, send_blocks(this, number, at, part));
+                    None => {
+                        let Some(this) = self.me.upgrade() else { return };
+                        self.move_later(of, len, send_blocks(this, number, at, part));
+                    }
                 }
             }
-            at += len;
+            begin += len;
         }
     }
 
@@ -340,7 +347,10 @@ impl Connection {
             Ok(_) => {
                 // The bytes of a read are its answer.
                 if kind != Kind::Read || request.total == 0 {
-                    self.endpoint.am_send_with(RESPONSE, header, (), AmFlags::EAGER).detach();
+                    let sent = self.endpoint.am_send_with(RESPONSE, header, (), AmFlags::EAGER);
+                    if let Err(error) = begun(sent) {
+                        self.fail(Failure::from(&error));
+                    }
                 }
                 if let Some(receive) = receive {
                     let (opcode, len) = match kind {

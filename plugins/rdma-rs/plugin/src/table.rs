@@ -5,20 +5,32 @@ use std::rc::Rc;
 
 use rdma_protocol::Access;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use tokio::sync::Semaphore;
 use ucx::{AmFlags, CloseMode, Data, Message, PeerAddress, Worker};
 use urom_pdk::{Tasks, prelude::*};
 
 use crate::LIMITS;
-use crate::connection::Base;
+use crate::connection::{Base, Connection};
 use crate::failure::Failure;
 use crate::instance::Instance;
 use crate::message::{self, CONTROL, Control, REQUEST, RESPONSE, Request, Response, Route};
 use crate::transfers::Activity;
 
-#[derive(Default)]
 pub(crate) struct Table {
     instances: RefCell<SlotMap<DefaultKey, Rc<Instance>>>,
     pub(crate) activity: Rc<Activity>,
+    rooms: Rc<Semaphore>,
+}
+
+/// How many parts of operations may be in memory of the worker at a time, each up to
+/// [`LONGEST_PART`](crate::request::LONGEST_PART).
+const ROOMS: usize = 8;
+
+impl Default for Table {
+    fn default() -> Table {
+        let rooms = Rc::new(Semaphore::new(ROOMS));
+        Table { instances: RefCell::default(), activity: Rc::default(), rooms }
+    }
 }
 
 impl Table {
@@ -36,6 +48,7 @@ impl Table {
             receives: Rc::default(),
             tasks: tasks.clone(),
             activity: Rc::clone(&self.activity),
+            rooms: Rc::clone(&self.rooms),
         };
         let of = |key: DefaultKey| Instance::new(key.data().as_ffi(), cx.dest_id(), base);
         Ok(instances.insert_with_key(of).data().as_ffi())
@@ -56,9 +69,10 @@ impl Table {
         })
     }
 
-    pub(crate) fn destroy(&self, handle: u64, why: &'static str) {
+    /// Gives the connection, if there was one, whose bytes may still move.
+    pub(crate) fn destroy(&self, handle: u64, why: &'static str) -> Option<Rc<Connection>> {
         let instance = self.instances.borrow_mut().remove(KeyData::from_ffi(handle).into());
-        instance.into_iter().for_each(|instance| instance.stop(why));
+        instance?.stop(why)
     }
 
     /// Destroys the instances of a host that has left.
@@ -75,7 +89,7 @@ impl Table {
         let handles: Vec<_> =
             all.values().filter(|it| which(it)).map(|instance| instance.handle).collect();
         drop(all);
-        handles.into_iter().for_each(|handle| self.destroy(handle, why));
+        handles.into_iter().for_each(|handle| drop(self.destroy(handle, why)));
     }
 
     /// Has the worker give messages to these instances.
@@ -113,11 +127,7 @@ impl Table {
     }
 
     /// Gives a message to the connection that it is of; nobody else's is looked at.
-    fn receive(
-        &self,
-        route: Route,
-        take: impl FnOnce(&crate::connection::Connection) -> Result<()>,
-    ) {
+    fn receive(&self, route: Route, take: impl FnOnce(&Connection) -> Result<()>) {
         let connection = self.get(route.instance).and_then(|it| it.connection_of(route));
         if let Some(connection) = connection
             && let Err(error) = take(&connection)

@@ -76,6 +76,10 @@ impl Transfers {
         Transfers { list: Vec::new(), activity: Rc::clone(activity), waker: None }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     pub(crate) fn add(&mut self, of: Of, len: u64, transfer: Transfer) {
         self.list.push((of, len, transfer));
         self.activity.count(self.activity.transfers.get() + 1);

@@ -10,6 +10,7 @@ mod peers;
 mod permissions;
 mod states;
 
+use std::ops::Deref;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -139,14 +140,41 @@ fn connect(one: End<'_>, two: End<'_>) {
     two.call(Connect { rdma: two.rdma, details: &details[0] }).unwrap();
 }
 
-/// Two workers.
-fn workers() -> (Domain, [Worker<Protocol>; 2]) {
+/// Two workers, whose hosts leave at the end.
+struct Workers([Worker<Protocol>; 2]);
+
+impl Deref for Workers {
+    type Target = [Worker<Protocol>; 2];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for Workers {
+    /// Closing an endpoint takes the progress of both ends.
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.0.iter().any(|worker| worker.in_flight() > 0) {
+            return;
+        }
+        for worker in &self.0 {
+            [1, 2].into_iter().for_each(|connection| worker.leave(connection));
+        }
+        for _ in 0..200 {
+            for worker in &self.0 {
+                worker.progress();
+            }
+        }
+    }
+}
+
+fn workers() -> (Domain, Workers) {
     let domain = Domain::new();
     let workers = [0, 1].map(|id| domain.open::<Rdma, Protocol>(id));
     for worker in &workers {
         worker.set_patience(DEADLINE);
     }
-    (domain, workers)
+    (domain, Workers(workers))
 }
 
 /// Two connected ends with all permissions.

@@ -1,5 +1,7 @@
 //! Peers that leave, were never there, or are somebody else.
 
+use urom_pdk::CancelReason;
+
 use super::*;
 
 #[test]
@@ -14,6 +16,61 @@ fn a_host_that_leaves_takes_its_instances_with_it_and_the_other_end_hears_of_it(
     assert!(why.contains("its host has left"), "{why}");
     let stranger = End { connection: 77, ..one };
     assert_eq!(stranger.call(Query { rdma: one.rdma }).map(drop), Err(DocaError::INVALID_VALUE));
+}
+
+#[test]
+fn a_host_that_leaves_in_the_middle_of_operations_is_missed_by_the_other_end() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let memory = one.share([0; 8], LOCAL);
+    // Neither has an end without the other side.
+    let _receive = one.post(&[memory.range()]);
+    let _send = one.tell(&[memory.range()]);
+    // One that nobody has connected to.
+    let lonely = End::started(&workers[0], ALL);
+    let other = End::started(&workers[1], ALL);
+    lonely.call(Connect { rdma: lonely.rdma, details: &other.details() }).unwrap();
+    let _write = lonely.write(Remote::default(), &[]);
+    workers[0].leave(one.connection);
+    until(&domain, "the other end's state", || two.state() == State::Error);
+    until(&domain, "the memory", || memory.opened() == 0);
+}
+
+#[test]
+fn operations_that_were_given_up_keep_their_place() {
+    let (_domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let places = [0, 1].map(|_| two.share([0; 8], LOCAL));
+    let receives = places.each_ref().map(|place| two.post(&[place.range()]));
+    two.worker.cancel(&receives[0], CancelReason::Cancelled);
+    let [given_up, receive] = receives;
+    assert_eq!(two.wait(given_up).map(drop), Err(DocaError::SKIPPED));
+    let source = one.share([4; 8], LOCAL);
+    one.wait(one.tell(&[source.range()])).unwrap();
+    // The first message is the first receive's, and nobody hears of it.
+    assert!(two.worker.answer(&receive).is_none());
+    assert_eq!(places[0].bytes(), [4; 8]);
+    let sent = one.tell(&[source.slice(..4)]);
+    one.worker.cancel(&sent, CancelReason::TimedOut);
+    assert_eq!(one.wait(sent).map(drop), Err(DocaError::SKIPPED));
+    assert_eq!(two.wait(receive).unwrap().len, 4);
+    one.wait(one.write(Remote::default(), &[])).unwrap();
+}
+
+#[test]
+fn an_operation_that_was_given_up_before_the_other_end_came_runs_then() {
+    let (_domain, workers) = workers();
+    let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
+    let details = [one, two].map(|end| end.details());
+    one.call(Connect { rdma: one.rdma, details: &details[1] }).unwrap();
+    let (source, target) = (one.share([4; 8], LOCAL), two.share([0; 16], ALL));
+    let first = one.write(at(&target, 0), &[source.range()]);
+    one.worker.cancel(&first, CancelReason::Cancelled);
+    assert_eq!(one.wait(first).map(drop), Err(DocaError::SKIPPED));
+    let second = one.write(at(&target, 8), &[source.range()]);
+    two.call(Connect { rdma: two.rdma, details: &details[0] }).unwrap();
+    one.wait(second).unwrap();
+    assert_eq!(target.bytes(), [4; 16]);
 }
 
 #[test]

@@ -209,3 +209,52 @@ fn a_host_has_no_more_instances_than_the_limit_and_unknown_permissions_are_refus
         assert_eq!(create.map(drop), Err(DocaError::INVALID_VALUE));
     }
 }
+
+#[test]
+fn after_a_stop_no_byte_of_the_other_end_arrives() {
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    for _ in 0..5 {
+        let source = one.share(vec![1; 8 << 20], LOCAL);
+        let target = two.share(vec![0; 8 << 20], ALL);
+        let write = one.write(at(&target, 0), &[source.range()]);
+        domain.progress();
+        two.call(Stop { rdma: two.rdma }).unwrap();
+        let (arrived, _) = (target.bytes(), one.wait(write));
+        for _ in 0..100 {
+            domain.progress();
+        }
+        assert!(target.bytes() == arrived);
+        until(&domain, "the state", || one.state() == State::Error);
+        one.call(Stop { rdma: one.rdma }).unwrap();
+        for end in [one, two] {
+            end.call(Start { rdma: end.rdma }).unwrap();
+        }
+        connect(one, two);
+    }
+}
+
+#[test]
+fn nothing_behind_an_operation_that_fails_happens() {
+    let (_domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    let memory = one.share([0; 8], LOCAL);
+    let target = two.share([0; 8], ALL);
+    // All wait for the receive.
+    let waits = one.tell(&[memory.range()]);
+    let fails = one.write(Remote { memory: 0xdead, offset: 0 }, &[memory.range()]);
+    let add = FetchAdd { rdma: one.rdma, target: at(&target, 0), add: 1, result: memory.range() };
+    let add = one.send(add);
+    for _ in 0..100 {
+        assert_eq!(two.state(), State::Connected);
+    }
+    drop(two.post(&[memory_of(two).range()]));
+    assert_eq!(one.wait(fails).map(drop), Err(DocaError::NOT_FOUND));
+    assert_eq!(one.wait(waits).map(drop), Ok(()));
+    assert_eq!(one.wait(add).map(drop), Err(DocaError::CONNECTION_ABORTED));
+    assert_eq!(target.bytes(), [0; 8]);
+}
+
+fn memory_of(end: End<'_>) -> SharedMemory {
+    end.share([0; 8], LOCAL)
+}
