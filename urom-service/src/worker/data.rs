@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use smallvec::{SmallVec, smallvec};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
@@ -374,7 +375,7 @@ impl Data {
             return true;
         }
         let Ok(ucx) = self.worker.event_fd() else { return false };
-        let mut fds = vec![
+        let mut fds: SmallVec<[PollFd<'_>; 16]> = smallvec![
             PollFd::from_borrowed_fd(ucx, PollFlags::IN),
             PollFd::new(self.mailbox.wake(), PollFlags::IN),
         ];
