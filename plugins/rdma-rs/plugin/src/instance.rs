@@ -8,6 +8,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use ucx::{PeerAddress, Worker};
 use urom_pdk::prelude::*;
 
+use crate::caller::Caller;
 use crate::connection::{Base, Connection};
 use crate::details::Details;
 use crate::failure::Failure;
@@ -23,10 +24,13 @@ pub(crate) struct Instance {
     phase: RefCell<Phase>,
 }
 
+/// How many may have connected to an instance that has not connected yet.
+const CALLERS: usize = 8;
+
 enum Phase {
     Reset,
-    /// With its secret.
-    Init(u64),
+    /// With its secret, and those who have connected already.
+    Init(u64, Vec<Caller>),
     Connected(Rc<Connection>),
     /// With the first failure, and the connection that had it.
     Error(Failure, Rc<Connection>),
@@ -46,7 +50,7 @@ impl Instance {
     pub(crate) fn state(&self) -> (State, Option<Failure>) {
         match &*self.phase.borrow() {
             Phase::Reset => (State::Reset, None),
-            Phase::Init(_) => (State::Init, None),
+            Phase::Init(..) => (State::Init, None),
             Phase::Connected(_) => (State::Connected, None),
             Phase::Error(failure, _) => (State::Error, Some(failure.clone())),
         }
@@ -73,7 +77,7 @@ impl Instance {
         if self.state().0 != State::Reset {
             return Err(self.bad_state("starting", "RESET"));
         }
-        self.phase.replace(Phase::Init(secret()?));
+        self.phase.replace(Phase::Init(secret()?, Vec::new()));
         Ok(())
     }
 
@@ -87,7 +91,11 @@ impl Instance {
                 Some(connection)
             }
             Phase::Error(_, connection) => Some(connection),
-            Phase::Reset | Phase::Init(_) => None,
+            Phase::Init(_, callers) => {
+                callers.into_iter().for_each(Caller::turn_away);
+                None
+            }
+            Phase::Reset => None,
         };
         self.base.receives.borrow_mut().fail(&failure);
         connection
@@ -109,7 +117,7 @@ impl Instance {
     }
 
     pub(crate) fn export(&self, address: Vec<u8>) -> Result<Vec<u8>> {
-        let Phase::Init(secret) = *self.phase.borrow() else {
+        let Phase::Init(secret, _) = *self.phase.borrow() else {
             return Err(self.bad_state("exporting", "INIT"));
         };
         Ok(Details { instance: self.handle, secret, address }.to_bytes())
@@ -122,7 +130,7 @@ impl Instance {
         own: Vec<u8>,
         details: &[u8],
     ) -> Result<()> {
-        let Phase::Init(secret) = *self.phase.borrow() else {
+        let Phase::Init(secret, _) = *self.phase.borrow() else {
             return Err(self.bad_state("connecting", "INIT"));
         };
         let details = Details::read(details)?;
@@ -144,7 +152,10 @@ impl Instance {
         let route = Route { instance: details.instance, to: details.secret, from: secret };
         let connection = Connection::new(Rc::downgrade(self), self.base.clone(), endpoint, route);
         connection.say_hello(self.handle, own);
-        self.phase.replace(Phase::Connected(connection));
+        if let Phase::Init(_, callers) = self.phase.replace(Phase::Connected(connection)) {
+            let meant = Route { instance: self.handle, to: secret, from: details.secret };
+            callers.into_iter().filter(|it| it.route() != meant).for_each(Caller::turn_away);
+        }
         Ok(())
     }
 
@@ -166,15 +177,29 @@ impl Instance {
         }
     }
 
-    /// Whether somebody with these details may connect later.
-    pub(crate) fn awaits(&self, route: Route) -> bool {
-        matches!(&*self.phase.borrow(), Phase::Init(secret) if *secret == route.to)
+    /// Somebody has connected to this instance, which has not connected to it.
+    pub(crate) fn called(&self, caller: Caller) {
+        // It is told of the connection, or turned away once there will be none.
+        if let Phase::Init(secret, callers) = &mut *self.phase.borrow_mut()
+            && *secret == caller.route().to
+            && callers.len() < CALLERS
+        {
+            return callers.push(caller);
+        }
+        caller.turn_away();
+    }
+
+    /// Somebody who has connected to this instance has left.
+    pub(crate) fn caller_left(&self, route: Route) {
+        if let Phase::Init(_, callers) = &mut *self.phase.borrow_mut() {
+            callers.retain(|caller| caller.route() != route);
+        }
     }
 
     /// Adds a receive, and gives its number.
     pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
         let connection = match &*self.phase.borrow() {
-            Phase::Init(_) => None,
+            Phase::Init(..) => None,
             Phase::Connected(connection) => Some(Rc::clone(connection)),
             Phase::Reset | Phase::Error(..) => return Err(self.bad_state("a receive", "receives")),
         };

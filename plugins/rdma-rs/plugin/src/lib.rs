@@ -26,6 +26,7 @@
 //! the worker of their owner. The first message alone, by which an end says that it has connected,
 //! may come from anybody: an end that there is not answers it.
 
+mod caller;
 mod connection;
 mod details;
 mod failure;

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use rdma_protocol::Access;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::Semaphore;
-use ucx::{AmFlags, CloseMode, Data, Message, PeerAddress, Worker};
+use ucx::{Data, Message, Worker};
 use urom_pdk::{Tasks, prelude::*};
 
 use crate::LIMITS;
+use crate::caller::Caller;
 use crate::connection::{Base, Connection};
 use crate::failure::Failure;
 use crate::instance::Instance;
@@ -150,27 +151,15 @@ impl Table {
                 let why = format!("the other end has left: {}", message::reason(data));
                 connection.fail(Failure::new(DocaError::CONNECTION_RESET, why));
             }
-            (Control::HELLO, None) if !instance.is_some_and(|it| it.awaits(route)) => {
-                // If nobody is there, nobody has to be told.
-                let _ = turn_away(ucx, control, data);
+            (Control::HELLO, None) => {
+                let caller = Caller::new(ucx, *control, data);
+                match instance {
+                    Some(instance) => instance.called(caller),
+                    None => caller.turn_away(),
+                }
             }
+            (Control::BYE, None) => instance.iter().for_each(|it| it.caller_left(route)),
             _ => {}
         }
     }
-}
-
-/// Tells somebody who has connected that no instance waits for that.
-fn turn_away(ucx: &Worker, hello: &Control, address: &[u8]) -> ucx::Result<()> {
-    // SAFETY: what another worker says of itself. Those that reach this one are trusted with its
-    // memory: the guide's page on security says so.
-    let address = unsafe { PeerAddress::from_bytes(address) }?;
-    let endpoint = ucx.endpoint().connect_peer(&address)?;
-    let Route { to, from, .. } = hello.route;
-    let route = Route { instance: hello.sender, to: from, from: to };
-    let code = DocaError::NOT_FOUND;
-    let bye = Control { route, sender: 0, word: Control::BYE, code };
-    let why = b"it was stopped, or has connected to another instance".to_vec();
-    endpoint.am_send_with(CONTROL, bytemuck::bytes_of(&bye), why, AmFlags::EAGER).detach();
-    endpoint.close(CloseMode::Flush);
-    Ok(())
 }

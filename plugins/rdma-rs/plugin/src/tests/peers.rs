@@ -117,6 +117,72 @@ fn an_instance_that_is_connected_to_another_refuses_a_third() {
     assert_eq!((one.state(), two.state()), (State::Connected, State::Connected));
 }
 
+/// Lets messages arrive that nobody sees arrive.
+fn settle(domain: &Domain) {
+    for _ in 0..200 {
+        domain.progress();
+    }
+}
+
+/// Two instances, of which the second knows that the first has connected to it.
+fn called<'a>(domain: &Domain, workers: &'a [Worker<Protocol>; 2]) -> [End<'a>; 2] {
+    let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
+    one.call(Connect { rdma: one.rdma, details: &two.details() }).unwrap();
+    settle(domain);
+    [one, two]
+}
+
+#[test]
+fn an_instance_that_is_stopped_before_it_connects_turns_away_who_connected_to_it() {
+    let (domain, workers) = workers();
+    let [one, two] = called(&domain, &workers);
+    let write = one.write(Remote::default(), &[]);
+    two.call(Stop { rdma: two.rdma }).unwrap();
+    until(&domain, "the state", || one.state() == State::Error);
+    assert_eq!(one.wait(write).map(drop), Err(DocaError::CONNECTION_ABORTED));
+    // So does a host that leaves.
+    let [three, four] = called(&domain, &workers);
+    workers[1].leave(four.connection);
+    until(&domain, "the state", || three.state() == State::Error);
+}
+
+#[test]
+fn an_instance_that_connects_to_another_turns_away_who_connected_to_it() {
+    let (domain, workers) = workers();
+    let [one, two] = called(&domain, &workers);
+    let third = End::started(&workers[0], ALL);
+    let details = [two, third].map(|end| end.details());
+    two.call(Connect { rdma: two.rdma, details: &details[1] }).unwrap();
+    third.call(Connect { rdma: third.rdma, details: &details[0] }).unwrap();
+    until(&domain, "the state", || one.state() == State::Error);
+    third.wait(third.write(Remote::default(), &[])).unwrap();
+    assert_eq!((two.state(), third.state()), (State::Connected, State::Connected));
+}
+
+#[test]
+fn more_callers_than_an_instance_keeps_are_turned_away_and_those_that_left_are_forgotten() {
+    let (domain, workers) = workers();
+    let two = End::started(&workers[1], ALL);
+    let callers: Vec<End<'_>> = (0..9).map(|_| End::started(&workers[0], ALL)).collect();
+    for caller in &callers {
+        caller.call(Connect { rdma: caller.rdma, details: &two.details() }).unwrap();
+    }
+    let refused = || callers.iter().filter(|it| it.state() == State::Error).count();
+    until(&domain, "the last caller's state", || refused() == 1);
+    for caller in &callers {
+        caller.call(Stop { rdma: caller.rdma }).unwrap();
+    }
+    settle(&domain);
+    // There is room again.
+    let caller = callers[0];
+    caller.call(Start { rdma: caller.rdma }).unwrap();
+    let details = caller.details();
+    caller.call(Connect { rdma: caller.rdma, details: &two.details() }).unwrap();
+    settle(&domain);
+    two.call(Connect { rdma: two.rdma, details: &details }).unwrap();
+    caller.wait(caller.write(Remote::default(), &[])).unwrap();
+}
+
 #[test]
 fn details_that_name_no_worker_are_refused_and_can_be_tried_again() {
     let (_domain, workers) = workers();
