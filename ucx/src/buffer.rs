@@ -47,8 +47,9 @@ pub unsafe trait Buffer: 'static {
 ///
 /// # Safety
 ///
-/// As for [`Buffer`], and the bytes are writable and initialised. Nobody else in this program writes
-/// them at that time, or they are nobody's in Rust, as with [`OutsideMut`](crate::OutsideMut). Copies through raw pointers, such as
+/// As for [`Buffer`], and the bytes are writable and initialised. Nobody else in this program
+/// writes them at that time, or they are nobody's in Rust, as with
+/// [`OutsideMut`](crate::OutsideMut). Copies through raw pointers, such as
 /// [`Memory::read`](crate::Memory::read), may see any mixture of old and new bytes.
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].

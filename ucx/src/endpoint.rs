@@ -177,8 +177,8 @@ impl Endpoint {
         self.begin_close(mode);
     }
 
-    /// As [`close`](Endpoint::close), for an endpoint that others use as well. Operations that begin
-    /// later fail with `CONNECTION_RESET`.
+    /// As [`close`](Endpoint::close), for an endpoint that others use as well. Operations that
+    /// begin later fail with `CONNECTION_RESET`.
     pub fn begin_close(&self, mode: CloseMode) {
         self.close_once(if self.is_failed() { CloseMode::Force } else { mode });
     }

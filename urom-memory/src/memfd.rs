@@ -45,8 +45,8 @@ impl Memfd {
         self.fd.as_fd()
     }
 
-    /// The descriptor, for a worker that does what a device of this process does; `None` once it was
-    /// given to somebody who may only read: the kernel refuses writes by new mappings then.
+    /// The descriptor, for a worker that does what a device of this process does; `None` once it
+    /// was given to somebody who may only read: the kernel refuses writes by new mappings then.
     pub(crate) fn device_fd(&self) -> Option<BorrowedFd<'_>> {
         let is_writable = self.others_write || !self.was_sealed.is_completed();
         is_writable.then(|| self.fd.as_fd())

@@ -161,8 +161,8 @@ where
         P::host_left(self.handler(), dest_id);
     }
 
-    /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their number;
-    /// `None` when there is something to do.
+    /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their
+    /// number; `None` when there is something to do.
     pub(crate) fn arm(&mut self, fds: &mut [c_int]) -> Option<usize> {
         if self.broken {
             return Some(0);

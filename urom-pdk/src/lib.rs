@@ -180,8 +180,8 @@ pub use urom_abi::protocol::Armed;
 pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::urom_plugin;
 
-/// What [`Armed`] is for a plugin with a UCX worker, which this arms (`ucp_worker_arm`). The worker's
-/// context has the feature `WAKEUP`.
+/// What [`Armed`] is for a plugin with a UCX worker, which this arms (`ucp_worker_arm`). The
+/// worker's context has the feature `WAKEUP`.
 #[cfg(feature = "ucx")]
 pub fn armed_by(worker: &ucx::Worker) -> Armed<'_> {
     match worker.arm() {

@@ -21,8 +21,8 @@ pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
 use crate::{DocaError, Error, Result};
 
-/// The memory that the host of a connection shares with this worker, for a plugin that opens some of
-/// it outside of that host's commands: for a peer of its own, for example.
+/// The memory that the host of a connection shares with this worker, for a plugin that opens some
+/// of it outside of that host's commands: for a peer of its own, for example.
 ///
 /// It stays on the worker's thread. When the host has left, it finds nothing.
 #[derive(Clone)]

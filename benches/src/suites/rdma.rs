@@ -3,8 +3,8 @@
 //!
 //! A figure is the time of an operation: as many bytes in this time are the bandwidth. The bytes
 //! that move are fresh, as those of raw UCX are, and writing them is no part of the time.
-//! *Asleep*: one write of 8 bytes after a pause, when the host and both workers sleep, and so do all
-//! three ends of raw UCX.
+//! *Asleep*: one write of 8 bytes after a pause, when the host and both workers sleep, and so do
+//! all three ends of raw UCX.
 
 use std::time::{Duration, Instant};
 

@@ -14,8 +14,8 @@ const PROCESSES: u32 = 2;
 /// How long the other process may take to come.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Where two processes meet that were not started by mpirun. A program has it among its own options,
-/// flattened.
+/// Where two processes meet that were not started by mpirun. A program has it among its own
+/// options, flattened.
 #[derive(Debug, Args)]
 pub struct Meeting {
     /// Finds the other process here instead of through MPI: rank 0 listens, rank 1 connects.

@@ -124,8 +124,8 @@ impl MemoryThread {
         self.mailbox.post(Order::Connect(ticket, address, then));
     }
 
-    /// Forgets a share, and does something when nothing uses its memory any more. A thread that ends
-    /// drops it, after its UCX.
+    /// Forgets a share, and does something when nothing uses its memory any more. A thread that
+    /// ends drops it, after its UCX.
     pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
         self.mailbox.post(Order::Forget(ticket, share, then));
     }

@@ -1,5 +1,5 @@
-//! The order in which operations are submitted: in that of the calls, although memory that is new to
-//! the worker takes a while to be shared.
+//! The order in which operations are submitted: in that of the calls, although memory that is new
+//! to the worker takes a while to be shared.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -121,9 +121,9 @@ impl Rdma {
     }
 
     /// The same instance, whose operations have a deadline, counted from their submission: one that
-    /// is not complete by then ends with `TIME_OUT` here. It stays in its place at the worker, which
-    /// may complete it later. So the bytes of its destination may still change, until the instance
-    /// was [stopped](Self::stop).
+    /// is not complete by then ends with `TIME_OUT` here. It stays in its place at the worker,
+    /// which may complete it later. So the bytes of its destination may still change, until the
+    /// instance was [stopped](Self::stop).
     #[must_use]
     pub fn within(&self, limit: Duration) -> Rdma {
         Rdma { inner: Rc::clone(&self.inner), deadline: Some(limit) }
@@ -311,8 +311,8 @@ impl Rdma {
     }
 
     /// Replaces eight bytes of the other end's memory by `swap` if they are `compare`
-    /// (`doca_rdma_task_atomic_cmp_swp`), little-endian. The eight bytes from before go to `result`,
-    /// which has eight, and are returned.
+    /// (`doca_rdma_task_atomic_cmp_swp`), little-endian. The eight bytes from before go to
+    /// `result`, which has eight, and are returned.
     pub fn compare_swap(
         &self,
         target: RemotePlace,

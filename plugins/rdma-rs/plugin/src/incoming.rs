@@ -88,8 +88,8 @@ impl Entry {
 }
 
 impl Incoming {
-    /// The entry of a request, which may be one of several parts; `None` when there cannot be such a
-    /// request.
+    /// The entry of a request, which may be one of several parts; `None` when there cannot be such
+    /// a request.
     pub(crate) fn entry(&mut self, request: Request) -> Option<&mut Entry> {
         let index = request.number.checked_sub(self.base)?;
         // What is over here may not be known to be over there.

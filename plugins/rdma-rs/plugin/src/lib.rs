@@ -7,9 +7,9 @@
 //! # Order
 //!
 //! The operations of an instance start in the order in which they were submitted, and complete in
-//! it. Operations on different memory of the other end run side by side. One that means memory there
-//! of an earlier one waits for that. A message of the other end goes to the first receive, or waits for one; so does
-//! everything behind it.
+//! it. Operations on different memory of the other end run side by side. One that means memory
+//! there of an earlier one waits for that. A message of the other end goes to the first receive, or
+//! waits for one; so does everything behind it.
 //!
 //! # Errors
 //!

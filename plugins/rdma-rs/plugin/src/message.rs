@@ -1,8 +1,8 @@
 //! The messages between two instances: active messages of the plugins' own UCX, little-endian.
 //!
 //! Every message names the instance that it is for, and the secrets of both instances. Only the two
-//! ends of a connection have both, because each export has one of them. A `HELLO` with other secrets
-//! is answered as well, with a `BYE`.
+//! ends of a connection have both, because each export has one of them. A `HELLO` with other
+//! secrets is answered as well, with a `BYE`.
 
 use bytemuck::{Pod, Zeroable};
 use rdma_protocol::Remote;

@@ -1,5 +1,5 @@
-//! The operations that an instance asks of the other end, in the order in which they were submitted.
-//! They are reported in that order, too.
+//! The operations that an instance asks of the other end, in the order in which they were
+//! submitted. They are reported in that order, too.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -47,8 +47,8 @@ impl Operation {
 }
 
 impl Outgoing {
-    /// Adds an operation that `places` wait for, and gives its number; `None` when there are as many
-    /// as may be.
+    /// Adds an operation that `places` wait for, and gives its number; `None` when there are as
+    /// many as may be.
     pub(crate) fn begin(&mut self, kind: Kind, places: Pieces) -> Option<u64> {
         if self.entries.len() - self.reported >= LIMITS.operations as usize {
             return None;

@@ -20,8 +20,8 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Opens the ranges of a list, which the host may read and write itself, and this plugin if bytes
-    /// go there.
+    /// Opens the ranges of a list, which the host may read and write itself, and this plugin if
+    /// bytes go there.
     pub(crate) fn open(
         memories: &Memories,
         ranges: impl ExactSizeIterator<Item = MemoryRange>,

@@ -4,10 +4,10 @@
 //! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
 //! [`Client`]. The crate `rdma-host` has what a program uses: buffers, memory and states.
 //!
-//! An *instance* is one end of a connection (`doca_rdma`). A host creates it, starts it, exports its
-//! details, passes them to the other end by any channel, and connects with the details that it gets
-//! from there. Local memory is a list of [`MemoryRange`]s that the host shares with its worker. The
-//! other end's memory is a [`Remote`] place.
+//! An *instance* is one end of a connection (`doca_rdma`). A host creates it, starts it, exports
+//! its details, passes them to the other end by any channel, and connects with the details that it
+//! gets from there. Local memory is a list of [`MemoryRange`]s that the host shares with its
+//! worker. The other end's memory is a [`Remote`] place.
 
 use bytemuck::{Pod, Zeroable};
 pub use urom_abi::memory::{Access, MemoryRange};
