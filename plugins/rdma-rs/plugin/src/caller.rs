@@ -1,7 +1,6 @@
 //! Another instance that has connected to one of this worker, before that has connected to it.
 
 use ucx::{AmFlags, CloseMode, PeerAddress, WeakWorker, Worker};
-use urom_pdk::prelude::*;
 
 use crate::message::{CONTROL, Control, Route};
 
@@ -32,7 +31,7 @@ impl Caller {
         let Ok(endpoint) = endpoint else { return };
         let Route { to, from, .. } = self.hello.route;
         let route = Route { instance: self.hello.sender, to: from, from: to };
-        let bye = Control { route, sender: 0, word: Control::BYE, code: DocaError::NOT_FOUND };
+        let bye = Control { route, sender: 0, word: Control::BYE };
         let why = b"it was stopped, or has connected to another instance".to_vec();
         endpoint.am_send_with(CONTROL, bytemuck::bytes_of(&bye), why, AmFlags::EAGER).detach();
         endpoint.close(CloseMode::Flush);

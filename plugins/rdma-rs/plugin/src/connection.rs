@@ -101,16 +101,16 @@ impl Connection {
 
     /// Says that this end has connected, and by which address it is reached.
     pub(crate) fn say_hello(&self, own: u64, address: Vec<u8>) {
-        self.say(Control::HELLO, own, DocaError::SUCCESS, address);
+        self.say(Control::HELLO, own, address);
     }
 
     /// Answers that.
     pub(crate) fn say_welcome(&self) {
-        self.say(Control::WELCOME, 0, DocaError::SUCCESS, Vec::new());
+        self.say(Control::WELCOME, 0, Vec::new());
     }
 
-    fn say(&self, word: u32, sender: u64, code: DocaError, data: Vec<u8>) {
-        let header = Control { route: self.route, sender, word, code };
+    fn say(&self, word: u64, sender: u64, data: Vec<u8>) {
+        let header = Control { route: self.route, sender, word };
         let header = bytemuck::bytes_of(&header);
         self.endpoint.am_send_with(CONTROL, header, data, AmFlags::EAGER).detach();
     }
@@ -214,7 +214,7 @@ impl Connection {
         if !self.endpoint.is_failed() {
             let reason = failure.why.as_bytes();
             let reason = reason[..reason.len().min(message::LONGEST_REASON)].to_vec();
-            self.say(Control::BYE, 0, failure.code, reason);
+            self.say(Control::BYE, 0, reason);
             // What was said last arrives.
             self.endpoint.begin_close(CloseMode::Flush);
         }

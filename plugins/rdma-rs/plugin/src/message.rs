@@ -39,18 +39,17 @@ pub(crate) struct Control {
     pub(crate) route: Route,
     /// The sending instance, in a `HELLO`.
     pub(crate) sender: u64,
-    pub(crate) word: u32,
-    /// Why the connection ends.
-    pub(crate) code: DocaError,
+    /// What is said.
+    pub(crate) word: u64,
 }
 
 impl Control {
     /// The sender has connected. The receiver answers with `WELCOME` if it has connected, too.
-    pub(crate) const HELLO: u32 = 0;
+    pub(crate) const HELLO: u64 = 0;
     /// The answer to `HELLO`.
-    pub(crate) const WELCOME: u32 = 1;
+    pub(crate) const WELCOME: u64 = 1;
     /// The sender is connected no more, or never was.
-    pub(crate) const BYE: u32 = 2;
+    pub(crate) const BYE: u64 = 2;
 }
 
 /// An operation, or one of the parts that it is sent in.

@@ -151,7 +151,7 @@ proptest! {
                 };
                 match *id {
                     CONTROL => {
-                        let control = Control { route, word: (words[0] % 4) as u32, ..Control::zeroed() };
+                        let control = Control { route, word: words[0] % 4, ..Control::zeroed() };
                         stranger.send(CONTROL, bytemuck::bytes_of(&control), data);
                     }
                     REQUEST => stranger.send(REQUEST, bytemuck::bytes_of(&request), data),
