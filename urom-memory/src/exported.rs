@@ -1,10 +1,10 @@
 //! [`Exported`]: a map as bytes, which travel between processes.
 
 use bytemuck::{Pod, Zeroable};
-use urom_abi::DocaError;
 use urom_abi::memory::{Access, MemoryRange};
 
 use crate::error::{Error, Result};
+use crate::frame;
 use crate::inner::Inner;
 
 const MARK: [u8; 8] = *b"UROMmmap";
@@ -68,7 +68,7 @@ impl Exported {
             len: self.len,
             ..Bytes::zeroed()
         };
-        bytes.checksum = checksum(&bytes);
+        bytes.checksum = frame::checksum(bytemuck::bytes_of(&bytes));
         bytemuck::cast(bytes)
     }
 
@@ -86,30 +86,7 @@ impl Exported {
     /// `UNSUPPORTED_VERSION` if another release exported them in another format; `NOT_PERMITTED` if
     /// the map lets nobody but its owner read.
     pub fn read(bytes: &[u8]) -> Result<Exported> {
-        let Ok(whole) = <[u8; Exported::LEN]>::try_from(bytes) else {
-            return Err(Error::invalid(format!(
-                "an exported memory map has {} bytes, not {}",
-                Exported::LEN,
-                bytes.len()
-            )));
-        };
-        let bytes: Bytes = bytemuck::cast(whole);
-        if bytes.mark != MARK {
-            return Err(Error::invalid("the bytes are no exported memory map of this kit"));
-        }
-        if bytes.version != VERSION {
-            return Err(Error::new(
-                DocaError::UNSUPPORTED_VERSION,
-                format!(
-                    "the memory map was exported in format {}, this side reads {VERSION}: \
-                     use one release of the kit on both",
-                    bytes.version
-                ),
-            ));
-        }
-        if bytes.checksum != checksum(&bytes) {
-            return Err(Error::invalid("the exported memory map was damaged on its way"));
-        }
+        let bytes: Bytes = frame::read(bytes, "memory map", MARK, VERSION)?;
         let Some(access) = Access::from_bits(bytes.access) else {
             return Err(Error::invalid(format!(
                 "the exported memory map has unknown permissions: {:#x}",
@@ -160,10 +137,4 @@ impl Exported {
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.id, offset: 0, len: self.len }
     }
-}
-
-/// It finds damage, not forgery.
-fn checksum(bytes: &Bytes) -> u32 {
-    let bytes = bytemuck::bytes_of(bytes);
-    crc32fast::hash(&bytes[..Exported::LEN - size_of::<u32>()])
 }

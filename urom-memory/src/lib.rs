@@ -37,6 +37,7 @@ mod buffer;
 mod copy;
 mod error;
 mod exported;
+mod frame;
 mod futex;
 mod inner;
 mod inventory;

@@ -14,6 +14,7 @@ use urom_abi::memory::Access;
 
 use super::SyncEvent;
 use crate::error::{Error, Result};
+use crate::frame;
 use crate::memfd::map_received;
 use crate::mmap::Mmap;
 
@@ -90,7 +91,7 @@ impl SyncEvent {
             (bytes.device, bytes.inode) = (status.st_dev, status.st_ino);
             bytes.offset += begin;
         }
-        bytes.checksum = checksum(&bytes);
+        bytes.checksum = frame::checksum(bytemuck::bytes_of(&bytes));
         Ok(bytemuck::bytes_of(&bytes).to_vec())
     }
 
@@ -114,7 +115,7 @@ impl SyncEvent {
     /// As [`import`](Self::import), and the word of [`export_for`](Self::export_for).
     #[doc(hidden)]
     pub fn import_for(bytes: &[u8]) -> Result<(SyncEvent, u32)> {
-        let bytes = read(bytes)?;
+        let bytes: Bytes = frame::read(bytes, "sync event", MARK, VERSION)?;
         let access = Access::from_bits(bytes.access).filter(|access| access.others_read());
         let Some(access) = access else {
             return Err(Error::not_permitted(
@@ -143,34 +144,6 @@ impl SyncEvent {
         // It is at an aligned place of a page.
         Ok((SyncEvent { map: Arc::new(map), offset: 0 }, bytes.roles))
     }
-}
-
-fn read(bytes: &[u8]) -> Result<Bytes> {
-    let Ok(whole) = <[u8; SyncEvent::EXPORTED_LEN]>::try_from(bytes) else {
-        return Err(Error::invalid(format!(
-            "an exported sync event has {} bytes, not {}",
-            SyncEvent::EXPORTED_LEN,
-            bytes.len()
-        )));
-    };
-    let bytes: Bytes = bytemuck::cast(whole);
-    if bytes.mark != MARK {
-        return Err(Error::invalid("the bytes are no exported sync event of this kit"));
-    }
-    if bytes.version != VERSION {
-        return Err(Error::new(
-            DocaError::UNSUPPORTED_VERSION,
-            format!(
-                "the sync event was exported in format {}, this side reads {VERSION}: \
-                 use one release of the kit on both",
-                bytes.version
-            ),
-        ));
-    }
-    if bytes.checksum != checksum(&bytes) {
-        return Err(Error::invalid("the exported sync event was damaged on its way"));
-    }
-    Ok(bytes)
 }
 
 /// Opens the memory that is meant, and nothing else: to open a pipe or a device may do something.
@@ -205,10 +178,4 @@ fn open_of(bytes: &Bytes, is_writable: bool) -> Result<OwnedFd> {
     let access = if is_writable { OFlags::RDWR } else { OFlags::RDONLY };
     let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
     open(path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty()).map_err(failed)
-}
-
-/// It finds damage, not forgery.
-fn checksum(bytes: &Bytes) -> u32 {
-    let bytes = bytemuck::bytes_of(bytes);
-    crc32fast::hash(&bytes[..SyncEvent::EXPORTED_LEN - size_of::<u32>()])
 }
