@@ -9,8 +9,8 @@
 //! use urom_host::memory::{Access, Mmap};
 //! use urom_host::{Result, Worker};
 //!
-//! # fn exchange(_: &[u8]) -> Vec<u8> { unimplemented!() }
-//! async fn write_to_the_other_end(worker: &Worker) -> Result<()> {
+//! // `exchange` passes bytes to the other end and gives its: by a socket, or MPI.
+//! async fn write_to_the_other_end(worker: &Worker, exchange: fn(&[u8]) -> Vec<u8>) -> Result<()> {
 //!     let access = Access::LOCAL_READ_WRITE | Access::RDMA_WRITE;
 //!     let memory = Mmap::allocate(1 << 20, access)?;
 //!
