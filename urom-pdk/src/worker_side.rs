@@ -55,7 +55,7 @@ impl WorkerSide {
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
         let services = services.unwrap_or(WorkerServices::NONE);
         let memory = Rc::new(MemoryServices::new(ctx, services));
-        let bell = Arc::default();
+        let bell = Arc::new(Bell::open());
         let tasks = Tasks::new(&bell);
         let (place, written) = (Cell::new(None), Cell::new(0));
         WorkerSide { domains, ctx, services, memory, bell, tasks, place, written }
