@@ -112,6 +112,11 @@ impl Context {
         self.inner.queues.require(peer, what)
     }
 
+    /// Whether its workers may have queues in shared memory.
+    pub(crate) fn has_queues(&self) -> bool {
+        self.inner.has_queues
+    }
+
     /// The sizes of its workers' queues.
     pub(crate) fn queues(&self) -> Queues {
         self.inner.queues
@@ -161,7 +166,8 @@ impl ContextBuilder {
     }
 
     /// Lets endpoints that notice a lost peer use shared memory, which UCX does not do by itself:
-    /// sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a second. It is not set for
+    /// adds [`Features::AM`], and sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a
+    /// second. It is not set for
     /// `sysv`, where UCX would look for the process by a number that may be of another namespace.
     ///
     /// Receivers fetch long messages (`RNDV_SCHEME`), so that none goes over `tcp` beside the
@@ -176,8 +182,10 @@ impl ContextBuilder {
     /// second whether the peer's process exists. It does not notice a peer that closed in a process
     /// that goes on. [`Mesh`](crate::Mesh) notices both.
     pub fn watched_shared_memory(self) -> Self {
+        // A mesh tests its queue with an active message.
+        let watched = self.features(Features::AM);
         let watched =
-            self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
+            watched.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in
         // every round of progress.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");

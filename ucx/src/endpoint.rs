@@ -12,7 +12,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 pub use self::close::CloseMode;
-use self::close::close;
+use self::close::{begin, close};
 pub use self::connect::EndpointBuilder;
 use crate::address::WorkerAddress;
 use crate::inner::Inner;
@@ -43,14 +43,23 @@ impl Shared {
         }
     }
 
-    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end.
+    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end. That
+    /// is once UCX has read what the peer sent last: UCX 1.22 crashes on the request of a process
+    /// that is gone to connect to an endpoint that is closed.
     fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
         if self.over.get() || self.failed.get().is_some() {
             return;
         }
         self.failed.set(Some(LEFT));
         let hook = self.hook.take();
-        close(raw, Rc::clone(self), worker, CloseMode::Force);
+        self.forget(worker);
+        let (shared, inner) = (Rc::clone(self), worker.as_ptr());
+        worker.inner().once_idle(move |_| {
+            // SAFETY: the worker whose jobs run has a handle.
+            let worker = unsafe { Worker::borrowed(inner) };
+            begin(raw, shared, &worker, CloseMode::Force);
+        });
+        worker.inner().test_queue();
         if let Some(hook) = hook {
             hook(LEFT);
         }
@@ -69,9 +78,12 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     let shared = unsafe { &*arg.cast::<Shared>() };
     let status = Status::from_raw(status);
     shared.failed.set(Some(shared.failed.get().unwrap_or(status)));
+    // SAFETY: the endpoint's worker is live.
+    let inner = unsafe { &*shared.worker };
+    if shared.watched.get().is_some() {
+        inner.later(Inner::test_queue);
+    }
     if let Some(hook) = shared.hook.take() {
-        // SAFETY: the endpoint's worker is live.
-        let inner = unsafe { &*shared.worker };
         inner.later(move |inner| {
             if !inner.closing.get() {
                 hook(status);

@@ -14,6 +14,7 @@ use ucx_sys as sys;
 use crate::context::{Context, void};
 use crate::features::Features;
 use crate::handlers::Handlers;
+use crate::own_queue::OwnQueue;
 use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::watch::Watch;
@@ -21,6 +22,9 @@ use crate::zeroed::Zeroed;
 
 /// How long a worker that is dropped waits for UCX to give back parked buffers.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// A job for an idle round waits for so many busy ones at most.
+const BUSY_ROUNDS: u32 = 1024;
 
 type Job = Box<dyn FnOnce(&Inner)>;
 
@@ -37,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
+    pub(crate) queue: OwnQueue,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     pub(crate) closing: Cell<bool>,
@@ -45,6 +50,10 @@ pub(crate) struct Inner {
     /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
+    /// A test of the queue runs, or a job waits for an idle round.
+    pub(crate) chores: Cell<bool>,
+    idle_jobs: RefCell<VecDeque<Job>>,
+    busy_rounds: Cell<u32>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
@@ -58,11 +67,15 @@ impl Inner {
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
             watch: Watch::default(),
+            queue: OwnQueue::default(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
             attention: Cell::new(false),
             parked: Cell::new(0),
             jobs: RefCell::default(),
+            chores: Cell::new(false),
+            idle_jobs: RefCell::default(),
+            busy_rounds: Cell::new(0),
             panic: Cell::new(None),
         });
         let mut eager = inner.params();
@@ -116,6 +129,9 @@ impl Inner {
             return true;
         }
         let worked = count != 0;
+        if self.chores.get() {
+            self.do_chores(worked);
+        }
         self.watch.after_round(self, worked) | worked
     }
 
@@ -144,6 +160,38 @@ impl Inner {
         self.attention.set(true);
     }
 
+    /// Leaves a job for a round of progress that finds nothing: UCX has then read what peers had
+    /// sent. A busy worker does it after some rounds.
+    pub(crate) fn once_idle(&self, job: impl FnOnce(&Inner) + 'static) {
+        self.idle_jobs.borrow_mut().push_back(Box::new(job));
+        self.chores.set(true);
+    }
+
+    /// A peer that may have written into the queue is gone.
+    pub(crate) fn test_queue(&self) {
+        if !self.closing.get() && self.queue.test() {
+            self.chores.set(true);
+        }
+    }
+
+    #[cold]
+    fn do_chores(&self, worked: bool) {
+        let busy_rounds = self.busy_rounds.get() + 1;
+        let is_due = !worked || busy_rounds == BUSY_ROUNDS;
+        self.busy_rounds.set(if is_due { 0 } else { busy_rounds });
+        if is_due {
+            while let Some(job) = self.next_idle_job() {
+                job(self);
+            }
+        }
+        let is_testing = self.queue.look(!worked);
+        self.chores.set(is_testing || !self.idle_jobs.borrow().is_empty());
+    }
+
+    fn next_idle_job(&self) -> Option<Job> {
+        self.idle_jobs.borrow_mut().pop_front()
+    }
+
     /// Runs a callback's Rust part. A panic is kept from C and goes on in [`Inner::progress`]. UCX
     /// also calls back from a send, or any other call that ends a request at once.
     #[inline(always)]
@@ -168,10 +216,11 @@ impl Inner {
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();
+        self.queue.close();
         let deadline = Instant::now() + DRAIN;
         loop {
             self.progressing.set(true);
-            while let Some(job) = self.next_job() {
+            while let Some(job) = self.next_job().or_else(|| self.next_idle_job()) {
                 job(self);
             }
             if self.parked.get() == 0 {

@@ -71,7 +71,9 @@ mod lease;
 mod memory;
 mod mesh;
 mod outside;
+mod own_queue;
 mod peer;
+pub mod queue_probe;
 mod queues;
 mod ranges;
 mod rendezvous;
@@ -82,7 +84,11 @@ mod settings;
 mod slot;
 mod stable;
 mod status;
+mod sync;
 mod tag;
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub mod test_queues;
 mod transports;
 mod version;
 mod watch;

@@ -14,6 +14,7 @@ use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Resource, getrlimit};
 
 use crate::endpoint::{Endpoint, FULL};
+use crate::features::Features;
 use crate::inner::Inner;
 use crate::peer::{Local, Machine, PeerAddress};
 use crate::sealed;
@@ -45,6 +46,9 @@ const AT_ONCE: usize = 16;
 /// connections, and at most a quarter of the descriptors that the process may have (`ulimit -n`).
 /// Further peers are told so and go on unwatched. Where there is no loopback device, the address
 /// has the worker's alone.
+///
+/// A peer that dies in the middle of a message can block the worker: see
+/// [`is_blocked`](Mesh::is_blocked). The active messages with the id 255 are the mesh's own.
 ///
 /// Dropping a mesh closes all its endpoints by force: flush the worker first.
 ///
@@ -113,6 +117,10 @@ impl Mesh {
                 }
                 door => door.and_then(io::Result::ok),
             };
+        let has_queue = worker.features().contains(Features::AM) && worker.context().has_queues();
+        if door.is_some() && has_queue {
+            worker.inner().queue.listen(worker)?;
+        }
         Ok(Mesh { worker: worker.clone(), endpoints: RefCell::default(), door })
     }
 
@@ -162,6 +170,24 @@ impl Mesh {
             !known.is_empty()
         });
         failed
+    }
+
+    /// Whether the worker receives nothing any more: a peer on this machine was killed, or stopped
+    /// for long, in the middle of a message, and blocks the receive queue that all peers share.
+    /// What is sent still arrives. A new worker and mesh go on.
+    ///
+    /// See [`is_testing`](Mesh::is_testing) for when that is found out.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.worker.inner().queue.is_blocked()
+    }
+
+    /// Whether the worker is being tested for that, because a peer in shared memory has left. A
+    /// test sends a message from a thread of its own. It takes some milliseconds, or about 1.3 s at
+    /// most when the worker is blocked. So long [`arm`](Worker::arm) returns false.
+    #[must_use]
+    pub fn is_testing(&self) -> bool {
+        self.worker.inner().queue.is_testing()
     }
 
     /// How many connections of peers it keeps.
@@ -225,6 +251,7 @@ impl Kept {
             if let Some(kept) = weak.upgrade() {
                 kept.peers.borrow_mut().remove(&id);
             }
+            inner.test_queue();
             true
         })
     }

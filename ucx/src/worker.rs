@@ -132,6 +132,7 @@ impl Worker {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
         // This is the time to look at what is watched beside UCX.
         if self.inner.attention.get()
+            || self.inner.chores.get()
             || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
         {
             return Ok(false);

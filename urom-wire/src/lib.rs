@@ -18,7 +18,6 @@
 //! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
-//! | [`queue_probe`] | whether a shared receive queue still moves after a peer was lost |
 //! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
 
 #![allow(missing_docs, reason = "the protocol is private to the kit")]
@@ -41,15 +40,11 @@ pub mod memory;
 pub mod pass;
 pub mod patience;
 pub mod proof;
-pub mod queue_probe;
 pub mod relay;
 pub mod remote;
 pub mod stream;
 mod stuck;
 mod sync;
-#[cfg(any(test, feature = "test-util"))]
-#[doc(hidden)]
-pub mod test_queues;
 pub mod ucx_context;
 
 pub use sync::Wake;

@@ -1,10 +1,10 @@
 //! The types that threads share: the standard library's, and a descriptor that a sleeper polls. The
-//! crate `models` compiles [`mailbox`](crate::mailbox) and a part of
-//! [`queue_probe`](crate::queue_probe) with loom's types instead, and tries every order of events.
+//! crate `models` compiles [`mailbox`](crate::mailbox) with loom's types instead, and tries every
+//! order of events.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};

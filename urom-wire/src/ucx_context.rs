@@ -2,6 +2,14 @@
 
 use ucx::{Context, ContextBuilder, Features};
 
+/// What a peer is told whose messages wait behind a place that nobody fills: see
+/// [`ucx::queue_probe`].
+pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
+    sent, which blocks UCX's receive queue for all others; start the worker again";
+
+/// Settings of a context, over the environment's.
+pub type Config = &'static [(&'static str, &'static str)];
+
 /// A UCX context for frames. Its endpoints have UCX's handling of lost peers
 /// ([`ErrorMode::Peer`](ucx::ErrorMode), the default), and may use `posix` shared memory, but not
 /// `sysv`, whatever the environment says.

@@ -17,6 +17,7 @@ use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
@@ -34,7 +35,6 @@ use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
-use urom_wire::queue_probe::QueueProbe;
 
 /// How many commands one call of `progress_many` completes at most: a host checks the time between
 /// calls.

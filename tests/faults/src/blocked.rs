@@ -1,4 +1,4 @@
-//! The error for a blocked receive queue: see `urom-wire/src/queue_probe.rs`.
+//! The error for a blocked receive queue: see `ucx/src/queue_probe.rs`.
 
 use anyhow::{Result, ensure};
 

@@ -38,7 +38,8 @@ pub(super) fn close(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mod
     });
 }
 
-fn begin(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
+/// Closes an endpoint that is forgotten, outside of callbacks.
+pub(super) fn begin(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
     let mut params = worker.inner().params();
     if mode == CloseMode::Force {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;

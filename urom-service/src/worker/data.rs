@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smallvec::{SmallVec, smallvec};
 use tracing::{debug, error, info, warn};
+use ucx::queue_probe::{Queue, QueueProbe, Verdict};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{Attach, Failure, PluginAddress};
-use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_PROBE, MAX_SLOTS};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
-use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
-use urom_wire::ucx_context::context;
+use urom_wire::ucx_context::{BLOCKED, Config, context};
 
 use super::Place;
 use super::config::{LOOPBACK, WorkerConfig, is_loopback};
@@ -104,8 +104,7 @@ impl Data {
             control.clone(),
         )));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
-        let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
-        let address = worker.address().map_err(ucx_failed)?.as_bytes().to_vec();
+        let (worker, queue) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         Ok(Data {
             worker,
             core,
@@ -116,7 +115,7 @@ impl Data {
             max_message: config.max_message,
             plugins,
             last_dest_id: 0,
-            queue: Queue { address, config: ucx_config, awaited },
+            queue,
             probe: QueueProbe::default(),
             strays: 0,
             strays_tried: Instant::now(),
@@ -291,7 +290,7 @@ impl Data {
             "host {host} is connection {dest_id}, channel {channel}, with {max_inflight} tasks in flight and messages of \
              {limit} bytes at most"
         );
-        let (ucx_address, max_message) = (self.queue.address.clone(), limit as u64);
+        let (ucx_address, max_message) = (self.queue.address.as_bytes().to_vec(), limit as u64);
         let plugins = self.plugins.clone();
         self.control.send(ToControl::Attached { link, ucx_address, channel, max_message, plugins });
         Ok(())
@@ -411,18 +410,15 @@ impl Data {
 
 /// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback
 /// device alone where the worker listens nowhere else, unless the environment names devices.
-fn ucx_config(listen: IpAddr) -> queue_probe::Config {
+fn ucx_config(listen: IpAddr) -> Config {
     match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
         true => LOOPBACK,
         false => &[],
     }
 }
 
-/// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
-fn ucx_worker(
-    core: &Rc<RefCell<Core>>,
-    config: queue_probe::Config,
-) -> ucx::Result<(Worker, Rc<Awaited>)> {
+/// A UCX worker that gives commands to `core`, and its receive queue.
+fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<(Worker, Queue)> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);
@@ -437,8 +433,8 @@ fn ucx_worker(
         ucx::Data::Rendezvous(_) => drop_message("a host announced it instead of sending it"),
     })?;
     worker.set_am_handler(AM_GREET, |_| {})?;
-    let awaited = queue_probe::listen(&worker)?;
-    Ok((worker, awaited))
+    let queue = Queue::of(&worker, AM_PROBE)?;
+    Ok((worker, queue))
 }
 
 #[cold]

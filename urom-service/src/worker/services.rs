@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 use urom_log::guard_or;
-use urom_wire::queue_probe::Config;
+use urom_wire::ucx_context::Config;
 
 use super::config::WorkerConfig;
 use super::lookups::PluginCtx;

@@ -1,8 +1,8 @@
 //! Hosts of a worker whose receive queue another host left with a place that nobody fills.
 
+use ucx::test_queues::{Queues, ran_alone};
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
-use urom_wire::test_queues::{Queues, ran_alone};
 
 use crate::support::client::{any, op, served};
 

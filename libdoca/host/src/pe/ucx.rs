@@ -7,14 +7,14 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use rustix::event::epoll;
+use ucx::queue_probe::{Queue, Verdict};
 use ucx::{Data, Worker};
 use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::descriptors;
-use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::pass::Pass;
-use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, Verdict};
-use urom_wire::ucx_context::context;
+use urom_wire::ucx_context::{BLOCKED, context};
 
 use super::Pe;
 use crate::failure::failure;
@@ -27,8 +27,8 @@ pub(crate) fn require_ucx() -> Result<(), Failure> {
 
 pub(crate) struct Transport {
     pub(crate) ucx: Worker,
-    /// The nonce that a test of the receive queue waits for.
-    pub(crate) awaited: Rc<Awaited>,
+    /// What it receives from.
+    pub(crate) queue: Queue,
     pub(crate) blocked: Cell<bool>,
     /// The transport that replaced a blocked one.
     pub(crate) next: OnceCell<Box<Transport>>,
@@ -69,8 +69,8 @@ impl Transport {
                 Err(_) => pe.unreadable(format_args!("a greeting of the wrong length was dropped")),
             }
         })?;
-        let awaited = queue_probe::listen(&ucx)?;
-        Ok(Transport { ucx, awaited, blocked: Cell::new(false), next: OnceCell::new() })
+        let queue = Queue::of(&ucx, AM_PROBE)?;
+        Ok(Transport { ucx, queue, blocked: Cell::new(false), next: OnceCell::new() })
     }
 }
 
@@ -139,16 +139,8 @@ impl Pe {
     #[cold]
     pub(crate) fn probe_queue(&self) {
         let Some(transport) = self.current() else { return };
-        let begun = match transport.ucx.address() {
-            Ok(address) => {
-                let (address, awaited) =
-                    (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
-                let begun = self.probe.borrow_mut().begin(Queue { address, config: &[], awaited });
-                begun.map_err(|error| error.to_string())
-            }
-            Err(error) => Err(error.to_string()),
-        };
-        match begun {
+        let begin = || self.probe.borrow_mut().begin(transport.queue.clone());
+        match signals::blocked(begin) {
             Ok(()) => {
                 self.chores.set(true);
                 self.bell.ring();
@@ -162,7 +154,9 @@ impl Pe {
     /// Goes on with the test of the receive queue, if any. `empty` says whether UCX just found it
     /// empty.
     pub(super) fn try_queue(&self, empty: bool) {
-        let verdict = self.probe.borrow_mut().look(empty, Instant::now());
+        // It may begin the next test.
+        let look = || self.probe.borrow_mut().look(empty, Instant::now());
+        let verdict = signals::blocked(look);
         if verdict == Verdict::Blocked {
             self.replace_ucx();
         }

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use ucx::test_queues::{Queues, ran_alone};
 use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
-use urom_wire::test_queues::{Queues, ran_alone};
 
 use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{

@@ -7,7 +7,7 @@ mod mailbox;
 mod mailboxes;
 #[path = "../../../../urom-host/src/wait/notifier.rs"]
 mod notifier;
-#[path = "../../../../urom-wire/src/queue_probe/state.rs"]
+#[path = "../../../../ucx/src/queue_probe/state.rs"]
 mod probe_state;
 mod probe_states;
 mod sleepers;

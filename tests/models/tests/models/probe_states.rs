@@ -1,4 +1,4 @@
-//! `urom-wire/src/queue_probe/state.rs`: from the thread that sends a message into a queue to the
+//! `ucx/src/queue_probe/state.rs`: from the thread that sends a message into a queue to the
 //! queue's owner, and back. `send` and `QueueProbe::look` of `queue_probe.rs` use it in this order.
 
 use loom::sync::Arc;

@@ -1,5 +1,5 @@
-//! loom's types instead of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
-//! `urom-host/src/wait/sync.rs`.
+//! loom's types instead of those of `urom-wire/src/sync.rs`, `ucx/src/sync.rs`,
+//! `urom-pdk/src/sync.rs` and `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;
 use std::io;

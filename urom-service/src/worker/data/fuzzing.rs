@@ -139,10 +139,7 @@ impl Rig {
             assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
-        // SAFETY: of the worker above.
-        let address = unsafe { WorkerAddress::from_bytes(&data.queue.address) }
-            .expect("the worker's address");
-        let endpoint = ucx.endpoint().connect(&address).expect("an endpoint");
+        let endpoint = ucx.endpoint().connect(&data.queue.address).expect("an endpoint");
         let mut rig = Rig {
             data,
             from_data,

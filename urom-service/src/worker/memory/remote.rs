@@ -19,8 +19,8 @@ use ucx::{CloseMode, Data, Message, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
-use urom_wire::queue_probe::Config;
 use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
+use urom_wire::ucx_context::Config;
 use zerocopy::FromBytes;
 
 pub(super) use self::host::Host;

@@ -11,7 +11,7 @@ use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_wire::control::{Failure, MemoryPlace, SharedBy};
-use urom_wire::queue_probe::Config;
+use urom_wire::ucx_context::Config;
 
 use super::region::{Lifeline, Region, Shared};
 use super::remote::Remote;

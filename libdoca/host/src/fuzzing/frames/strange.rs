@@ -1,12 +1,12 @@
 //! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with
 //! any header, and whatever else announced instead of sent, or with a pass of any bytes.
 
+use ucx::queue_probe::Nonce;
 use ucx::{AmFlags, Request};
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
-use urom_wire::queue_probe::Nonce;
 
 use super::Rig;
 use crate::fuzzing::until;
@@ -42,7 +42,7 @@ impl Rig {
             _ => AM_PROBE,
         };
         if self.strange.count == 0 {
-            self.transport().awaited.set(NONCE);
+            self.transport().queue.awaited.set(NONCE);
         }
         self.strange.count += 1;
         self.unheard += 1;
@@ -83,7 +83,7 @@ impl Rig {
         let strange = std::mem::take(&mut self.strange);
         let transport = self.transport();
         assert_eq!(
-            transport.awaited.came(),
+            transport.queue.awaited.came(),
             strange.guessed,
             "only the nonce shows that a queue moves"
         );

@@ -2,11 +2,11 @@
 //! with any header, and whatever else announced instead of sent, or with a pass of any bytes.
 
 use ucx::AmFlags;
+use ucx::queue_probe::Nonce;
 use urom_wire::frame::{AM_PROBE, command_header};
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
-use urom_wire::queue_probe::Nonce;
 
 use super::super::{AM_COMMANDS, AM_GREET};
 use super::Rig;

@@ -16,14 +16,17 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::rand::{GetRandomFlags, getrandom};
 use tracing::{debug, warn};
-use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
-use urom_abi::signals;
 
 use self::state::{Enough, ProbeState, Seen, Stage};
-use crate::frame::AM_PROBE;
-use crate::key::fill_random;
-use crate::ucx_context;
+use crate::address::WorkerAddress;
+use crate::am::AmFlags;
+use crate::context::Context;
+use crate::endpoint::Endpoint;
+use crate::features::Features;
+use crate::status::Result;
+use crate::worker::Worker;
 
 /// How long a message may take through the queue while its owner polls: many times what it needs on
 /// one machine.
@@ -50,10 +53,7 @@ const NAP: Duration = Duration::from_micros(200);
 /// test uses only this one, and an owner that cannot be reached over it is not tested.
 const SHARED: &str = "posix";
 
-/// What a peer is told whose messages wait behind a place that nobody fills.
-pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
-    sent, which blocks UCX's receive queue for all others; start the worker again";
-
+/// What a test has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not enough to judge.
@@ -64,9 +64,7 @@ pub enum Verdict {
     Blocked,
 }
 
-pub type Config = &'static [(&'static str, &'static str)];
-
-/// The header of a message with the id [`AM_PROBE`].
+/// The header of a test's message.
 pub type Nonce = [u8; 8];
 
 /// The nonce that must come out of a queue, and whether it did. Peers can send such messages, too.
@@ -78,11 +76,14 @@ pub struct Awaited {
 }
 
 impl Awaited {
+    /// Waits for this one.
     pub fn set(&self, nonce: Nonce) {
         self.nonce.set(nonce);
         self.came.set(false);
     }
 
+    /// Whether it came.
+    #[must_use]
     pub fn came(&self) -> bool {
         self.came.get()
     }
@@ -94,24 +95,30 @@ impl Awaited {
     }
 }
 
-/// Makes a worker receive the messages of tests.
-///
-/// # Errors
-/// UCX's error.
-pub fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
-    let awaited = Rc::<Awaited>::default();
-    let receiver = Rc::clone(&awaited);
-    worker.set_am_handler(AM_PROBE, move |message| receiver.receive(message.header))?;
-    Ok(awaited)
-}
-
 /// The queue that is tested.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    pub address: Vec<u8>,
-    /// The settings with which UCX reaches it.
-    pub config: Config,
+    /// The address of the worker whose queue it is.
+    pub address: WorkerAddress,
+    id: u16,
+    /// What comes out of it.
     pub awaited: Rc<Awaited>,
+}
+
+impl Queue {
+    /// The queue of a worker of a context with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory), which from now on
+    /// receives the messages of tests: active messages with this id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Worker::set_am_handler`] and [`Worker::address`].
+    pub fn of(worker: &Worker, id: u16) -> Result<Queue> {
+        let awaited = Rc::<Awaited>::default();
+        let receiver = Rc::clone(&awaited);
+        worker.set_am_handler(id, move |message| receiver.receive(message.header))?;
+        Ok(Queue { address: worker.address()?, id, awaited })
+    }
 }
 
 /// The tests of a queue: one at a time, however many peers are lost.
@@ -133,10 +140,17 @@ impl QueueProbe {
         self.shared |= endpoint.is_in_shared_memory().unwrap_or(true);
     }
 
-    /// A peer is gone: tests the queue, now or after the current test.
+    /// Notes a peer that writes into the queue.
+    pub(crate) fn met_in_shared_memory(&mut self) {
+        self.shared = true;
+    }
+
+    /// A peer is gone: tests the queue, now or after the current test. The thread of the test has
+    /// the signal mask of the calling one.
     ///
     /// # Errors
-    /// As `Probe::begin`.
+    ///
+    /// The system's, when there is no thread or no random number.
     pub fn begin(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
             _ if !self.shared => {}
@@ -149,7 +163,9 @@ impl QueueProbe {
         Ok(())
     }
 
+    /// Whether a test goes on.
     #[inline]
+    #[must_use]
     pub fn is_running(&self) -> bool {
         self.probe.is_some()
     }
@@ -216,17 +232,17 @@ struct Probe {
 
 impl Probe {
     /// Begins to send a message into the queue.
-    fn begin(Queue { address, config, awaited }: Queue) -> io::Result<Probe> {
+    fn begin(Queue { address, id, awaited }: Queue) -> io::Result<Probe> {
         let mut nonce = Nonce::default();
         // A peer must not be able to forge the answer.
-        fill_random(&mut nonce)?;
+        getrandom(&mut nonce, GetRandomFlags::empty())?;
         awaited.set(nonce);
         let state = Arc::new(ProbeState::new());
         let told = Arc::clone(&state);
         let (close, closed) = mpsc::channel();
         let body = move || {
             let _close = close;
-            match send(&address, config, nonce, &told) {
+            match send(&address, id, &nonce, &told) {
                 // The owner sees whether it comes out.
                 Ok(true) => return,
                 Ok(false) => {}
@@ -234,8 +250,7 @@ impl Probe {
             }
             told.reach(Stage::Failed);
         };
-        let handle =
-            signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
+        let handle = thread::Builder::new().name("urom-probe".to_owned()).spawn(body)?;
         Ok(Probe {
             awaited,
             state,
@@ -291,19 +306,14 @@ impl Drop for Probe {
 }
 
 /// Sends the message, and progresses UCX until it is in the queue. Returns whether it is.
-fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
-    let mut context = ucx_context::context().name("urom-probe").config("TLS", SHARED);
-    for (name, value) in config {
-        context = context.config(*name, *value);
-    }
-    let worker = context.build()?.worker()?;
+fn send(address: &WorkerAddress, id: u16, nonce: &Nonce, told: &ProbeState) -> Result<bool> {
+    let context = Context::builder(Features::AM).watched_shared_memory().name("urom-probe");
+    let worker = context.config("TLS", SHARED).build()?.worker()?;
     if !told.is_wanted() {
         return Ok(false);
     }
-    // SAFETY: the address of this process's own worker, by way of its thread.
-    let address = unsafe { WorkerAddress::from_bytes(address) }?;
-    let endpoint = worker.endpoint().connect(&address)?;
-    let request = endpoint.am_send_with(AM_PROBE, &nonce, (), AmFlags::EAGER);
+    let endpoint = worker.endpoint().connect(address)?;
+    let request = endpoint.am_send_with(id, nonce, (), AmFlags::EAGER);
     told.reach(Stage::Sent);
     let begun = Instant::now();
     while !request.is_done() && told.is_wanted() && begun.elapsed() < 20 * LIMIT {
@@ -324,5 +334,4 @@ fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx:
 }
 
 #[cfg(test)]
-#[path = "queue_probe_tests.rs"]
 mod tests;

@@ -8,20 +8,16 @@ fn receiver() -> (Worker, Queue) {
     listening(SHARED_MEMORY)
 }
 
-fn listening(config: Config) -> (Worker, Queue) {
-    let context = ucx_context::context();
+fn listening(config: &[(&str, &str)]) -> (Worker, Queue) {
+    let context = Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory();
     let context =
         config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
     let worker = context.build().unwrap().worker().unwrap();
-    let queue = Queue { address: address(&worker), config, awaited: listen(&worker).unwrap() };
+    let queue = Queue::of(&worker, 4).unwrap();
     (worker, queue)
 }
 
 const SHARED_MEMORY: &[(&str, &str)] = &[("TLS", "posix")];
-
-fn address(worker: &Worker) -> Vec<u8> {
-    worker.address().unwrap().as_bytes().to_vec()
-}
 
 /// A test whose message nobody sends.
 fn unsent() -> Probe {
@@ -157,14 +153,6 @@ fn while_other_messages_come_the_last_word_may_wait_longer_for_its_place() {
 }
 
 #[test]
-fn a_test_that_cannot_be_made_blames_nobody() {
-    let queue =
-        Queue { address: b"no address".to_vec(), config: SHARED_MEMORY, awaited: Rc::default() };
-    let mut probe = Probe::begin(queue).unwrap();
-    assert_eq!(until(|| known(probe.look(true, Instant::now()))), Verdict::Moves);
-}
-
-#[test]
 fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last() {
     let (worker, queue) = receiver();
     let mut probe = QueueProbe::default();
@@ -236,7 +224,7 @@ fn a_message_that_had_to_wait_for_its_place_is_late_as_soon_as_others() {
 #[test]
 fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
     let (_worker, queue) = listening(&[("TLS", "tcp")]);
-    let mut probe = Probe::begin(Queue { config: &[], ..queue }).unwrap();
+    let mut probe = Probe::begin(queue).unwrap();
     // Its worker does not even move.
     let verdict = until(|| {
         let verdict = probe.look(true, Instant::now());

@@ -1,0 +1,140 @@
+//! The receive queue of a worker in a mesh, which is tested when a peer is gone.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::time::Instant;
+
+use crate::queue_probe::{Queue, QueueProbe, Verdict};
+use crate::status::Result;
+use crate::worker::Worker;
+
+/// The id of a test's active messages.
+pub(crate) const AM_TEST: u16 = 255;
+
+#[derive(Default)]
+pub(crate) struct OwnQueue {
+    /// Nothing outside of a mesh.
+    queue: OnceCell<Queue>,
+    probe: RefCell<QueueProbe>,
+    is_blocked: Cell<bool>,
+}
+
+impl OwnQueue {
+    /// From now on it can be tested.
+    pub(crate) fn listen(&self, worker: &Worker) -> Result<()> {
+        if self.queue.get().is_none() {
+            let _ = self.queue.set(Queue::of(worker, AM_TEST)?);
+            self.probe.borrow_mut().met_in_shared_memory();
+        }
+        Ok(())
+    }
+
+    /// A peer is gone, perhaps in the middle of a message. Whether a test runs now.
+    pub(crate) fn test(&self) -> bool {
+        let Some(queue) = self.queue.get().filter(|_| !self.is_blocked.get()) else {
+            return false;
+        };
+        let mut probe = self.probe.borrow_mut();
+        if let Err(error) = probe.begin(queue.clone()) {
+            tracing::warn!("cannot check whether messages of peers still arrive: {error}");
+        }
+        probe.is_running()
+    }
+
+    /// After a round of progress, which found the queue empty or not. Whether the test goes on.
+    pub(crate) fn look(&self, empty: bool) -> bool {
+        let mut probe = self.probe.borrow_mut();
+        if probe.look(empty, Instant::now()) == Verdict::Blocked {
+            tracing::error!(
+                "a process on the same machine was killed or stopped while it sent, which blocks \
+                 the receive queue of a UCX worker for all others"
+            );
+            self.is_blocked.set(true);
+        }
+        probe.is_running()
+    }
+
+    pub(crate) fn is_testing(&self) -> bool {
+        self.probe.borrow().is_running()
+    }
+
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.is_blocked.get()
+    }
+
+    /// Ends the test before the worker does.
+    pub(crate) fn close(&self) {
+        drop(self.probe.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use crate::test_queues::{Queues, ran_alone};
+    use crate::{Context, Features, Mesh, Worker};
+
+    fn member() -> (Worker, Mesh) {
+        let builder = Context::builder(Features::TAG | Features::WAKEUP).config("TLS", "posix");
+        let worker = builder.watched_shared_memory().build().unwrap().worker().unwrap();
+        let mesh = Mesh::new(&worker).unwrap();
+        (worker, mesh)
+    }
+
+    /// Progresses until a test of the queue has begun and is over.
+    fn test_queue(worker: &Worker) {
+        let start = Instant::now();
+        let until = |done: bool| {
+            while worker.inner().chores.get() != done {
+                worker.progress();
+                assert!(start.elapsed() < Duration::from_secs(60));
+            }
+        };
+        until(true);
+        assert!(!worker.arm().unwrap());
+        until(false);
+    }
+
+    /// Has a peer send a message, and leave; `before` that, something happens.
+    fn peer_leaves(worker: &Worker, mesh: &Mesh, before: impl FnOnce()) {
+        let (peer, at_peer) = member();
+        // SAFETY: of the worker above.
+        let endpoint = unsafe { at_peer.endpoint(mesh.address().unwrap().as_bytes()) }.unwrap();
+        let receiving = worker.tag_recv(7, u64::MAX, vec![0; 5]);
+        endpoint.tag_send(7, b"hello".to_vec()).detach();
+        worker.progress_until(|| {
+            peer.progress();
+            receiving.is_done() && mesh.connections() == 1
+        });
+        before();
+        drop(endpoint);
+        drop((peer, at_peer));
+        test_queue(worker);
+    }
+
+    #[test]
+    fn a_mesh_notices_that_a_peer_blocked_the_queue_of_its_worker() {
+        if ran_alone("own_queue::tests::a_mesh_notices_that_a_peer_blocked_the_queue_of_its_worker")
+        {
+            return;
+        }
+        let (worker, mesh) = member();
+        let queues = Queues::now();
+        peer_leaves(&worker, &mesh, || ());
+        assert!(!mesh.is_blocked());
+        // Two messages, and that of the test.
+        peer_leaves(&worker, &mesh, || queues.block(3));
+        assert!(mesh.is_blocked());
+        // What is sent still arrives.
+        let (peer, at_peer) = member();
+        // SAFETY: of the worker above.
+        let endpoint = unsafe { mesh.endpoint(at_peer.address().unwrap().as_bytes()) }.unwrap();
+        let receiving = peer.tag_recv(7, u64::MAX, vec![0; 5]);
+        endpoint.tag_send(7, b"hello".to_vec()).detach();
+        peer.progress_until(|| {
+            worker.progress();
+            receiving.is_done()
+        });
+        assert_eq!(receiving.wait().1, b"hello");
+    }
+}
