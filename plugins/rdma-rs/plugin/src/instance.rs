@@ -32,8 +32,8 @@ enum Phase {
     /// With its secret, and those who have connected already.
     Init(u64, Vec<Caller>),
     Connected(Rc<Connection>),
-    /// With the first failure, and the connection that had it.
-    Error(Failure, Rc<Connection>),
+    /// With the first failure, and the connection, if there was one.
+    Error(Failure, Option<Rc<Connection>>),
 }
 
 impl Instance {
@@ -90,7 +90,7 @@ impl Instance {
                 connection.end(&failure);
                 Some(connection)
             }
-            Phase::Error(_, connection) => Some(connection),
+            Phase::Error(_, connection) => connection,
             Phase::Init(_, callers) => {
                 callers.into_iter().for_each(Caller::turn_away);
                 None
@@ -106,14 +106,26 @@ impl Instance {
         let is_connected = matches!(
             &*self.phase.borrow(), Phase::Connected(connection) if connection.route.from == secret
         );
-        if !is_connected {
-            return;
+        if is_connected {
+            self.cut(failure);
         }
-        if let Phase::Connected(connection) = self.phase.replace(Phase::Reset) {
-            self.phase.replace(Phase::Error(failure.clone(), Rc::clone(&connection)));
+    }
+
+    /// Brings it to ERROR, if it is in INIT or CONNECTED.
+    pub(crate) fn cut(&self, failure: &Failure) {
+        let connection = match self.phase.replace(Phase::Reset) {
+            Phase::Connected(connection) => Some(connection),
+            Phase::Init(_, callers) => {
+                callers.into_iter().for_each(Caller::turn_away);
+                None
+            }
+            other => return drop(self.phase.replace(other)),
+        };
+        self.phase.replace(Phase::Error(failure.clone(), connection.clone()));
+        if let Some(connection) = connection {
             connection.end(failure);
-            self.base.receives.borrow_mut().fail(&failure.of_others());
         }
+        self.base.receives.borrow_mut().fail(&failure.of_others());
     }
 
     pub(crate) fn export(&self, address: Vec<u8>) -> Result<Vec<u8>> {

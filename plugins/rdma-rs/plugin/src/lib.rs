@@ -16,7 +16,9 @@
 //! What a host may not submit is refused: a wrong state, an unknown number, a list that is too
 //! long, local memory that it may not write. An operation that fails later brings both ends to the
 //! state ERROR. It completes with its own error, everything else that is not complete with
-//! `CONNECTION_ABORTED` and the first failure. A peer that is gone is such a failure, too.
+//! `CONNECTION_ABORTED` and the first failure. A peer that is gone is such a failure, too. One that
+//! was killed in the middle of a message may block UCX's receive queue for all others: the plugin
+//! then fails all instances, and goes on with a UCX worker of another address.
 //!
 //! # Trust
 //!
@@ -32,6 +34,7 @@ mod details;
 mod failure;
 mod incoming;
 mod instance;
+mod link;
 mod message;
 mod outgoing;
 mod pieces;
@@ -53,11 +56,11 @@ use rdma_protocol::{
     SendImm, Sent, Start, Started, StateIs, Stop, Stopped, Swapped, Write, WriteImm, Written,
 };
 use smallvec::SmallVec;
-use ucx::{Features, Mesh, Worker};
-use urom_pdk::{Armed, Tasks, armed_by, prelude::*, time};
+use urom_pdk::{Armed, Tasks, prelude::*, time};
 
 use connection::Connection;
 use instance::Instance;
+use link::Link;
 use message::Kind;
 use pieces::Pieces;
 use request::Ask;
@@ -76,8 +79,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 struct Rdma {
     table: Rc<Table>,
     tasks: Tasks,
-    members: Mesh,
-    worker: Worker,
+    link: Link,
 }
 
 impl Rdma {
@@ -107,29 +109,21 @@ impl Rdma {
 #[urom_plugin]
 impl Handler for Rdma {
     fn open(cx: &OpenContext) -> Result<Self> {
-        let context =
-            ucx::Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory().build();
-        let worker = context
-            .and_then(|context| context.worker())
-            .or_code(DocaError::DRIVER, "opening UCX")?;
-        let members = Mesh::new(&worker).or_code(DocaError::DRIVER, "listening for others")?;
         let table = Rc::new(Table::default());
-        table.listen(&worker).or_code(DocaError::DRIVER, "listening for messages")?;
-        Ok(Rdma { table, tasks: cx.tasks(), members, worker })
+        let link = Link::open(&table)?;
+        Ok(Rdma { table, tasks: cx.tasks(), link })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        let address = self.members.address();
-        let address = address.or_code(DocaError::DRIVER, "asking UCX for an address")?;
-        Ok(address.as_bytes().to_vec())
+        self.link.address()
     }
 
     fn progress(&self) -> bool {
-        self.table.activity.keeps_awake(self.worker.progress())
+        self.table.activity.keeps_awake(self.link.progress(&self.table))
     }
 
     fn arm(&self) -> Armed<'_> {
-        armed_by(&self.worker)
+        self.link.arm()
     }
 
     fn host_left(&self, connection: u64) {
@@ -149,6 +143,8 @@ impl Handler for Rdma {
     }
 
     async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
+        // What is exported from now on is an address that stays.
+        self.link.tested().await;
         self.find(cx, cmd.rdma)?.start()?;
         Ok(Started {})
     }
@@ -164,7 +160,7 @@ impl Handler for Rdma {
     }
 
     async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
-        self.find(cx, cmd.rdma)?.connect(&self.worker, self.address()?, cmd.details)?;
+        self.find(cx, cmd.rdma)?.connect(self.link.worker(), self.address()?, cmd.details)?;
         Ok(Connected {})
     }
 
@@ -247,6 +243,6 @@ impl Drop for Rdma {
     /// Tells the other ends. A worker gives its plugins 1.5 s.
     fn drop(&mut self) {
         self.table.clear("the worker of the other end has closed the plugin");
-        drop(self.worker.flush().wait_for(Duration::from_millis(500)));
+        drop(self.link.worker().flush().wait_for(Duration::from_millis(500)));
     }
 }

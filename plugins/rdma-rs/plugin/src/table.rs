@@ -93,6 +93,12 @@ impl Table {
         handles.into_iter().for_each(|handle| drop(self.destroy(handle, why)));
     }
 
+    /// Brings every instance that others may know to ERROR.
+    pub(crate) fn cut(&self, failure: &Failure) {
+        let all: Vec<_> = self.instances.borrow().values().cloned().collect();
+        all.iter().for_each(|instance| instance.cut(failure));
+    }
+
     /// Has the worker give messages to these instances.
     pub(crate) fn listen(self: &Rc<Self>, worker: &Worker) -> ucx::Result<()> {
         let (this, ucx) = (Rc::downgrade(self), worker.downgrade());

@@ -1,5 +1,6 @@
 //! Peers that leave, were never there, or are somebody else.
 
+use ucx::test_queues::{Queues, ran_alone};
 use urom_pdk::CancelReason;
 
 use super::*;
@@ -181,6 +182,43 @@ fn more_callers_than_an_instance_keeps_are_turned_away_and_those_that_left_are_f
     settle(&domain);
     two.call(Connect { rdma: two.rdma, details: &details }).unwrap();
     caller.wait(caller.write(Remote::default(), &[])).unwrap();
+}
+
+#[test]
+fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
+    let name =
+        "tests::peers::a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin";
+    // Over TCP every peer has a queue of its own.
+    if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") || ran_alone(name) {
+        return;
+    }
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    one.wait(one.write(Remote::default(), &[])).unwrap();
+    let waits = End::started(&workers[1], ALL);
+    let old = waits.details();
+    let queues = Queues::now();
+    // Two messages, and no answer.
+    let sends = [one.tell(&[]), one.tell(&[])];
+    settle(&domain);
+    queues.block(sends.len() as u64);
+    workers[0].close();
+    for end in [two, waits] {
+        until(&domain, "the state", || end.state() == State::Error);
+        let query = end.call(Query { rdma: end.rdma }).unwrap();
+        assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
+        end.call(Stop { rdma: end.rdma }).unwrap();
+        end.call(Start { rdma: end.rdma }).unwrap();
+    }
+    // The next peer finds a queue that moves, and one that knows an old address learns that.
+    let third = domain.open::<Rdma, Protocol>(2);
+    third.set_patience(DEADLINE);
+    let [late, three] = [0, 1].map(|_| End::started(&third, ALL));
+    late.call(Connect { rdma: late.rdma, details: &old }).unwrap();
+    until(&domain, "the state", || late.state() == State::Error);
+    connect(two, three);
+    three.wait(three.write(Remote::default(), &[])).unwrap();
+    two.wait(two.write(Remote::default(), &[])).unwrap();
 }
 
 #[test]
