@@ -247,7 +247,7 @@ on_processes! {
         memory_is_kept_while_a_worker_that_was_dropped_is_stopped,
     }
     rdma::{
-        a_worker_that_is_killed_is_a_failure_of_the_other_end,
+        a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point,
     }
     restarts::{
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,

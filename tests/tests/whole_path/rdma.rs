@@ -44,13 +44,17 @@ pub(crate) struct Pair {
     two: End,
 }
 
+fn started(worker: &Worker) -> urom_host::Result<Rdma> {
+    block_on(Rdma::builder(worker).permissions(ALL).start())
+}
+
 impl<'a> Given<'a> for Pair {
     fn given(provider: &'a Provider) -> Result<Self> {
         let end = |id| -> Result<End> {
             let service = provider.connect()?;
             let plugin = service.plugin::<rdma_protocol::Protocol>()?;
             let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
-            let rdma = block_on(Rdma::builder(&worker).permissions(ALL).start())?;
+            let rdma = started(&worker)?;
             Ok(End { rdma, worker, _service: service })
         };
         let (one, two) = (end(11)?, end(12)?);
@@ -262,30 +266,80 @@ pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: Pair) -> Resu
     Ok(())
 }
 
-pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end(
+/// Waits for an operation.
+type Wait = Box<dyn FnOnce() -> urom_host::Result<()>>;
+
+/// What runs when a worker is killed: operations of the host whose worker stays, with memory of its
+/// own and of the other end.
+type Point = fn(&Rdma, &Mmap, &RemoteMmap) -> Vec<Wait>;
+
+/// Several times the same, so that one of them is in the middle.
+fn several<O: Future<Output = urom_host::Result<T>> + 'static, T>(
+    begin: impl Fn(u64) -> O,
+) -> Vec<Wait> {
+    let begun = (0..8).map(|at| -> Wait {
+        let operation = begin(at);
+        Box::new(move || block_on(operation).map(drop))
+    });
+    begun.collect()
+}
+
+const PART: u64 = 4 << 20;
+
+const POINTS: [Point; 5] = [
+    |_, _, _| Vec::new(),
+    |rdma, own, _| several(|at| rdma.send(own.slice(at..at + 1))),
+    |rdma, own, far| several(|at| rdma.write(own.slice(..PART), far.at(at))),
+    |rdma, own, far| several(|at| rdma.read(far.at(0), own.slice(at * PART..(at + 1) * PART))),
+    |rdma, own, far| several(|at| rdma.fetch_add(far.at(0), 1, own.slice(at * 8..(at + 1) * 8))),
+];
+
+pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
     provider: &Provider,
 ) -> Result<()> {
     let service = provider.connect()?;
     let (plugin, faulty) = (service.plugin::<rdma_protocol::Protocol>()?, faulty(&service)?);
-    let doomed = service.worker().id(13).plugin(&plugin).plugin(&faulty).start().wait()?;
-    let other = service.worker().id(14).plugin(&plugin).start().wait()?;
-    let start = |worker| block_on(Rdma::builder(worker).permissions(ALL).start());
-    let (one, two) = (start(&doomed)?, start(&other)?);
-    block_on(async {
-        let (first, second) = (one.export().await?, two.export().await?);
-        one.connect(&second).await?;
-        two.connect(&first).await
-    })?;
-    two.write((), RemotePlace::NOWHERE).wait()?;
-    let place = MAKES[0](vec![0; 64], LOCAL);
-    block_on(two.register(&place))?;
-    let (receive, send) = (two.receive(()), two.send(place.slice(..)));
-    kill_process(process(&faulty, &doomed)?, Signal::KILL)?;
-    for code in [receive.wait().map(drop).unwrap_err().code(), send.wait().unwrap_err().code()] {
-        assert_eq!(code, DocaError::CONNECTION_ABORTED);
+    let stays = service.worker().id(14).plugin(&plugin).start().wait()?;
+    let two = started(&stays)?;
+    let own = MAKES[0](vec![0; 8 * PART as usize], LOCAL);
+    block_on(two.register(&own))?;
+    // The last time, the other end has not connected yet.
+    for point in POINTS.iter().map(Some).chain([None]) {
+        let doomed = service.worker().id(13).plugin(&plugin).plugin(&faulty).start().wait()?;
+        let (one, idle) = (started(&doomed)?, started(&doomed)?);
+        let there = MAKES[0](vec![0; 2 * PART as usize], ALL);
+        let far = block_on(async {
+            let (first, second) = (one.export().await?, two.export().await?);
+            two.connect(&first).await?;
+            if point.is_some() {
+                one.connect(&second).await?;
+            }
+            let exported = one.export_mmap(&there).await?;
+            RemoteMmap::import(&two, &exported).await
+        })?;
+        let (receive, lost) = (two.receive(()), idle.receive(()));
+        let begun = match point {
+            Some(point) => {
+                two.write((), RemotePlace::NOWHERE).wait()?;
+                point(&two, &own, &far)
+            }
+            None => several(|_| two.write((), RemotePlace::NOWHERE)),
+        };
+        kill_process(process(&faulty, &doomed)?, Signal::KILL)?;
+        // What the worker gets after the failure is not taken.
+        let codes = [DocaError::CONNECTION_ABORTED, DocaError::BAD_STATE];
+        for error in begun.into_iter().filter_map(|wait| wait().err()) {
+            assert!(codes.contains(&error.code()), "{error}");
+        }
+        assert_eq!(lost.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_RESET);
+        assert_eq!(receive.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_ABORTED);
+        let (state, failed) = block_on(two.state())?;
+        assert_eq!(state, State::Error);
+        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET));
+        block_on(async {
+            two.stop().await?;
+            two.start().await
+        })?;
     }
-    let (state, failed) = block_on(two.state())?;
-    assert_eq!(state, State::Error);
-    assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET));
     Ok(())
 }
