@@ -9,6 +9,7 @@ mod deadlines;
 mod domains;
 mod given_up;
 mod health;
+mod host_process;
 mod memory;
 mod memory_lost;
 mod memory_model;
@@ -248,6 +249,7 @@ on_processes! {
     }
     rdma::{
         a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point,
+        a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point,
     }
     restarts::{
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,

@@ -1,19 +1,15 @@
 //! Hosts that die, stop, or take their memory away while a command uses it, on each path and with
 //! each operation: it costs their own commands an error, and nobody else anything.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use memory_protocol::Client;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_host::{Host, Service, Worker};
-use urom_tests::built;
 
+use crate::host_process::HostProcess;
 use crate::provider::Provider;
 
 const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
@@ -23,55 +19,24 @@ const KINDS: std::ops::Range<u64> = 0..3;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A process with a command at work on its memory. Dropping it kills it.
-struct Other {
-    child: Child,
-    output: BufReader<ChildStdout>,
+/// A process with a command at work on its memory, in a worker of this id or a new one.
+fn churning(
+    provider: &Provider,
+    worker: &Worker,
+    path: MemoryPath,
+    kind: u64,
+) -> Result<HostProcess> {
+    let arguments = [worker.id(), path.0.into(), kind].map(|number: u64| number.to_string());
+    let arguments = arguments.each_ref().map(String::as_str);
+    let mut other = HostProcess::start(provider, "churned_host", &arguments)?;
+    assert_eq!(other.line()?, path.name());
+    Ok(other)
 }
 
-impl Other {
-    fn start(provider: &Provider, worker: &Worker, path: MemoryPath, kind: u64) -> Result<Other> {
-        let library = provider.library().unwrap_or(Path::new("builtin"));
-        let mut child = Command::new(built("examples/churned_host")?)
-            .arg(provider.address().context("a daemon")?)
-            .args([worker.id().to_string(), path.0.to_string(), kind.to_string()])
-            .env("UROM_DOCA_LIBRARY", library)
-            // To the same output as the answers.
-            .env("UCX_LOG_LEVEL", "fatal")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let output = BufReader::new(child.stdout.take().context("its output")?);
-        let mut other = Other { child, output };
-        assert_eq!(other.line()?, path.name());
-        Ok(other)
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let output = self.output.get_ref();
-        let limit = Timespec::try_from(LIMIT)?;
-        let has_said = poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit))? > 0;
-        ensure!(has_said, "the host said nothing for {LIMIT:?}");
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
-    }
-
-    fn order(&mut self, order: &str) -> Result<String> {
-        writeln!(self.child.stdin.as_mut().context("its input")?, "{order}")?;
-        self.line()
-    }
-
-    fn signal(&self, signal: Signal) -> Result<()> {
-        Ok(kill_process(Pid::from_child(&self.child), signal)?)
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Gives it an order, and waits for its answer.
+fn order(other: &mut HostProcess, order: &str) -> Result<String> {
+    other.tell(order)?;
+    other.line()
 }
 
 /// A host of the same worker.
@@ -121,7 +86,7 @@ pub(crate) fn a_host_that_is_killed_takes_nothing_from_another(provider: &Provid
     let bystander = Bystander::new(provider)?;
     for path in PATHS {
         for kind in [1, 2] {
-            let other = Other::start(provider, &bystander.worker, path, kind)?;
+            let other = churning(provider, &bystander.worker, path, kind)?;
             assert_eq!(bystander.churning()?, 1);
             other.signal(Signal::KILL)?;
             bystander.until_none(&format!("{} {kind}", path.name()))?;
@@ -134,21 +99,21 @@ pub(crate) fn a_host_that_is_killed_takes_nothing_from_another(provider: &Provid
 pub(crate) fn a_host_that_is_stopped_for_a_moment_loses_nothing(provider: &Provider) -> Result<()> {
     let bystander = Bystander::new(provider)?;
     for path in PATHS {
-        let mut other = Other::start(provider, &bystander.worker, path, 1)?;
+        let mut other = churning(provider, &bystander.worker, path, 1)?;
         for _ in 0..3 {
             other.signal(Signal::STOP)?;
             bystander.is_served()?;
             assert_eq!(bystander.churning()?, 1, "{}", path.name());
             other.signal(Signal::CONT)?;
         }
-        assert_eq!(other.order("finish")?, "well", "{}", path.name());
+        assert_eq!(order(&mut other, "finish")?, "well", "{}", path.name());
     }
     Ok(())
 }
 
 pub(crate) fn a_host_that_is_killed_while_it_is_stopped_is_lost(provider: &Provider) -> Result<()> {
     let bystander = Bystander::new(provider)?;
-    let other = Other::start(provider, &bystander.worker, MemoryPath::NETWORK, 1)?;
+    let other = churning(provider, &bystander.worker, MemoryPath::NETWORK, 1)?;
     other.signal(Signal::STOP)?;
     assert_eq!(bystander.churning()?, 1);
     drop(other);
@@ -161,19 +126,19 @@ pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
 ) -> Result<()> {
     let bystander = Bystander::new(provider)?;
     for kind in KINDS {
-        let mut other = Other::start(provider, &bystander.worker, MemoryPath::MAPPED, kind)?;
+        let mut other = churning(provider, &bystander.worker, MemoryPath::MAPPED, kind)?;
         // The worker has it still.
-        assert_eq!(other.order("unmap")?, "it reads [0, 0, 0, 0, 0, 0, 0, 0]");
+        assert_eq!(order(&mut other, "unmap")?, "it reads [0, 0, 0, 0, 0, 0, 0, 0]");
         assert_eq!(bystander.churning()?, 1);
         drop(other);
         bystander.until_none("mapped")?;
         if kind < 2 {
-            let mut other = Other::start(provider, &bystander.worker, MemoryPath::PROCESS, kind)?;
-            assert_eq!(other.order("unmap")?, "it failed with DOCA_ERROR_IO_FAILED");
+            let mut other = churning(provider, &bystander.worker, MemoryPath::PROCESS, kind)?;
+            assert_eq!(order(&mut other, "unmap")?, "it failed with DOCA_ERROR_IO_FAILED");
         }
         // Its own library, which is asked for the bytes, has a fault or gives the worker up.
-        let mut other = Other::start(provider, &bystander.worker, MemoryPath::NETWORK, kind)?;
-        let said = other.order("unmap")?;
+        let mut other = churning(provider, &bystander.worker, MemoryPath::NETWORK, kind)?;
+        let said = order(&mut other, "unmap")?;
         assert!(["", "it failed with DOCA_ERROR_CONNECTION_RESET"].contains(&&*said), "{said}");
         bystander.until_none("network")?;
         bystander.is_served()?;
@@ -183,10 +148,10 @@ pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
 
 pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> Result<()> {
     let bystander = Bystander::new(provider)?;
-    let mut other = Other::start(provider, &bystander.worker, MemoryPath::MAPPED, 1)?;
-    let refused = other.order("truncate")?;
+    let mut other = churning(provider, &bystander.worker, MemoryPath::MAPPED, 1)?;
+    let refused = order(&mut other, "truncate")?;
     assert!(refused.contains("Operation not permitted"), "{refused}");
-    assert_eq!(other.order("finish")?, "well");
+    assert_eq!(order(&mut other, "finish")?, "well");
     Ok(())
 }
 

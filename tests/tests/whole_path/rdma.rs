@@ -10,6 +10,7 @@ use urom_host::memory::{Access, Inventory, Mmap, View};
 use urom_host::{DocaError, Service, Worker, block_on};
 
 use crate::deadlines::process;
+use crate::host_process::HostProcess;
 use crate::provider::{Given, Provider, faulty};
 
 const LOCAL: Access = Access::LOCAL_READ_WRITE;
@@ -336,6 +337,47 @@ pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_poin
         let (state, failed) = block_on(two.state())?;
         assert_eq!(state, State::Error);
         assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET));
+        block_on(async {
+            two.stop().await?;
+            two.start().await
+        })?;
+    }
+    Ok(())
+}
+
+/// What a host does when it is killed.
+const AT_WORK: [&str; 7] = ["idle", "send", "receive", "write", "read", "add", "unconnected"];
+
+pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
+    provider: &Provider,
+) -> Result<()> {
+    let pair = Pair::given(provider)?;
+    let (there, two) = (&pair.one.worker, started(&pair.two.worker)?);
+    let own = MAKES[0](vec![0; PART as usize], ALL);
+    block_on(two.register(&own))?;
+    for what in AT_WORK {
+        let id = there.id().to_string();
+        let mut other = HostProcess::start(provider, "rdma_host_at_work", &[&id, what])?;
+        let mut hear = || -> Result<Vec<u8>> { Ok(serde_json::from_str(&other.line()?)?) };
+        let (details, _) = (hear()?, hear()?);
+        for bytes in [block_on(two.export())?, block_on(two.export_mmap(&own))?] {
+            other.tell(&serde_json::to_string(&bytes)?)?;
+        }
+        block_on(two.connect(&details))?;
+        assert_eq!(other.line()?, "ready", "{what}");
+        // It waits for a receive, or for the other end to connect.
+        let send = (what != "receive").then(|| two.send(own.slice(..8)));
+        other.signal(Signal::KILL)?;
+        while block_on(two.state())?.0 != State::Error {
+            pair.two.rdma.write((), RemotePlace::NOWHERE).wait()?;
+        }
+        if let Some(send) = send {
+            assert_eq!(send.wait().unwrap_err().code(), DocaError::CONNECTION_ABORTED, "{what}");
+        }
+        let (_, failed) = block_on(two.state())?;
+        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET), "{what}");
+        // Other hosts of both workers go on, and so does this one.
+        pair.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
         block_on(async {
             two.stop().await?;
             two.start().await
