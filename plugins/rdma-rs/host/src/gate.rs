@@ -1,5 +1,5 @@
-//! The order in which operations are submitted: in that of the calls, although memory that is new
-//! to the worker takes a while to be shared.
+//! The order in which things begin: that of the calls, although memory that is new to the worker
+//! takes a while to be shared.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -56,11 +56,13 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut waiting = self.gate.waiting.borrow_mut();
-        waiting.retain(|(number, _)| *number != self.number);
-        if let Some((_, waker)) = waiting.front_mut() {
-            waker.take().into_iter().for_each(Waker::wake);
-        }
+        let next = {
+            let mut waiting = self.gate.waiting.borrow_mut();
+            waiting.retain(|(number, _)| *number != self.number);
+            waiting.front_mut().and_then(|(_, waker)| waker.take())
+        };
+        // Outside of the borrow: it may take a turn at once.
+        next.into_iter().for_each(Waker::wake);
     }
 }
 

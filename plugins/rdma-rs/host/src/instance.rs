@@ -10,6 +10,7 @@ use urom_abi::protocol::Reply;
 use urom_host::memory::{Mmap, ShareGuard};
 use urom_host::{Completion, DocaError, Host, Result, Worker};
 
+use crate::gate::Gate;
 use crate::local::{Destination, Ranges, Sealed, Source};
 use crate::operation::Operation;
 use crate::registered::Registered;
@@ -52,6 +53,7 @@ struct Inner {
     worker: Worker,
     client: Client<Host>,
     registered: Rc<Registered>,
+    gate: Rc<Gate>,
     rdma: u64,
     limits: Limits,
 }
@@ -107,7 +109,8 @@ impl Builder<'_> {
         let created = client.task_create(&worker).permissions(permissions).submit()?.await?;
         let registered = worker.attached::<Registered>();
         let (rdma, limits) = (created.rdma, created.limits);
-        let inner = Rc::new(Inner { worker, client, registered, rdma, limits });
+        let gate = Rc::default();
+        let inner = Rc::new(Inner { worker, client, registered, gate, rdma, limits });
         let rdma = Rdma { inner, deadline: None };
         rdma.start().await?;
         Ok(rdma)
@@ -370,11 +373,10 @@ impl Rdma {
             Ok(maps) => maps,
             Err(error) => return Operation::submitted(Err(error), local, self),
         };
-        let registered = &self.inner.registered;
-        if maps.is_empty() && registered.gate.is_open() {
+        if maps.is_empty() && self.inner.gate.is_open() {
             return Operation::submitted(submit(self), local, self);
         }
-        let (this, turn) = (self.clone(), registered.gate.wait());
+        let (this, turn) = (self.clone(), self.inner.gate.wait());
         let submitting = async move {
             turn.comes().await;
             for map in &maps {

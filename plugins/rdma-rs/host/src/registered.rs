@@ -12,7 +12,8 @@ use crate::gate::Gate;
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
     maps: RefCell<HashMap<u64, (Shared, ShareGuard)>>,
-    pub(crate) gate: Rc<Gate>,
+    /// One map is shared at a time: who finds it in the table can use it.
+    gate: Rc<Gate>,
 }
 
 impl Registered {
@@ -22,6 +23,8 @@ impl Registered {
 
     /// Shares a map, unless it is shared.
     pub(crate) async fn share(&self, worker: &Worker, map: &ShareGuard) -> Result<()> {
+        let turn = self.gate.wait();
+        turn.comes().await;
         if self.has(map) {
             return Ok(());
         }
