@@ -89,6 +89,7 @@ fn is_of_service(target: &str) -> bool {
     ![
         "command_decode",
         "description_read",
+        "exported_event",
         "exported_map",
         "notification_decode",
         "rdmo_message",
@@ -126,9 +127,9 @@ mod tests {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let found = targets(&workspace.root.join("fuzz")).expect("the targets");
         let all = "command_decode control_messages daemon description_read domain_table \
-                   exported_map greeting hello host_control host_frames memory_answers memory_door \
-                   memory_questions notification_decode rdmo_message worker_cmd worker_control \
-                   worker_frames";
+                   exported_event exported_map greeting hello host_control host_frames \
+                   memory_answers memory_door memory_questions notification_decode rdmo_message \
+                   worker_cmd worker_control worker_frames";
         assert_eq!(found, all.split_whitespace().collect::<Vec<_>>());
     }
 

@@ -1,5 +1,8 @@
-//! Exported memory maps, as a plugin reads them.
+//! Exported memory maps, as a plugin reads them, and sync events, as a host does.
 
+use std::sync::LazyLock;
+
+use urom_memory::SyncEvent;
 use urom_pdk::DocaError;
 use urom_pdk::memory::Exported;
 
@@ -7,8 +10,8 @@ use urom_pdk::memory::Exported;
 /// range that can be, may be read by others, and is the same when it is written and read again.
 pub fn read(with_sum: bool, bytes: &[u8]) {
     let mut bytes = crate::exact(bytes);
-    if with_sum && let Some((rest, sum)) = bytes.split_last_chunk_mut() {
-        *sum = crc32fast::hash(rest).to_ne_bytes();
+    if with_sum {
+        correct_sum(&mut bytes);
     }
     match Exported::read(&bytes) {
         Ok(map) => {
@@ -20,5 +23,41 @@ pub fn read(with_sum: bool, bytes: &[u8]) {
             assert_eq!((again.address(), again.to_bytes()), (map.address(), written));
         }
         Err(error) => assert!(error.code() != DocaError::SUCCESS && !error.to_string().is_empty()),
+    }
+}
+
+/// Reads an exported event of this process with changes; cut to their length, or whole; with the
+/// right sum behind it, or whatever is there. What is read is that event, unless the counter was
+/// said to be elsewhere.
+pub fn read_event(is_cut: bool, with_sum: bool, changes: &[u8]) {
+    const OFFSET: std::ops::Range<usize> = 40..48;
+    /// The event and its bytes.
+    static EVENT: LazyLock<(SyncEvent, Vec<u8>)> = LazyLock::new(|| {
+        let event = SyncEvent::new().expect("an event");
+        event.set(4711).expect("it may be set");
+        let exported = event.export().expect("others may use it");
+        (event, exported)
+    });
+    let (event, exported) = &*EVENT;
+    let len = if is_cut { changes.len().min(exported.len()) } else { exported.len() };
+    let mut bytes = crate::exact(&exported[..len]);
+    for (byte, change) in bytes.iter_mut().zip(changes) {
+        *byte ^= change;
+    }
+    if with_sum {
+        correct_sum(&mut bytes);
+    }
+    match SyncEvent::import(&bytes) {
+        Ok(same) => assert!(same.get() == event.get() || bytes[OFFSET] != exported[OFFSET]),
+        Err(error) => {
+            assert!(bytes[..] != exported[..], "what was exported is not read: {error}");
+            assert!(error.code() != DocaError::SUCCESS && !error.to_string().is_empty());
+        }
+    }
+}
+
+fn correct_sum(bytes: &mut [u8]) {
+    if let Some((rest, sum)) = bytes.split_last_chunk_mut() {
+        *sum = crc32fast::hash(rest).to_ne_bytes();
     }
 }

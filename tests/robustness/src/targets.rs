@@ -16,9 +16,10 @@ const GROWTH: usize = 64;
 
 pub type Body = fn(&[u8]);
 
-pub const ALL: [(&str, Body); 6] = [
+pub const ALL: [(&str, Body); 7] = [
     ("command_decode", command_decode),
     ("description_read", description_read),
+    ("exported_event", exported_event),
     ("exported_map", exported_map),
     ("notification_decode", notification_decode),
     ("rdmo_message", rdmo_message),
@@ -35,6 +36,15 @@ pub fn command_decode(input: &[u8]) {
 /// What stands behind the header of a description's section: see [`description::read`].
 pub fn description_read(input: &[u8]) {
     within(MEMORY + GROWTH * input.len(), || description::read(input));
+}
+
+/// The first byte says whether the sum is right, and whether the bytes are cut; the others change
+/// an exported sync event.
+pub fn exported_event(input: &[u8]) {
+    if let Some((choice, changes)) = input.split_first() {
+        let (with_sum, is_cut) = (choice % 2 > 0, choice & 2 > 0);
+        within(MEMORY, || exported::read_event(is_cut, with_sum, changes));
+    }
 }
 
 /// The first byte says whether the sum behind the others is right; they are an exported memory map.

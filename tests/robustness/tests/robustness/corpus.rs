@@ -30,6 +30,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         }
         "rdmo_message" => messages(),
         "exported_map" => maps(),
+        "exported_event" => events(),
         "description_read" => {
             let named = |subject: &&'static Subject| {
                 (subject.description.name.to_owned(), description::of(subject))
@@ -61,6 +62,22 @@ fn maps() -> Vec<(String, Vec<u8>)> {
         [(name.to_owned(), whole(1)), (format!("{name}-damaged"), whole(0))]
     });
     seeds.concat().into_iter().map(without_sum).collect()
+}
+
+/// An event as it is, with the counter elsewhere, of another process, and without its end.
+fn events() -> Vec<(String, Vec<u8>)> {
+    let changed = |choice: u8, at: usize, change: u8| {
+        let mut input = vec![0; at + 2];
+        (input[0], input[at + 1]) = (choice, change);
+        input
+    };
+    let named = [
+        ("same", changed(1, 0, 0)),
+        ("offset", changed(1, 40, 8)),
+        ("process", changed(1, 16, 1)),
+        ("cut", changed(3, 62, 0)),
+    ];
+    named.map(|(name, input)| (name.to_owned(), input)).into()
 }
 
 fn without_sum((name, mut bytes): (String, Vec<u8>)) -> (String, Vec<u8>) {
