@@ -12,7 +12,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 pub use self::close::CloseMode;
-use self::close::{begin, close};
+use self::close::close;
 pub use self::connect::EndpointBuilder;
 use crate::address::WorkerAddress;
 use crate::inner::Inner;
@@ -27,8 +27,10 @@ struct Shared {
     worker: *const Inner,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
-    /// UCX was told to close it, possibly before its handle is gone: see [`lose`](Shared::lose).
+    /// It is closed or about to be, possibly before its handle is gone: see [`lose`](Shared::lose).
     over: Cell<bool>,
+    /// Whether its peer is in a mesh with this worker, and writes into one queue with others.
+    in_mesh: Cell<bool>,
     /// The socket that ends when the peer leaves.
     watched: Cell<Option<WatchId>>,
 }
@@ -43,23 +45,15 @@ impl Shared {
         }
     }
 
-    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end. That
-    /// is once UCX has read what the peer sent last: UCX 1.22 crashes on the request of a process
-    /// that is gone to connect to an endpoint that is closed.
+    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end.
     fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
         if self.over.get() || self.failed.get().is_some() {
             return;
         }
         self.failed.set(Some(LEFT));
         let hook = self.hook.take();
-        self.forget(worker);
-        let (shared, inner) = (Rc::clone(self), worker.as_ptr());
-        worker.inner().once_idle(move |_| {
-            // SAFETY: the worker whose jobs run has a handle.
-            let worker = unsafe { Worker::borrowed(inner) };
-            begin(raw, shared, &worker, CloseMode::Force);
-        });
-        worker.inner().test_queue();
+        close(raw, Rc::clone(self), worker, CloseMode::Force);
+        worker.inner().lose_peer();
         if let Some(hook) = hook {
             hook(LEFT);
         }
@@ -80,8 +74,8 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     shared.failed.set(Some(shared.failed.get().unwrap_or(status)));
     // SAFETY: the endpoint's worker is live.
     let inner = unsafe { &*shared.worker };
-    if shared.watched.get().is_some() {
-        inner.later(Inner::test_queue);
+    if shared.in_mesh.get() {
+        inner.later(Inner::lose_peer);
     }
     if let Some(hook) = shared.hook.take() {
         inner.later(move |inner| {
@@ -226,6 +220,7 @@ impl Endpoint {
             true
         })?;
         self.shared.watched.set(Some(id));
+        self.shared.in_mesh.set(true);
         Ok(())
     }
 

@@ -129,10 +129,8 @@ impl Inner {
             return true;
         }
         let worked = count != 0;
-        if self.chores.get() {
-            self.do_chores(worked);
-        }
-        self.watch.after_round(self, worked) | worked
+        let busy = self.chores.get() && self.do_chores(worked);
+        self.watch.after_round(self, worked) | worked | busy
     }
 
     /// Runs the jobs once no C is on the stack, and lets a caught panic go on.
@@ -164,28 +162,36 @@ impl Inner {
     /// sent. A busy worker does it after some rounds.
     pub(crate) fn once_idle(&self, job: impl FnOnce(&Inner) + 'static) {
         self.idle_jobs.borrow_mut().push_back(Box::new(job));
+        self.busy_rounds.set(0);
         self.chores.set(true);
     }
 
     /// A peer that may have written into the queue is gone.
-    pub(crate) fn test_queue(&self) {
-        if !self.closing.get() && self.queue.test() {
+    pub(crate) fn lose_peer(&self) {
+        if !self.closing.get() && self.queue.lose() {
             self.chores.set(true);
         }
     }
 
+    /// Goes on with the test of the queue, and runs the jobs that are due. Whether there was
+    /// anything to do.
     #[cold]
-    fn do_chores(&self, worked: bool) {
+    fn do_chores(&self, worked: bool) -> bool {
         let busy_rounds = self.busy_rounds.get() + 1;
-        let is_due = !worked || busy_rounds == BUSY_ROUNDS;
-        self.busy_rounds.set(if is_due { 0 } else { busy_rounds });
-        if is_due {
+        self.busy_rounds.set(busy_rounds);
+        let mut done = false;
+        if !worked || busy_rounds >= BUSY_ROUNDS {
             while let Some(job) = self.next_idle_job() {
                 job(self);
+                done = true;
             }
         }
-        let is_testing = self.queue.look(!worked);
-        self.chores.set(is_testing || !self.idle_jobs.borrow().is_empty());
+        let is_due = self.queue.is_due();
+        if is_due {
+            self.queue.look(!worked);
+        }
+        self.chores.set(self.queue.is_due() || !self.idle_jobs.borrow().is_empty());
+        done | is_due
     }
 
     fn next_idle_job(&self) -> Option<Job> {
@@ -216,8 +222,14 @@ impl Inner {
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();
-        self.queue.close();
         let deadline = Instant::now() + DRAIN;
+        self.queue.close();
+        self.progressing.set(true);
+        if !self.idle_jobs.borrow().is_empty() {
+            // SAFETY: the worker is live, and nothing else runs on it any more.
+            let read = || unsafe { sys::ucp_worker_progress(self.raw) } != 0;
+            let _ = (0..BUSY_ROUNDS).find(|_| !read());
+        }
         loop {
             self.progressing.set(true);
             while let Some(job) = self.next_job().or_else(|| self.next_idle_job()) {

@@ -107,7 +107,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// `IO_ERROR`, with the system's reason, when there is no socket for this.
+    /// `IO_ERROR`, with the system's reason, when there is no socket for this; those of
+    /// [`Worker::set_am_handler`] and [`Worker::address`].
     pub fn new(worker: &Worker) -> Result<Mesh> {
         let door =
             match Machine::of_this_thread().map(|machine| Door::open(worker, machine, most())) {
@@ -172,22 +173,23 @@ impl Mesh {
         failed
     }
 
-    /// Whether the worker receives nothing any more: a peer on this machine was killed, or stopped
-    /// for long, in the middle of a message, and blocks the receive queue that all peers share.
-    /// What is sent still arrives. A new worker and mesh go on.
+    /// Whether the worker receives nothing any more: a peer on this machine was killed in the middle
+    /// of a message, and blocks the receive queue that all peers share. What is sent still arrives.
+    /// A new worker and mesh go on.
     ///
-    /// See [`is_testing`](Mesh::is_testing) for when that is found out.
+    /// The mesh tests that whenever a peer in shared memory leaves, with a message from a thread of
+    /// its own. A test takes some milliseconds, or about 1.3 s at most when the worker is blocked.
+    /// So long [`progress`](Worker::progress) returns true.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.worker.inner().queue.is_blocked()
     }
 
-    /// Whether the worker is being tested for that, because a peer in shared memory has left. A
-    /// test sends a message from a thread of its own. It takes some milliseconds, or about 1.3 s at
-    /// most when the worker is blocked. So long [`arm`](Worker::arm) returns false.
+    /// How many connections to peers in shared memory have ended, and of how many it is known that
+    /// they did not [block](Mesh::is_blocked) the worker.
     #[must_use]
-    pub fn is_testing(&self) -> bool {
-        self.worker.inner().queue.is_testing()
+    pub fn losses(&self) -> (u64, u64) {
+        self.worker.inner().queue.losses()
     }
 
     /// How many connections of peers it keeps.
@@ -251,7 +253,7 @@ impl Kept {
             if let Some(kept) = weak.upgrade() {
                 kept.peers.borrow_mut().remove(&id);
             }
-            inner.test_queue();
+            inner.lose_peer();
             true
         })
     }

@@ -1,7 +1,7 @@
 //! The receive queue of a worker in a mesh, which is tested when a peer is gone.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::queue_probe::{Queue, QueueProbe, Verdict};
 use crate::status::Result;
@@ -10,16 +10,30 @@ use crate::worker::Worker;
 /// The id of a test's active messages.
 pub(crate) const AM_TEST: u16 = 255;
 
+/// The least time from one test to the next: each takes a thread and a UCX context, and any process
+/// of the machine may come to the mesh and go.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a test is tried that itself fails: it needs descriptors and memory.
+const TRIES: u32 = 5;
+
 #[derive(Default)]
 pub(crate) struct OwnQueue {
     /// Nothing outside of a mesh.
     queue: OnceCell<Queue>,
     probe: RefCell<QueueProbe>,
+    /// How many peers have left.
+    losses: Cell<u64>,
+    /// How many of them the test that runs is about, and the last one was.
+    testing: Cell<u64>,
+    tested: Cell<u64>,
+    begun: Cell<Option<Instant>>,
+    failures: Cell<u32>,
     is_blocked: Cell<bool>,
 }
 
 impl OwnQueue {
-    /// From now on it can be tested.
+    /// From now on it is tested.
     pub(crate) fn listen(&self, worker: &Worker) -> Result<()> {
         if self.queue.get().is_none() {
             let _ = self.queue.set(Queue::of(worker, AM_TEST)?);
@@ -28,37 +42,69 @@ impl OwnQueue {
         Ok(())
     }
 
-    /// A peer is gone, perhaps in the middle of a message. Whether a test runs now.
-    pub(crate) fn test(&self) -> bool {
-        let Some(queue) = self.queue.get().filter(|_| !self.is_blocked.get()) else {
-            return false;
-        };
-        let mut probe = self.probe.borrow_mut();
-        if let Err(error) = probe.begin(queue.clone()) {
-            tracing::warn!("cannot check whether messages of peers still arrive: {error}");
+    /// A peer is gone, perhaps in the middle of a message. Whether that is to be tested.
+    pub(crate) fn lose(&self) -> bool {
+        if self.queue.get().is_some() {
+            self.losses.set(self.losses.get() + 1);
         }
-        probe.is_running()
+        self.is_due()
     }
 
-    /// After a round of progress, which found the queue empty or not. Whether the test goes on.
-    pub(crate) fn look(&self, empty: bool) -> bool {
-        let mut probe = self.probe.borrow_mut();
-        if probe.look(empty, Instant::now()) == Verdict::Blocked {
-            tracing::error!(
-                "a process on the same machine was killed or stopped while it sent, which blocks \
-                 the receive queue of a UCX worker for all others"
-            );
-            self.is_blocked.set(true);
-        }
-        probe.is_running()
+    /// How many peers have left, and of how many it is known that the queue moves without them.
+    pub(crate) fn losses(&self) -> (u64, u64) {
+        (self.losses.get(), self.tested.get())
     }
 
-    pub(crate) fn is_testing(&self) -> bool {
-        self.probe.borrow().is_running()
+    /// Whether there is something to find out.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.is_blocked.get() && self.tested.get() < self.losses.get()
     }
 
     pub(crate) fn is_blocked(&self) -> bool {
         self.is_blocked.get()
+    }
+
+    /// After a round of progress, which found the queue empty or not.
+    pub(crate) fn look(&self, empty: bool) {
+        let now = Instant::now();
+        if self.probe.borrow().is_running() {
+            let verdict = self.probe.borrow_mut().look(empty, now);
+            self.judge(verdict);
+        } else if self.begun.get().is_none_or(|begun| now.duration_since(begun) >= PAUSE)
+            && let Some(queue) = self.queue.get().filter(|_| self.is_due())
+        {
+            self.begun.set(Some(now));
+            self.testing.set(self.losses.get());
+            let begun = self.probe.borrow_mut().begin(queue.clone());
+            if let Err(error) = begun {
+                tracing::debug!("cannot check whether messages of peers still arrive: {error}");
+                self.judge(Verdict::Untested);
+            }
+        }
+    }
+
+    fn judge(&self, verdict: Verdict) {
+        match verdict {
+            Verdict::Unknown => {}
+            Verdict::Moves => {
+                self.failures.set(0);
+                self.tested.set(self.testing.get());
+            }
+            Verdict::Untested => {
+                self.failures.set(self.failures.get() + 1);
+                if self.failures.get() == TRIES {
+                    tracing::warn!("cannot check whether messages of peers still arrive");
+                    self.judge(Verdict::Moves);
+                }
+            }
+            Verdict::Blocked => {
+                tracing::error!(
+                    "a process on the same machine was killed or stopped while it sent, which \
+                     blocks the receive queue of a UCX worker for all others"
+                );
+                self.is_blocked.set(true);
+            }
+        }
     }
 
     /// Ends the test before the worker does.

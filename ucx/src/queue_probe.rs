@@ -58,8 +58,10 @@ const SHARED: &str = "posix";
 pub enum Verdict {
     /// Not enough to judge.
     Unknown,
-    /// The message came out; or the test itself failed.
+    /// The message came out.
     Moves,
+    /// The test itself failed.
+    Untested,
     /// A place in it will never be filled.
     Blocked,
 }
@@ -180,7 +182,7 @@ impl QueueProbe {
         }
         self.ending.extend(self.probe.take().and_then(|mut probe| probe.end()));
         // A queue that is blocked stays so.
-        if let (Some(queue), Verdict::Moves) = (self.again.take(), verdict)
+        if let Some(queue) = self.again.take().filter(|_| verdict != Verdict::Blocked)
             && let Err(error) = self.begin(queue)
         {
             warn!("cannot check again whether the receive queue moves: {error}");
@@ -270,8 +272,11 @@ impl Probe {
     /// What is known now. `empty` says whether the owner just found nothing in the queue.
     fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let further = self.seen.got_further(&self.state);
-        if self.awaited.came() || self.seen.stage() == Stage::Failed {
+        if self.awaited.came() {
             return Verdict::Moves;
+        }
+        if self.seen.stage() == Stage::Failed {
+            return Verdict::Untested;
         }
         if further {
             // The time starts again: a sender that has just taken a place before it has as long to

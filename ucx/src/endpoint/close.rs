@@ -7,6 +7,7 @@ use ucx_sys as sys;
 
 use super::Shared;
 use crate::held::Held;
+use crate::inner::Inner;
 use crate::request::Request;
 use crate::slot::Completion;
 use crate::status::Status;
@@ -25,21 +26,25 @@ pub enum CloseMode {
 }
 
 /// Closes an endpoint that is used no more; inside a callback, once that has returned.
+///
+/// By force, and in a mesh, that is once UCX has read what peers had sent: UCX 1.22 crashes on the
+/// request to connect of a process that is gone if the endpoint to it is closed.
 pub(super) fn close(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
     shared.forget(worker);
-    if !worker.is_progressing() {
+    let reads_first = mode == CloseMode::Force && shared.in_mesh.get();
+    if !reads_first && !worker.is_progressing() {
         return begin(raw, shared, worker, mode);
     }
     let inner = worker.as_ptr();
-    worker.inner().later(move |_| {
+    let job = move |_: &Inner| {
         // SAFETY: the worker whose jobs run has a handle.
         let worker = unsafe { Worker::borrowed(inner) };
         begin(raw, shared, &worker, mode);
-    });
+    };
+    if reads_first { worker.inner().once_idle(job) } else { worker.inner().later(job) }
 }
 
-/// Closes an endpoint that is forgotten, outside of callbacks.
-pub(super) fn begin(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
+fn begin(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
     let mut params = worker.inner().params();
     if mode == CloseMode::Force {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;

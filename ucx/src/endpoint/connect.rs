@@ -75,6 +75,7 @@ impl EndpointBuilder {
             failed: Cell::new(None),
             hook: Cell::new(self.hook),
             over: Cell::new(false),
+            in_mesh: Cell::new(false),
             watched: Cell::new(None),
         });
         params.field_mask |= u64::from(
