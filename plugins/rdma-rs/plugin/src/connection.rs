@@ -84,7 +84,11 @@ impl Connection {
             loop {
                 let ended = connection.transfers.borrow_mut().poll(cx);
                 let Some((of, len, status)) = ended else { return Poll::Pending };
-                match status.or_code(DocaError::IO_FAILED, "moving bytes between two workers") {
+                let code = match connection.endpoint.is_failed() {
+                    true => DocaError::CONNECTION_RESET,
+                    false => DocaError::IO_FAILED,
+                };
+                match status.or_code(code, "moving bytes between two workers") {
                     Ok(()) => connection.moved(of, len),
                     Err(error) => connection.fail_one(of, &error),
                 }
@@ -205,8 +209,9 @@ impl Connection {
         }
     }
 
-    /// Ends everything, and tells the other end.
-    pub(crate) fn end(&self, failure: &Failure) {
+    /// Ends everything, and tells the other end. The endpoint closes when what was said last has
+    /// arrived; or by force, if nothing arrives here that says so.
+    pub(crate) fn end(&self, failure: &Failure, mode: CloseMode) {
         self.is_over.set(true);
         self.outgoing.borrow_mut().fail(failure);
         drop(self.incoming.take());
@@ -215,8 +220,7 @@ impl Connection {
             let reason = failure.why.as_bytes();
             let reason = reason[..reason.len().min(message::LONGEST_REASON)].to_vec();
             self.say(Control::BYE, 0, reason);
-            // What was said last arrives.
-            self.endpoint.begin_close(CloseMode::Flush);
+            self.endpoint.begin_close(mode);
         }
         if let Some(this) = self.me.upgrade() {
             // What UCX moves goes on, and is watched to its end.

@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 
 use rdma_protocol::{Access, State};
 use rustix::rand::{GetRandomFlags, getrandom};
-use ucx::{PeerAddress, Worker};
+use ucx::{CloseMode, PeerAddress, Worker};
 use urom_pdk::prelude::*;
 
 use crate::caller::Caller;
@@ -87,7 +87,7 @@ impl Instance {
         let failure = Failure::new(DocaError::SHUTDOWN, why);
         let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => {
-                connection.end(&failure);
+                connection.end(&failure, CloseMode::Flush);
                 Some(connection)
             }
             Phase::Error(_, connection) => connection,
@@ -107,12 +107,12 @@ impl Instance {
             &*self.phase.borrow(), Phase::Connected(connection) if connection.route.from == secret
         );
         if is_connected {
-            self.cut(failure);
+            self.cut(failure, CloseMode::Flush);
         }
     }
 
     /// Brings it to ERROR, if it is in INIT or CONNECTED.
-    pub(crate) fn cut(&self, failure: &Failure) {
+    pub(crate) fn cut(&self, failure: &Failure, mode: CloseMode) {
         let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => Some(connection),
             Phase::Init(_, callers) => {
@@ -123,7 +123,7 @@ impl Instance {
         };
         self.phase.replace(Phase::Error(failure.clone(), connection.clone()));
         if let Some(connection) = connection {
-            connection.end(failure);
+            connection.end(failure, mode);
         }
         self.base.receives.borrow_mut().fail(&failure.of_others());
     }

@@ -110,7 +110,7 @@ impl Rdma {
 impl Handler for Rdma {
     fn open(cx: &OpenContext) -> Result<Self> {
         let table = Rc::new(Table::default());
-        let link = Link::open(&table)?;
+        let link = Link::open(Rc::clone(&table))?;
         Ok(Rdma { table, tasks: cx.tasks(), link })
     }
 
@@ -119,7 +119,7 @@ impl Handler for Rdma {
     }
 
     fn progress(&self) -> bool {
-        self.table.activity.keeps_awake(self.link.progress(&self.table))
+        self.table.activity.keeps_awake(self.link.progress())
     }
 
     fn arm(&self) -> Armed<'_> {
@@ -143,7 +143,7 @@ impl Handler for Rdma {
     }
 
     async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
-        // What is exported from now on is an address that stays.
+        // A peer that has left may have blocked the UCX worker, whose address would be exported.
         self.link.tested().await;
         self.find(cx, cmd.rdma)?.start()?;
         Ok(Started {})
@@ -160,7 +160,7 @@ impl Handler for Rdma {
     }
 
     async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
-        self.find(cx, cmd.rdma)?.connect(self.link.worker(), self.address()?, cmd.details)?;
+        self.find(cx, cmd.rdma)?.connect(&self.link.worker(), self.address()?, cmd.details)?;
         Ok(Connected {})
     }
 
@@ -243,6 +243,6 @@ impl Drop for Rdma {
     /// Tells the other ends. A worker gives its plugins 1.5 s.
     fn drop(&mut self) {
         self.table.clear("the worker of the other end has closed the plugin");
-        drop(self.link.worker().flush().wait_for(Duration::from_millis(500)));
+        self.link.flush(Duration::from_millis(500));
     }
 }

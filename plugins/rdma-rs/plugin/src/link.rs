@@ -1,12 +1,15 @@
 //! The plugin's UCX worker, and the next one once a peer has blocked it.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::future::poll_fn;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
-use ucx::{Features, Mesh, Worker};
-use urom_pdk::{Armed, armed_by, prelude::*};
+use rustix::event::epoll;
+use ucx::{Features, Mesh, WeakWorker, Worker};
+use urom_pdk::{Armed, prelude::*};
 
 use crate::failure::Failure;
 use crate::table::Table;
@@ -15,16 +18,22 @@ const BLOCKED: &str = "a process on the machine of the plugin was killed while i
     for all others: stop the instance, start it, export it and connect again";
 
 pub(crate) struct Link {
-    worker: Worker,
-    /// Nothing once the worker is blocked.
-    members: RefCell<Option<Mesh>>,
-    /// What replaced a worker that is blocked. That still sends.
-    next: OnceCell<Box<Link>>,
+    table: Rc<Table>,
+    /// What ends the worker's sleep: the descriptor of the current UCX worker is in it.
+    wakes: OwnedFd,
+    current: RefCell<Current>,
+    /// Those that were blocked, as long as connections use them. They still send.
+    old: RefCell<Vec<WeakWorker>>,
 }
 
-impl Link {
-    /// Gives the messages to these instances.
-    pub(crate) fn open(table: &Rc<Table>) -> Result<Link> {
+struct Current {
+    worker: Worker,
+    /// Nothing if the worker is blocked and there was no other.
+    members: Option<Mesh>,
+}
+
+impl Current {
+    fn open(table: &Rc<Table>, wakes: &OwnedFd) -> Result<Current> {
         let context =
             ucx::Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory().build();
         let worker = context
@@ -32,40 +41,55 @@ impl Link {
             .or_code(DocaError::DRIVER, "opening UCX")?;
         let members = Mesh::new(&worker).or_code(DocaError::DRIVER, "listening for others")?;
         table.listen(&worker).or_code(DocaError::DRIVER, "listening for messages")?;
-        Ok(Link { worker, members: RefCell::new(Some(members)), next: OnceCell::new() })
+        let fd = worker.event_fd().or_code(DocaError::DRIVER, "asking UCX for its events")?;
+        let events = epoll::EventFlags::IN;
+        epoll::add(wakes, fd, epoll::EventData::new_u64(0), events)
+            .or_code(DocaError::OPERATING_SYSTEM, "watching UCX's events")?;
+        Ok(Current { worker, members: Some(members) })
     }
+}
 
-    fn last(&self) -> &Link {
-        std::iter::successors(Some(self), |link| link.next.get().map(|next| &**next))
-            .last()
-            .unwrap_or(self)
+impl Link {
+    /// Gives the messages to these instances.
+    pub(crate) fn open(table: Rc<Table>) -> Result<Link> {
+        let wakes = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .or_code(DocaError::OPERATING_SYSTEM, "watching UCX's events")?;
+        let current = RefCell::new(Current::open(&table, &wakes)?);
+        Ok(Link { table, wakes, current, old: RefCell::default() })
     }
 
     /// The worker for new connections.
-    pub(crate) fn worker(&self) -> &Worker {
-        &self.last().worker
+    pub(crate) fn worker(&self) -> Worker {
+        self.current.borrow().worker.clone()
     }
 
-    /// By which others connect to it.
+    /// By which others connect to it. It tries again to replace a worker that is blocked.
     pub(crate) fn address(&self) -> Result<Vec<u8>> {
-        let members = self.last().members.borrow();
-        let Some(members) = &*members else {
-            let text = "the UCX worker of the plugin is blocked: start its worker again";
-            return Err(Error::new(DocaError::CONNECTION_RESET, text));
-        };
+        if self.current.borrow().members.is_none() {
+            self.reopen()?;
+        }
+        let current = self.current.borrow();
+        let Some(members) = &current.members else { unreachable!("it was opened again") };
         let address = members.address().or_code(DocaError::DRIVER, "asking UCX for an address")?;
         Ok(address.as_bytes().to_vec())
     }
 
     pub(crate) fn arm(&self) -> Armed<'_> {
-        armed_by(self.worker())
+        match self.current.borrow().worker.arm() {
+            Ok(true) => Armed::By(self.wakes.as_fd()),
+            Ok(false) => Armed::Ready,
+            // UCX wakes nobody now.
+            Err(_) => Armed::Polled,
+        }
     }
 
-    /// Ends when the worker is known not to be blocked, after a peer was lost.
+    /// Ends when it is known that the peers that have left did not block the worker.
     pub(crate) async fn tested(&self) {
+        let losses = || self.current.borrow().members.as_ref().map(Mesh::losses);
+        let (all, _) = losses().unwrap_or_default();
         poll_fn(|cx| {
-            let members = self.last().members.borrow();
-            if !members.as_ref().is_some_and(Mesh::is_testing) {
+            // A worker that was replaced has lost fewer.
+            if losses().is_none_or(|(now, tested)| now < all || tested >= all) {
                 return Poll::Ready(());
             }
             // The worker does not sleep during a test.
@@ -77,31 +101,51 @@ impl Link {
 
     /// Whether anything happened.
     #[inline]
-    pub(crate) fn progress(&self, table: &Rc<Table>) -> bool {
-        let moved = self.worker.progress();
-        match self.next.get() {
-            Some(next) => next.progress(table) | moved,
-            None => self.replace_if_blocked(table) | moved,
+    pub(crate) fn progress(&self) -> bool {
+        let current = self.current.borrow();
+        let mut moved = current.worker.progress();
+        if !self.old.borrow().is_empty() {
+            moved |= self.progress_old();
         }
-    }
-
-    #[inline]
-    fn replace_if_blocked(&self, table: &Rc<Table>) -> bool {
-        let is_blocked = self.members.borrow().as_ref().is_some_and(Mesh::is_blocked);
-        if is_blocked {
-            self.replace(table);
+        if current.members.as_ref().is_some_and(Mesh::is_blocked) {
+            drop(current);
+            self.replace();
+            moved = true;
         }
-        is_blocked
+        moved
     }
 
     #[cold]
-    fn replace(&self, table: &Rc<Table>) {
-        match Link::open(table) {
-            Ok(next) => drop(self.next.set(Box::new(next))),
-            Err(error) => log::error!("the plugin cannot be reached any more: {error}"),
-        }
-        table.cut(&Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
+    fn progress_old(&self) -> bool {
+        let old: Vec<Worker> = self.old.borrow().iter().filter_map(WeakWorker::upgrade).collect();
+        let moved = old.iter().fold(false, |moved, worker| worker.progress() | moved);
+        *self.old.borrow_mut() = old.iter().map(Worker::downgrade).collect();
+        moved
+    }
+
+    #[cold]
+    fn replace(&self) {
         // From now on, who connects to it learns that it is gone.
-        drop(self.members.take());
+        drop(self.current.borrow_mut().members.take());
+        if let Err(error) = self.reopen() {
+            log::error!("the plugin cannot be reached until it has another UCX worker: {error}");
+        }
+        self.table.cut(&Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
+    }
+
+    fn reopen(&self) -> Result<()> {
+        let next = Current::open(&self.table, &self.wakes)?;
+        let old = self.current.replace(next).worker;
+        if let Ok(fd) = old.event_fd() {
+            // It may stay readable for ever. Deleting it fails only when it is not there.
+            let _ = epoll::delete(&self.wakes, fd);
+        }
+        self.old.borrow_mut().push(old.downgrade());
+        Ok(())
+    }
+
+    /// Waits until what was said last has left.
+    pub(crate) fn flush(&self, limit: Duration) {
+        drop(self.worker().flush().wait_for(limit));
     }
 }
