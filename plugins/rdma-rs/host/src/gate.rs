@@ -70,7 +70,8 @@ impl Drop for Turn {
 mod tests {
     use std::future::Future;
     use std::pin::pin;
-    use std::task::Context;
+    use std::sync::Arc;
+    use std::task::{Context, Wake};
 
     use super::*;
 
@@ -88,5 +89,23 @@ mod tests {
         assert!(!gate.is_open());
         drop(third);
         assert!(gate.is_open());
+    }
+
+    #[test]
+    fn whoever_is_woken_by_the_end_of_a_turn_may_take_one_at_once() {
+        thread_local! {
+            static GATE: Rc<Gate> = Rc::default();
+        }
+        struct TakesATurn;
+        impl Wake for TakesATurn {
+            fn wake(self: Arc<Self>) {
+                GATE.with(|gate| drop(gate.wait()));
+            }
+        }
+        let [first, second] = GATE.with(|gate| [gate.wait(), gate.wait()]);
+        let waker = Waker::from(Arc::new(TakesATurn));
+        assert!(pin!(second.comes()).poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(first);
+        assert!(pin!(second.comes()).poll(&mut Context::from_waker(&waker)).is_ready());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use urom_host::memory::{Mmap, Share, ShareGuard, Shared};
 use urom_host::{DocaError, Pending, Result, Worker};
@@ -12,8 +12,8 @@ use crate::gate::Gate;
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
     maps: RefCell<HashMap<u64, (Shared, ShareGuard)>>,
-    /// One map is shared at a time: who finds it in the table can use it.
-    gate: Rc<Gate>,
+    /// Of the maps that are being shared: each once, and who finds it in the table can use it.
+    gates: RefCell<HashMap<u64, Weak<Gate>>>,
 }
 
 impl Registered {
@@ -23,7 +23,10 @@ impl Registered {
 
     /// Shares a map, unless it is shared.
     pub(crate) async fn share(&self, worker: &Worker, map: &ShareGuard) -> Result<()> {
-        let turn = self.gate.wait();
+        if self.has(map) {
+            return Ok(());
+        }
+        let turn = self.gate(map).wait();
         turn.comes().await;
         if self.has(map) {
             return Ok(());
@@ -40,6 +43,17 @@ impl Registered {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    fn gate(&self, map: &Mmap) -> Rc<Gate> {
+        let mut gates = self.gates.borrow_mut();
+        gates.retain(|_, gate| gate.strong_count() > 0);
+        if let Some(gate) = gates.get(&map.id()).and_then(Weak::upgrade) {
+            return gate;
+        }
+        let gate = Rc::default();
+        gates.insert(map.id(), Rc::downgrade(&gate));
+        gate
     }
 
     /// Ends the share of a map; `None` if there is none.
