@@ -16,6 +16,7 @@ mod memory_model;
 mod memory_places;
 mod provider;
 mod rdma;
+mod rdma_lost;
 mod rdmo;
 mod restarts;
 mod sandbox;
@@ -177,6 +178,7 @@ with_extension! {
         memory_is_its_owners_again_after_its_release,
         operations_keep_their_order_while_new_memory_is_shared,
         callbacks_are_told_of_results_and_may_begin_more,
+        an_instance_waits_for_new_memory_of_its_own_alone,
         a_host_that_leaves_is_a_failure_of_the_other_end,
     }
     rdmo::{
@@ -247,7 +249,7 @@ on_processes! {
         memory_that_is_mapped_cannot_be_truncated,
         memory_is_kept_while_a_worker_that_was_dropped_is_stopped,
     }
-    rdma::{
+    rdma_lost::{
         a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point,
         a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point,
     }

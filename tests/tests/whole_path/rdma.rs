@@ -1,29 +1,32 @@
 //! Two hosts, each with a worker, and DOCA RDMA's operations between their memories.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use anyhow::Result;
 use rdma_host::{Opcode, Rdma, RemoteMmap, RemotePlace, State};
-use rustix::process::{Signal, kill_process};
 use urom_host::memory::{Access, Inventory, Mmap, View};
 use urom_host::{DocaError, Service, Worker, block_on};
 
-use crate::deadlines::process;
-use crate::host_process::HostProcess;
-use crate::provider::{Given, Provider, faulty};
+use crate::provider::{Given, Provider};
 
-const LOCAL: Access = Access::LOCAL_READ_WRITE;
+pub(crate) const LOCAL: Access = Access::LOCAL_READ_WRITE;
 
 /// Everything that the other end may do.
-const ALL: Access =
+pub(crate) const ALL: Access =
     LOCAL.union(Access::RDMA_READ).union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC);
 
+/// How long anything may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
 /// How memory is made.
-type Make = fn(Vec<u8>, Access) -> Mmap;
+pub(crate) type Make = fn(Vec<u8>, Access) -> Mmap;
 
 /// What a worker maps, and what the kernel copies for it.
-const MAKES: [Make; 2] = [
+pub(crate) const MAKES: [Make; 2] = [
     |bytes, access| {
         let memory = Mmap::allocate(bytes.len(), access).unwrap();
         memory.view().copy_from(0, &bytes).unwrap();
@@ -34,18 +37,18 @@ const MAKES: [Make; 2] = [
 
 /// A host with a worker of its own.
 pub(crate) struct End {
-    rdma: Rdma,
-    worker: Worker,
+    pub(crate) rdma: Rdma,
+    pub(crate) worker: Worker,
     _service: Service,
 }
 
 /// Two hosts that are connected.
 pub(crate) struct Pair {
-    one: End,
-    two: End,
+    pub(crate) one: End,
+    pub(crate) two: End,
 }
 
-fn started(worker: &Worker) -> urom_host::Result<Rdma> {
+pub(crate) fn started(worker: &Worker) -> urom_host::Result<Rdma> {
     block_on(Rdma::builder(worker).permissions(ALL).start())
 }
 
@@ -267,125 +270,19 @@ pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: Pair) -> Resu
     Ok(())
 }
 
-/// Waits for an operation.
-type Wait = Box<dyn FnOnce() -> urom_host::Result<()>>;
-
-/// What runs when a worker is killed: operations of the host whose worker stays, with memory of its
-/// own and of the other end.
-type Point = fn(&Rdma, &Mmap, &RemoteMmap) -> Vec<Wait>;
-
-/// Several times the same, so that one of them is in the middle.
-fn several<O: Future<Output = urom_host::Result<T>> + 'static, T>(
-    begin: impl Fn(u64) -> O,
-) -> Vec<Wait> {
-    let begun = (0..8).map(|at| -> Wait {
-        let operation = begin(at);
-        Box::new(move || block_on(operation).map(drop))
-    });
-    begun.collect()
-}
-
-const PART: u64 = 4 << 20;
-
-/// How operations end when the other end dies. What the worker gets after that is not taken.
-const FAILED: [DocaError; 2] = [DocaError::CONNECTION_ABORTED, DocaError::BAD_STATE];
-
-const POINTS: [Point; 5] = [
-    |_, _, _| Vec::new(),
-    |rdma, own, _| several(|at| rdma.send(own.slice(at..at + 1))),
-    |rdma, own, far| several(|at| rdma.write(own.slice(..PART), far.at(at))),
-    |rdma, own, far| several(|at| rdma.read(far.at(0), own.slice(at * PART..(at + 1) * PART))),
-    |rdma, own, far| several(|at| rdma.fetch_add(far.at(0), 1, own.slice(at * 8..(at + 1) * 8))),
-];
-
-pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
-    provider: &Provider,
-) -> Result<()> {
-    let service = provider.connect()?;
-    let (plugin, faulty) = (service.plugin::<rdma_protocol::Protocol>()?, faulty(&service)?);
-    let stays = service.worker().id(14).plugin(&plugin).start().wait()?;
-    let two = started(&stays)?;
-    let own = MAKES[0](vec![0; 8 * PART as usize], LOCAL);
-    block_on(two.register(&own))?;
-    // The last time, the other end has not connected yet.
-    for point in POINTS.iter().map(Some).chain([None]) {
-        let doomed = service.worker().id(13).plugin(&plugin).plugin(&faulty).start().wait()?;
-        let (one, idle) = (started(&doomed)?, started(&doomed)?);
-        let there = MAKES[0](vec![0; 2 * PART as usize], ALL);
-        let far = block_on(async {
-            let (first, second) = (one.export().await?, two.export().await?);
-            two.connect(&first).await?;
-            if point.is_some() {
-                one.connect(&second).await?;
-            }
-            let exported = one.export_mmap(&there).await?;
-            RemoteMmap::import(&two, &exported).await
-        })?;
-        let (receive, lost) = (two.receive(()), idle.receive(()));
-        let begun = match point {
-            Some(point) => {
-                two.write((), RemotePlace::NOWHERE).wait()?;
-                point(&two, &own, &far)
-            }
-            None => several(|_| two.write((), RemotePlace::NOWHERE)),
-        };
-        kill_process(process(&faulty, &doomed)?, Signal::KILL)?;
-        for error in begun.into_iter().filter_map(|wait| wait().err()) {
-            assert!(FAILED.contains(&error.code()), "{error}");
-        }
-        assert_eq!(lost.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_RESET);
-        assert_eq!(receive.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_ABORTED);
-        let (state, failed) = block_on(two.state())?;
-        assert_eq!(state, State::Error);
-        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET));
-        block_on(async {
-            two.stop().await?;
-            two.start().await
-        })?;
-    }
-    Ok(())
-}
-
-/// What a host does when it is killed.
-const AT_WORK: [&str; 7] = ["idle", "send", "receive", "write", "read", "add", "unconnected"];
-
-pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::given(provider)?;
-    let two = started(&pair.two.worker)?;
-    let own = MAKES[0](vec![0; PART as usize], ALL);
-    block_on(two.register(&own))?;
-    // It has a worker of its own: a host that dies in the middle of a command may cost all hosts of
-    // a worker that worker.
-    for (id, what) in (20..).zip(AT_WORK) {
-        let id = u32::to_string(&id);
-        let mut other = HostProcess::start(provider, "rdma_host_at_work", &[&id, what])?;
-        let mut hear = || -> Result<Vec<u8>> { Ok(serde_json::from_str(&other.line()?)?) };
-        let (details, _) = (hear()?, hear()?);
-        for bytes in [block_on(two.export())?, block_on(two.export_mmap(&own))?] {
-            other.tell(&serde_json::to_string(&bytes)?)?;
-        }
-        block_on(two.connect(&details))?;
-        assert_eq!(other.line()?, "ready", "{what}");
-        // It waits for a receive, or for the other end to connect.
-        let send = (what != "receive").then(|| two.send(own.slice(..8)));
-        other.signal(Signal::KILL)?;
-        while block_on(two.state())?.0 != State::Error {
-            pair.two.rdma.write((), RemotePlace::NOWHERE).wait()?;
-        }
-        if let Some(send) = send {
-            let code = send.wait().unwrap_err().code();
-            assert!(FAILED.contains(&code), "{what}: {code:?}");
-        }
-        let (_, failed) = block_on(two.state())?;
-        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET), "{what}");
-        // Others go on, and so does this one.
-        pair.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
-        block_on(async {
-            two.stop().await?;
-            two.start().await
-        })?;
-    }
-    Ok(())
+pub(crate) fn an_instance_waits_for_new_memory_of_its_own_alone(at: Pair) -> Result<()> {
+    let Pair { one, two } = at;
+    let other = [started(&one.worker)?, started(&two.worker)?];
+    block_on(async {
+        let details = [other[0].export().await?, other[1].export().await?];
+        other[0].connect(&details[1]).await?;
+        other[1].connect(&details[0]).await
+    })?;
+    let new = || MAKES[0](vec![0; 8], LOCAL);
+    let (first, second) = (new(), new());
+    let mut write = pin!(one.rdma.write(first.slice(..0), RemotePlace::NOWHERE));
+    // It has begun to share its memory, and nobody goes on with it.
+    assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    other[0].within(LIMIT).write(second.slice(..0), RemotePlace::NOWHERE).wait()?;
+    Ok(block_on(write)?)
 }

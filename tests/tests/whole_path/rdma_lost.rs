@@ -1,0 +1,141 @@
+//! Workers and hosts that are killed in the middle of RDMA's operations, at each point: the other
+//! end fails, and goes on with the next.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use rdma_host::{Rdma, RemoteMmap, RemotePlace, State};
+use rustix::process::{Signal, kill_process};
+use urom_host::memory::Mmap;
+use urom_host::{DocaError, block_on};
+
+use crate::deadlines::process;
+use crate::host_process::HostProcess;
+use crate::provider::{Given, Provider, faulty};
+use crate::rdma::{ALL, LIMIT, LOCAL, MAKES, Pair, started};
+
+/// Waits for an operation.
+type Wait = Box<dyn FnOnce() -> urom_host::Result<()>>;
+
+/// What runs when a worker is killed: operations of the host whose worker stays, with memory of its
+/// own and of the other end.
+type Point = fn(&Rdma, &Mmap, &RemoteMmap) -> Vec<Wait>;
+
+/// Several times the same, so that one of them is in the middle.
+fn several<O: Future<Output = urom_host::Result<T>> + 'static, T>(
+    begin: impl Fn(u64) -> O,
+) -> Vec<Wait> {
+    let begun = (0..8).map(|at| -> Wait {
+        let operation = begin(at);
+        Box::new(move || block_on(operation).map(drop))
+    });
+    begun.collect()
+}
+
+const PART: u64 = 4 << 20;
+
+/// How operations end when the other end dies. What the worker gets after that is not taken.
+const FAILED: [DocaError; 2] = [DocaError::CONNECTION_ABORTED, DocaError::BAD_STATE];
+
+const POINTS: [Point; 5] = [
+    |_, _, _| Vec::new(),
+    |rdma, own, _| several(|at| rdma.send(own.slice(at..at + 1))),
+    |rdma, own, far| several(|at| rdma.write(own.slice(..PART), far.at(at))),
+    |rdma, own, far| several(|at| rdma.read(far.at(0), own.slice(at * PART..(at + 1) * PART))),
+    |rdma, own, far| several(|at| rdma.fetch_add(far.at(0), 1, own.slice(at * 8..(at + 1) * 8))),
+];
+
+pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
+    provider: &Provider,
+) -> Result<()> {
+    let service = provider.connect()?;
+    let (plugin, faulty) = (service.plugin::<rdma_protocol::Protocol>()?, faulty(&service)?);
+    let stays = service.worker().id(14).plugin(&plugin).start().wait()?;
+    let two = started(&stays)?.within(LIMIT);
+    let own = MAKES[0](vec![0; 8 * PART as usize], LOCAL);
+    block_on(two.register(&own))?;
+    // The last time, the other end has not connected yet.
+    for point in POINTS.iter().map(Some).chain([None]) {
+        let doomed = service.worker().id(13).plugin(&plugin).plugin(&faulty).start().wait()?;
+        let (one, idle) = (started(&doomed)?, started(&doomed)?.within(LIMIT));
+        let there = MAKES[0](vec![0; 2 * PART as usize], ALL);
+        let far = block_on(async {
+            let (first, second) = (one.export().await?, two.export().await?);
+            two.connect(&first).await?;
+            if point.is_some() {
+                one.connect(&second).await?;
+            }
+            let exported = one.export_mmap(&there).await?;
+            RemoteMmap::import(&two, &exported).await
+        })?;
+        let process = process(&faulty, &doomed)?;
+        let (receive, lost) = (two.receive(()), idle.receive(()));
+        let begun = match point {
+            Some(point) => {
+                two.write((), RemotePlace::NOWHERE).wait()?;
+                point(&two, &own, &far)
+            }
+            None => several(|_| two.write((), RemotePlace::NOWHERE)),
+        };
+        kill_process(process, Signal::KILL)?;
+        for error in begun.into_iter().filter_map(|wait| wait().err()) {
+            assert!(FAILED.contains(&error.code()), "{error}");
+        }
+        assert_eq!(lost.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_RESET);
+        assert_eq!(receive.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_ABORTED);
+        let (state, failed) = block_on(two.state())?;
+        assert_eq!(state, State::Error);
+        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET));
+        block_on(async {
+            two.stop().await?;
+            two.start().await
+        })?;
+    }
+    Ok(())
+}
+
+/// What a host does when it is killed.
+const AT_WORK: [&str; 7] = ["idle", "send", "receive", "write", "read", "add", "unconnected"];
+
+pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
+    provider: &Provider,
+) -> Result<()> {
+    let pair = Pair::given(provider)?;
+    let two = started(&pair.two.worker)?.within(LIMIT);
+    let own = MAKES[0](vec![0; PART as usize], ALL);
+    block_on(two.register(&own))?;
+    // It has a worker of its own: a host that dies in the middle of a command may cost all hosts of
+    // a worker that worker.
+    for (id, what) in (20..).zip(AT_WORK) {
+        let id = u32::to_string(&id);
+        let mut other = HostProcess::start(provider, "rdma_host_at_work", &[&id, what])?;
+        let mut hear = || -> Result<Vec<u8>> { Ok(serde_json::from_str(&other.line()?)?) };
+        let (details, _) = (hear()?, hear()?);
+        for bytes in [block_on(two.export())?, block_on(two.export_mmap(&own))?] {
+            other.tell(&serde_json::to_string(&bytes)?)?;
+        }
+        block_on(two.connect(&details))?;
+        assert_eq!(other.line()?, "ready", "{what}");
+        // It waits for a receive, or for the other end to connect.
+        let send = (what != "receive").then(|| two.send(own.slice(..8)));
+        other.signal(Signal::KILL)?;
+        let killed = Instant::now();
+        while block_on(two.state())?.0 != State::Error {
+            ensure!(killed.elapsed() < LIMIT, "{what}: the other end does not notice");
+            pair.two.rdma.write((), RemotePlace::NOWHERE).wait()?;
+        }
+        if let Some(send) = send {
+            let code = send.wait().unwrap_err().code();
+            assert!(FAILED.contains(&code), "{what}: {code:?}");
+        }
+        let (_, failed) = block_on(two.state())?;
+        assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET), "{what}");
+        // Others go on, and so does this one.
+        pair.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
+        block_on(async {
+            two.stop().await?;
+            two.start().await
+        })?;
+    }
+    Ok(())
+}
