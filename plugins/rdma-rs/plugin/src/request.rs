@@ -110,11 +110,11 @@ impl Connection {
 
     /// How so many bytes of an operation are sent.
     fn flags(&self, number: u64, len: u64) -> AmFlags {
-        // UCX announces long messages by itself.
-        let is_short = len <= LONGEST_SHORT;
-        match is_short && !self.outgoing.borrow_mut().may_send(number, len + PART) {
-            true => AmFlags::RENDEZVOUS,
-            false => AmFlags::NONE,
+        match how(len) {
+            AmFlags::NONE if self.outgoing.borrow_mut().may_send(number, len + PART) => {
+                AmFlags::NONE
+            }
+            _ => AmFlags::RENDEZVOUS,
         }
     }
 
@@ -229,6 +229,12 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// How so many bytes are sent. By itself UCX announces none over shared memory: it puts the pieces
+/// of a message together in memory of its own, and the plugin copies them to their place.
+pub(crate) fn how(len: u64) -> AmFlags {
+    if len <= LONGEST_SHORT { AmFlags::NONE } else { AmFlags::RENDEZVOUS }
 }
 
 /// Lets a send go on by itself. When the endpoint fails later, so does the connection.

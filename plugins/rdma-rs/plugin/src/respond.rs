@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::incoming::{Early, Entry};
 use crate::message::{Kind, RESPONSE, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
-use crate::request::{LONGEST_PART, begun, room, violation};
+use crate::request::{LONGEST_PART, begun, how, room, violation};
 use crate::transfers::{Of, Transfer};
 
 impl Connection {
@@ -273,7 +273,7 @@ impl Connection {
                 let (at, len) = (begin + from, part.len());
                 let header = self.part(number, at);
                 let bytes = bytemuck::bytes_of(&header);
-                let sent = part.am_send(&self.endpoint, RESPONSE, bytes, AmFlags::NONE);
+                let sent = part.am_send(&self.endpoint, RESPONSE, bytes, how(len));
                 match sent.map(ucx::Request::into_done) {
                     Some(Ok((Ok(()), _))) => self.arrived(number, len),
                     Some(Ok((Err(status), _))) => {
@@ -390,9 +390,8 @@ async fn send_blocks(
         part.read(from, &mut block).await?;
         let header = connection.part(number, at + from);
         from += block.len() as u64;
-        let header = bytemuck::bytes_of(&header);
-        let (sent, _) =
-            connection.endpoint.am_send_with(RESPONSE, header, block, AmFlags::NONE).await;
+        let (header, how) = (bytemuck::bytes_of(&header), how(block.len() as u64));
+        let (sent, _) = connection.endpoint.am_send_with(RESPONSE, header, block, how).await;
         sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
     }
     Ok(())
