@@ -18,7 +18,7 @@ use urom_tests::PluginDirectory;
 
 use super::counted::{COUNTS_DIRECTORY, DESCRIPTORS, PRELOAD, TIMES, counter, read};
 use super::sandbox::{connect, write_fresh, yielding};
-use crate::cores::pin;
+use crate::cores::{Cores, pin};
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, serve};
@@ -167,10 +167,12 @@ impl Party {
     /// Kit and raw UCX in turns.
     fn measure(&self, launch: &Launch, way: Way, size: usize) -> Result<Figure> {
         let start = Instant::now();
-        self.round(way, false, size, 1)?;
+        self.round(&launch.cores, way, false, size, 1)?;
         let each = start.elapsed().as_nanos() as f64 / 3.0;
         let count = launch.trips(each, 3).min(100) as usize;
-        let rounds = in_turns(launch.rounds(), 2, |side| self.round(way, side == 1, size, count))?;
+        let rounds = in_turns(launch.rounds(), 2, |side| {
+            self.round(&launch.cores, way, side == 1, size, count)
+        })?;
         let (what, peer) = match way {
             Way::Write => ("write", "raw UCX relay"),
             Way::Read => ("read", "raw UCX relay"),
@@ -182,7 +184,17 @@ impl Party {
     }
 
     /// The median time of an operation, in nanoseconds.
-    fn round(&self, way: Way, of_raw: bool, size: usize, count: usize) -> Result<f64> {
+    fn round(
+        &self,
+        cores: &Cores,
+        way: Way,
+        of_raw: bool,
+        size: usize,
+        count: usize,
+    ) -> Result<f64> {
+        // The end that takes the bytes has the most to do, and has its core to itself. Raw UCX's
+        // sender spins and lets nobody else run, so its host shares the receiver's all the same.
+        pin(if way == Way::Write && !of_raw { cores.worker() } else { cores.host(0) })?;
         let raw = if way == Way::Asleep { &self.asleep } else { &self.raw };
         let serving = if of_raw {
             let serve =
