@@ -147,7 +147,7 @@ fn number(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
 /// Whether the bytes are well formed; `None` when the description cannot tell.
 fn verdict(messages: &Messages, bytes: &[u8], shape: Option<&Shape>) -> Option<bool> {
     match shape {
-        None => Some(false),
+        None | Some(Shape { has_values: false, .. }) => Some(false),
         Some(Shape { behind: None, .. }) => None,
         Some(Shape { behind: Some(behind), .. }) => {
             Some(bytes.len() as u128 == messages.len as u128 + behind)
@@ -169,6 +169,8 @@ enum Byte {
 /// A message by its description.
 struct Shape {
     fixed: Vec<Byte>,
+    /// Whether every field has a value of its type.
+    has_values: bool,
     /// How many bytes the payloads take; `None` when a Rust expression says that.
     behind: Option<u128>,
 }
@@ -176,11 +178,13 @@ struct Shape {
 impl Shape {
     /// The shape of `bytes`, when there is a whole fixed part.
     fn of(messages: &Messages, variant: &Variant, bytes: &[u8], is_command: bool) -> Option<Shape> {
-        let mut shape = Shape { fixed: vec![Byte::Zero; messages.len], behind: Some(0) };
+        let mut shape =
+            Shape { fixed: vec![Byte::Zero; messages.len], has_values: true, behind: Some(0) };
         bytes.get(..messages.len)?;
         shape.mark(0, messages.tag.size(), Byte::Same);
         for field in messages.header.iter().chain(variant.fields) {
             shape.mark(field.offset, field.ty.size(), Byte::Same);
+            shape.has_values &= is_value(&field.ty, &bytes[field.offset..]);
         }
         for payload in variant.payloads {
             let word = |name| {
@@ -235,6 +239,26 @@ impl Shape {
             bytes[self.fixed.len()..],
             "payloads come back as they were"
         );
+    }
+}
+
+/// Whether bytes begin with a value of a type.
+fn is_value(ty: &Type, bytes: &[u8]) -> bool {
+    match ty {
+        Type::Int { .. } | Type::Float { .. } | Type::Opaque { .. } | Type::Utf8 => true,
+        Type::Bool => bytes[0] < 2,
+        Type::Char => {
+            number(bytes, 0, 4).is_some_and(|value| char::from_u32(value as u32).is_some())
+        }
+        Type::Enum(of) => {
+            let found = number(bytes, 0, of.bytes);
+            let mask = u64::MAX >> (64 - 8 * of.bytes);
+            of.values.iter().any(|value| Some(value.value as u64 & mask) == found)
+        }
+        Type::Array { of, len } => (0..*len).all(|at| is_value(of, &bytes[at * of.size()..])),
+        Type::Struct(of) => {
+            of.fields.iter().all(|field| is_value(&field.ty, &bytes[field.offset..]))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The four protocols as values: what [`check`](crate::check) asks of generated code.
+//! The five protocols as values: what [`check`](crate::check) asks of generated code.
 
 use std::fmt::Debug;
 
@@ -24,7 +24,7 @@ pub struct Subject {
 }
 
 /// All protocols of this workspace.
-pub static SUBJECTS: [&Subject; 4] = [&GRAPH, &SANDBOX, &RDMO, &UCC];
+pub static SUBJECTS: [&Subject; 5] = [&GRAPH, &SANDBOX, &RDMO, &UCC, &RDMA];
 
 /// A command as a structure of its own, and how it is read.
 pub trait Sent: Request {
@@ -107,6 +107,14 @@ macro_rules! every_message {
                 ContextCreated { dpu_worker_id }, ContextDestroyed { dpu_worker_id },
                 TeamCreated { dpu_worker_id }, CollDone { dpu_worker_id },
                 ChannelCreated { dpu_worker_id }
+            }
+        }
+        $with! {
+            RDMA = rdma_protocol {
+                Create, Destroy, Start, Stop, Export, Connect<'_>, Query, Receive<'_>, Send<'_>,
+                SendImm<'_>, Write<'_>, WriteImm<'_>, Read<'_>, CompareSwap, FetchAdd;
+                Created, Destroyed, Started, Stopped, Exported, Connected, StateIs, Received, Sent,
+                Written, ReadDone, Swapped, Added
             }
         }
     };

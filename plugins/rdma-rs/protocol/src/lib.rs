@@ -215,7 +215,7 @@ pub enum Command<'a> {
 
 /// What the RDMA plugin answers.
 #[urom_notification]
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
     /// The instance exists.
     Created {

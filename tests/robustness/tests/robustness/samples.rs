@@ -4,6 +4,7 @@
 use std::num::NonZeroU64;
 
 use bytemuck::Zeroable;
+use rdma_protocol as rdma;
 use rdmo_protocol as rdmo;
 use robustness::subject::{Answered, GRAPH, SANDBOX, SUBJECTS, Sent, Subject, written};
 use sandbox_protocol as sandbox;
@@ -58,6 +59,7 @@ pub(crate) fn all() -> Vec<Sample> {
     samples.extend(of_sandbox());
     samples.extend(of_rdmo());
     samples.extend(of_ucc());
+    samples.extend(of_rdma());
     samples
 }
 
@@ -194,6 +196,55 @@ fn of_ucc() -> Vec<Sample> {
         notification("TeamCreated", ucc::TeamCreated { team: 2 }),
         notification("CollDone", ucc::CollDone { status: -1 }),
         notification("ChannelCreated", ucc::ChannelCreated { status: 0 }),
+    ]
+}
+
+fn of_rdma() -> Vec<Sample> {
+    let rdma = (4 << 32) | 1;
+    let (target, immediate) = (rdma::Remote { memory: 7, offset: 4096 }, [0x12, 0x34, 0x56, 0x78]);
+    let list = [1, 2].map(|memory| rdma::MemoryRange { memory, offset: 8, len: 64 });
+    let (pieces, result) = (Elements::from(&list), list[0]);
+    let limits = rdma::Limits { message: 1 << 31, list: 64, ..rdma::Limits::default() };
+    vec![
+        command("Create", rdma::Create { permissions: 0x30 }),
+        command("Destroy", rdma::Destroy { rdma }),
+        command("Start", rdma::Start { rdma }),
+        command("Stop", rdma::Stop { rdma }),
+        command("Export", rdma::Export { rdma }),
+        command("Connect", rdma::Connect { rdma, details: b"details" }),
+        command("Query", rdma::Query { rdma }),
+        command("Receive", rdma::Receive { rdma, places: pieces }),
+        command("Receive nothing", rdma::Receive { rdma, places: Elements::from(&[]) }),
+        command("Send", rdma::Send { rdma, pieces }),
+        command("SendImm", rdma::SendImm { rdma, immediate, pieces }),
+        command("Write", rdma::Write { rdma, target, pieces }),
+        command("WriteImm", rdma::WriteImm { rdma, target, immediate, pieces }),
+        command("Read", rdma::Read { rdma, source: target, places: pieces }),
+        command("CompareSwap", rdma::CompareSwap { rdma, target, compare: 1, swap: 2, result }),
+        command("FetchAdd", rdma::FetchAdd { rdma, target, add: 3, result }),
+        notification("Created", rdma::Created { rdma, limits }),
+        notification("Destroyed", rdma::Destroyed {}),
+        notification("Started", rdma::Started {}),
+        notification("Stopped", rdma::Stopped {}),
+        notification("Exported", rdma::Exported { details: Payload::from(b"details") }),
+        notification("Connected", rdma::Connected {}),
+        notification(
+            "StateIs",
+            rdma::StateIs {
+                state: rdma::State::Error,
+                failure: 24,
+                why: Payload::from(b"the other end has left"),
+            },
+        ),
+        notification(
+            "Received",
+            rdma::Received { opcode: rdma::Opcode::SendImm, immediate, len: 64 },
+        ),
+        notification("Sent", rdma::Sent {}),
+        notification("Written", rdma::Written {}),
+        notification("ReadDone", rdma::ReadDone {}),
+        notification("Swapped", rdma::Swapped { before: 1 }),
+        notification("Added", rdma::Added { before: 1 }),
     ]
 }
 
