@@ -13,11 +13,26 @@ pub fn ran_alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
     }
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = this_program();
     let output = command.args(["--exact", name]).env(ALONE, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
     true
+}
+
+/// What runs this program again: with the emulator that `cargo xtask test --target` runs it with.
+pub fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER");
+    match runner.ok().filter(|_| cfg!(target_arch = "aarch64")) {
+        Some(runner) => {
+            let mut words = runner.split_whitespace();
+            let mut command = Command::new(words.next().unwrap());
+            command.args(words).arg(program);
+            command
+        }
+        None => Command::new(program),
+    }
 }
 
 /// Every queue that this process has mapped, and how many places of each were taken.

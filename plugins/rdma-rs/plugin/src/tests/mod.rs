@@ -11,10 +11,10 @@ mod permissions;
 mod states;
 
 use std::ops::Deref;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rdma_protocol::*;
+use ucx::test_queues::this_program;
 use urom_pdk::DocaError;
 use urom_pdk::memory::MemoryPath;
 use urom_pdk::test_util::{Domain, Sent, SharedMemory, Worker};
@@ -38,7 +38,7 @@ fn everything_goes_over_tcp_as_well() {
     if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") {
         return;
     }
-    let mut tests = Command::new(std::env::current_exe().unwrap());
+    let mut tests = this_program();
     let tests = tests.env("UCX_TLS", "tcp").output().unwrap();
     assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
 }
