@@ -173,9 +173,9 @@ impl Mesh {
         failed
     }
 
-    /// Whether the worker receives nothing any more: a peer on this machine was killed in the middle
-    /// of a message, and blocks the receive queue that all peers share. What is sent still arrives.
-    /// A new worker and mesh go on.
+    /// Whether the worker receives nothing any more: a peer on this machine was killed in the
+    /// middle of a message, and blocks the receive queue that all peers share. What is sent still
+    /// arrives. A new worker and mesh go on.
     ///
     /// The mesh tests that whenever a peer in shared memory leaves, with a message from a thread of
     /// its own. A test takes some milliseconds, or about 1.3 s at most when the worker is blocked.

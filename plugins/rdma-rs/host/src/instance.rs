@@ -159,8 +159,8 @@ impl Rdma {
         Ok(())
     }
 
-    /// The details for the other end (`doca_rdma_export`). They are good until the instance stops or
-    /// fails. They are a secret: whoever has those of both ends can speak for either.
+    /// The details for the other end (`doca_rdma_export`). They are good until the instance stops
+    /// or fails. They are a secret: whoever has those of both ends can speak for either.
     ///
     /// # Errors
     /// `BAD_STATE` in another state than INIT.

@@ -16,7 +16,8 @@ use crate::remote::refused;
 ///
 /// It was submitted when the call returned, unless memory of it, or of an operation before it, is
 /// new to the worker. Then it is submitted as this is polled. The operations behind it wait for
-/// that, and so do other operations with the same new memory. Dropping it leaves an operation that was submitted to run; one that was not is given up.
+/// that, and so do other operations with the same new memory. Dropping it leaves an operation that
+/// was submitted to run; one that was not is given up.
 #[must_use = "an operation is submitted by polling it, if its memory is new to the worker"]
 pub struct Operation<R: Reply, L = ()> {
     phase: Phase<R>,
