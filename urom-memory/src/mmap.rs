@@ -254,8 +254,8 @@ impl Mmap {
     }
 
     /// The map as [64 bytes](Exported::LEN) for a peer, which reads them with [`Exported::read`]
-    /// (`doca_mmap_export_pci`, `doca_mmap_export_rdma`). They name the memory and give no access
-    /// to it: a host shares the map as well.
+    /// (`doca_mmap_export_pci`). They name the memory and give no access to it: a host shares the
+    /// map as well. For the RDMA plugin, `rdma_host::Rdma::export_mmap` does both.
     ///
     /// # Errors
     /// `NOT_PERMITTED` if the map lets nobody else read: it needs `PCI_READ_ONLY`, `PCI_READ_WRITE`

@@ -2,6 +2,7 @@
 
 mod element;
 
+use std::fmt;
 use std::ops::RangeBounds;
 
 use urom_abi::DocaError;
@@ -30,9 +31,15 @@ use crate::view::View;
 /// chained to a list, which is then one buffer: functions that use the whole list say so, all
 /// others use its first element. When the last reference is dropped, all elements of the list go
 /// back to their inventories. Offsets and lengths are in bytes.
-#[derive(Debug)]
 pub struct Buffer {
     element: Element,
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Buffer");
+        fields.field("memory", &self.memory()).field("data", &self.data()).finish_non_exhaustive()
+    }
 }
 
 impl Buffer {

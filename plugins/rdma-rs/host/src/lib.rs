@@ -22,7 +22,11 @@
 //!     // The memory of both.
 //!     let theirs = exchange(&rdma.export_mmap(&memory).await?);
 //!     let remote = RemoteMmap::import(&rdma, &theirs).await?;
-//!     rdma.write(memory.slice(..4096), remote.at(8192)).await
+//!     rdma.write(memory.slice(..4096), remote.at(8192)).await?;
+//!
+//!     // An instance that is dropped ends the operations of its other end.
+//!     exchange(b"done");
+//!     Ok(())
 //! }
 //! ```
 //!

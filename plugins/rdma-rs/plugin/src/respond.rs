@@ -208,12 +208,25 @@ impl Connection {
             return Ok(Pieces::default());
         }
         let range = MemoryRange { memory, offset, len: request.total };
-        let opened = self.base.memories.open(range)?;
-        if !opened.access().contains(permission | Access::LOCAL_READ_WRITE) {
-            let text = format!(
-                "{name}: {range} lacks the permission {} or LOCAL_READ_WRITE",
-                named(permission)
-            );
+        if memory == 0 {
+            let text = format!("{name}: {} bytes need a place in memory", request.total);
+            return refuse(DocaError::NOT_FOUND, text);
+        }
+        let opened = match self.base.memories.open(range) {
+            Err(error) if error.code() == DocaError::NOT_FOUND => {
+                let text = format!(
+                    "{name}: {range} is not there: its owner has not exported it by this worker \
+                     (export_mmap), or has released it"
+                );
+                return refuse(DocaError::NOT_FOUND, text);
+            }
+            opened => opened?,
+        };
+        let needed = permission | Access::LOCAL_READ_WRITE;
+        if !opened.access().contains(needed) {
+            let missing = needed.difference(opened.access());
+            let missing: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
+            let text = format!("{name}: {range} lacks {}", missing.join(" and "));
             return refuse(DocaError::NOT_PERMITTED, text);
         }
         if kind.is_atomic() && !opened.address().is_multiple_of(8) {

@@ -114,7 +114,7 @@ fn after_a_failure_nothing_is_taken_until_stop_start_export_and_connect() {
     let query = one.call(Query { rdma: one.rdma }).unwrap();
     let why = String::from_utf8(query.why.to_vec()).unwrap();
     assert_eq!(query.failure, DocaError::NOT_FOUND.0);
-    assert!(why.contains("does not share it"), "{why}");
+    assert!(why.contains("has not exported it"), "{why}");
     for end in [one, two] {
         end.call(Stop { rdma: end.rdma }).unwrap();
         end.call(Start { rdma: end.rdma }).unwrap();
