@@ -98,8 +98,11 @@ impl Context {
         self.inner.devices.as_deref()
     }
 
-    /// Whether a rendezvous message is safe.
-    pub(crate) fn has_rendezvous(&self) -> bool {
+    /// Whether a message may be announced ([`AmFlags::RENDEZVOUS`](crate::AmFlags::RENDEZVOUS)).
+    /// Some releases crash on that where UCX does not watch the program's memory
+    /// (`UCX_MEM_EVENTS=n`).
+    #[must_use]
+    pub fn has_rendezvous(&self) -> bool {
         self.inner.rendezvous
     }
 

@@ -351,14 +351,15 @@ impl Rdma {
         })
     }
 
-    /// The maps that the worker does not have yet.
+    /// The maps of an operation that has to wait: for one of them that the worker does not have yet,
+    /// or for an operation before it.
     fn new_maps(&self, local: &impl Sealed) -> Result<Vec<ShareGuard>> {
+        let mut has_to_wait = !self.inner.gate.is_open();
+        local.each_map(&mut |map| has_to_wait |= !self.inner.registered.has(&map))?;
         let mut maps = Vec::new();
-        local.each_map(&mut |map| {
-            if !self.inner.registered.has(&map) {
-                maps.push(map);
-            }
-        })?;
+        if has_to_wait {
+            local.each_map(&mut |map| maps.push(map))?;
+        }
         Ok(maps)
     }
 

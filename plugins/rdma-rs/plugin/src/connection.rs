@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     pub(crate) me: Weak<Connection>,
     instance: Weak<Instance>,
     pub(crate) base: Base,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: Rc<Endpoint>,
     /// Of the messages to the other end.
     pub(crate) route: Route,
     /// Whether the other end has connected, too.
@@ -66,7 +66,7 @@ impl Connection {
             me: Weak::clone(me),
             instance,
             base,
-            endpoint,
+            endpoint: Rc::new(endpoint),
             route,
             is_ready: Cell::new(false),
             waiting: RefCell::default(),
@@ -148,7 +148,27 @@ impl Connection {
         match of {
             Of::Outgoing(number) => self.outgoing.borrow_mut().arrived(number, len),
             Of::Incoming(number) => self.arrived(number, len),
+            Of::Sent => {}
         }
+    }
+
+    /// Runs something that moves bytes, which a stop waits for.
+    pub(crate) fn run<T: 'static>(
+        &self,
+        moving: impl Future<Output = T> + 'static,
+        then: impl FnOnce(&Connection, T) + 'static,
+    ) {
+        let this = Weak::clone(&self.me);
+        self.moving.set(self.moving.get() + 1);
+        self.base.tasks.spawn(async move {
+            let moved = moving.await;
+            let Some(this) = this.upgrade() else { return };
+            this.moving.set(this.moving.get() - 1);
+            match this.is_over.get() {
+                true => this.waiting.take().into_iter().for_each(Waker::wake),
+                false => then(&this, moved),
+            }
+        });
     }
 
     /// Runs something that moves bytes of an operation, for memory that is not mapped.
@@ -158,17 +178,9 @@ impl Connection {
         len: u64,
         moving: impl Future<Output = Result<()>> + 'static,
     ) {
-        let this = Weak::clone(&self.me);
-        self.moving.set(self.moving.get() + 1);
-        self.base.tasks.spawn(async move {
-            let moved = moving.await;
-            if let Some(this) = this.upgrade() {
-                this.moving.set(this.moving.get() - 1);
-                match moved {
-                    Ok(()) => this.moved(of, len),
-                    Err(error) => this.fail_one(of, &error),
-                }
-            }
+        self.run(moving, move |this, moved| match moved {
+            Ok(()) => this.moved(of, len),
+            Err(error) => this.fail_one(of, &error),
         });
     }
 
@@ -192,6 +204,8 @@ impl Connection {
         match of {
             Of::Outgoing(number) => self.fail_own(number, Failure::from(error)),
             Of::Incoming(number) => self.refuse(number, Failure::from(error)),
+            // The other end answers for them, or is gone.
+            Of::Sent => {}
         }
     }
 
@@ -209,8 +223,8 @@ impl Connection {
         }
     }
 
-    /// Ends everything, and tells the other end. The endpoint closes when what was said last has
-    /// arrived; or by force, if nothing arrives here that says so.
+    /// Ends everything, and tells the other end. The endpoint closes when everything has arrived; or
+    /// by force, if nothing arrives here that says so.
     pub(crate) fn end(&self, failure: &Failure, mode: CloseMode) {
         self.is_over.set(true);
         self.outgoing.borrow_mut().fail(failure);
@@ -220,12 +234,22 @@ impl Connection {
             let reason = failure.why.as_bytes();
             let reason = reason[..reason.len().min(message::LONGEST_REASON)].to_vec();
             self.say(Control::BYE, 0, reason);
-            self.endpoint.begin_close(mode);
+            match mode {
+                CloseMode::Force => self.endpoint.begin_close(mode),
+                CloseMode::Flush => self.base.activity.closes_later(&self.endpoint),
+            }
         }
         if let Some(this) = self.me.upgrade() {
-            // What UCX moves goes on, and is watched to its end.
-            self.base.tasks.spawn(async move { this.drained().await });
+            self.base.tasks.spawn(async move { this.close().await });
         }
+    }
+
+    /// Closes the endpoint when everything has moved and arrived. Until then it is noticed that the
+    /// other end dies, and the worker may be found to be blocked.
+    async fn close(&self) {
+        self.drained().await;
+        let _ = self.endpoint.flush().await;
+        self.endpoint.begin_close(CloseMode::Flush);
     }
 }
 

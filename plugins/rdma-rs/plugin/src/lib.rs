@@ -160,7 +160,9 @@ impl Handler for Rdma {
     }
 
     async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
-        self.find(cx, cmd.rdma)?.connect(&self.link.worker(), self.address()?, cmd.details)?;
+        // It may have another worker then.
+        let own = self.address()?;
+        self.find(cx, cmd.rdma)?.connect(&self.link.worker(), own, cmd.details)?;
         Ok(Connected {})
     }
 

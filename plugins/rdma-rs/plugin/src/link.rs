@@ -75,7 +75,11 @@ impl Link {
     }
 
     pub(crate) fn arm(&self) -> Armed<'_> {
-        match self.current.borrow().worker.arm() {
+        let current = self.current.borrow();
+        if current.members.is_none() {
+            return Armed::Polled;
+        }
+        match current.worker.arm() {
             Ok(true) => Armed::By(self.wakes.as_fd()),
             Ok(false) => Armed::Ready,
             // UCX wakes nobody now.

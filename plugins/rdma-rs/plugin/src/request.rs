@@ -101,7 +101,14 @@ impl Connection {
             // The other end's answer says that they have arrived.
             let flags = self.flags(header.number, piece.len());
             match piece.am_send(&self.endpoint, REQUEST, bytemuck::bytes_of(&part), flags) {
-                Some(sent) => begun(sent)?,
+                Some(sent) => match sent.into_done() {
+                    Ok((sent, _)) => {
+                        sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
+                    }
+                    Err(sent) => {
+                        self.transfers.borrow_mut().add(Of::Sent, 0, Transfer::Send(sent));
+                    }
+                },
                 None => self.send_blocks(part, &piece).await?,
             }
         }
@@ -110,12 +117,18 @@ impl Connection {
 
     /// How so many bytes of an operation are sent.
     fn flags(&self, number: u64, len: u64) -> AmFlags {
-        match how(len) {
-            AmFlags::NONE if self.outgoing.borrow_mut().may_send(number, len + PART) => {
-                AmFlags::NONE
-            }
-            _ => AmFlags::RENDEZVOUS,
+        if len <= LONGEST_SHORT && !self.outgoing.borrow_mut().may_send(number, len + PART) {
+            return AmFlags::RENDEZVOUS;
         }
+        self.how(len)
+    }
+
+    /// How so many bytes are sent. By itself UCX announces none over shared memory: it puts the
+    /// pieces of a message together in memory of its own, and the plugin copies them to their
+    /// place.
+    pub(crate) fn how(&self, len: u64) -> AmFlags {
+        let may_announce = self.endpoint.worker().context().has_rendezvous();
+        if len > LONGEST_SHORT && may_announce { AmFlags::RENDEZVOUS } else { AmFlags::NONE }
     }
 
     async fn send_blocks(
@@ -181,14 +194,10 @@ impl Connection {
                 return Ok(());
             }
         }
-        let this = self.me.clone();
-        self.base.tasks.spawn(async move {
-            let written = place.write(0, &bytes).await;
-            let Some(this) = this.upgrade() else { return };
-            match written {
-                Ok(()) => _ = this.outgoing.borrow_mut().answered(number, Ok(result)),
-                Err(error) => this.fail_own(number, Failure::from(&error)),
-            }
+        let write = async move { place.write(0, &bytes).await };
+        self.run(write, move |this, written| match written {
+            Ok(()) => _ = this.outgoing.borrow_mut().answered(number, Ok(result)),
+            Err(error) => this.fail_own(number, Failure::from(&error)),
         });
         Ok(())
     }
@@ -229,12 +238,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-/// How so many bytes are sent. By itself UCX announces none over shared memory: it puts the pieces
-/// of a message together in memory of its own, and the plugin copies them to their place.
-pub(crate) fn how(len: u64) -> AmFlags {
-    if len <= LONGEST_SHORT { AmFlags::NONE } else { AmFlags::RENDEZVOUS }
 }
 
 /// Lets a send go on by itself. When the endpoint fails later, so does the connection.

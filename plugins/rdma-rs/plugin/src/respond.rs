@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::incoming::{Early, Entry};
 use crate::message::{Kind, RESPONSE, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
-use crate::request::{LONGEST_PART, begun, how, room, violation};
+use crate::request::{LONGEST_PART, begun, room, violation};
 use crate::transfers::{Of, Transfer};
 
 impl Connection {
@@ -253,17 +253,15 @@ impl Connection {
             }
             return;
         }
-        let this = self.me.clone();
-        self.base.tasks.spawn(async move {
-            let before = match kind {
+        let change = async move {
+            match kind {
                 Kind::FetchAdd => memory.fetch_add(0, operand).await,
                 _ => memory.compare_swap(0, compare, operand).await,
-            };
-            let Some(this) = this.upgrade() else { return };
-            match before {
-                Ok(before) => this.found(number, before),
-                Err(error) => this.fail_one(of, &error),
             }
+        };
+        self.run(change, move |this, before| match before {
+            Ok(before) => this.found(number, before),
+            Err(error) => this.fail_one(of, &error),
         });
     }
 
@@ -286,7 +284,7 @@ impl Connection {
                 let (at, len) = (begin + from, part.len());
                 let header = self.part(number, at);
                 let bytes = bytemuck::bytes_of(&header);
-                let sent = part.am_send(&self.endpoint, RESPONSE, bytes, how(len));
+                let sent = part.am_send(&self.endpoint, RESPONSE, bytes, self.how(len));
                 match sent.map(ucx::Request::into_done) {
                     Some(Ok((Ok(()), _))) => self.arrived(number, len),
                     Some(Ok((Err(status), _))) => {
@@ -403,7 +401,7 @@ async fn send_blocks(
         part.read(from, &mut block).await?;
         let header = connection.part(number, at + from);
         from += block.len() as u64;
-        let (header, how) = (bytemuck::bytes_of(&header), how(block.len() as u64));
+        let (header, how) = (bytemuck::bytes_of(&header), connection.how(block.len() as u64));
         let (sent, _) = connection.endpoint.am_send_with(RESPONSE, header, block, how).await;
         sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
     }

@@ -97,6 +97,7 @@ impl Table {
     pub(crate) fn cut(&self, failure: &Failure) {
         let all: Vec<_> = self.instances.borrow().values().cloned().collect();
         all.iter().for_each(|instance| instance.cut(failure, CloseMode::Force));
+        self.activity.close_ended();
     }
 
     /// Has the worker give messages to these instances.

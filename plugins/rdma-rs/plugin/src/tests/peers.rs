@@ -222,6 +222,38 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
 }
 
 #[test]
+fn what_was_announced_before_the_worker_was_blocked_gives_its_memory_back() {
+    let name =
+        "tests::peers::what_was_announced_before_the_worker_was_blocked_gives_its_memory_back";
+    if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") || ran_alone(name) {
+        return;
+    }
+    let (domain, workers) = workers();
+    let [one, two] = pair(&workers);
+    one.wait(one.write(Remote::default(), &[])).unwrap();
+    let third = domain.open::<Rdma, Protocol>(2);
+    third.set_patience(DEADLINE);
+    let [sender, receiver] = [&workers[1], &third].map(|worker| End::started(worker, ALL));
+    connect(sender, receiver);
+    sender.wait(sender.write(Remote::default(), &[])).unwrap();
+    let source = sender.share(pattern(1 << 20, 1), LOCAL);
+    let send = sender.tell(&[source.range()]);
+    settle(&domain);
+    let queues = Queues::now();
+    let sends = [one.tell(&[]), one.tell(&[])];
+    settle(&domain);
+    queues.block(sends.len() as u64);
+    // That nobody takes the bytes is said through the queue.
+    let stop = sender.send(Stop { rdma: sender.rdma });
+    assert_eq!(sender.wait(send).map(drop), Err(DocaError::SHUTDOWN));
+    source.unshare();
+    workers[0].close();
+    until(&domain, "the state", || two.state() == State::Error);
+    sender.wait(stop).unwrap();
+    until(&domain, "the memory", || source.opened() == 0);
+}
+
+#[test]
 fn details_that_name_no_worker_are_refused_and_can_be_tried_again() {
     let (_domain, workers) = workers();
     let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
