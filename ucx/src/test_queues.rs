@@ -44,6 +44,11 @@ impl Queues {
         Queues(counters().into_iter().map(|counter| (counter, places(counter))).collect())
     }
 
+    /// Whether exactly `count` places of a queue were taken since [`now`](Self::now).
+    pub fn took(&self, count: u64) -> bool {
+        self.0.iter().any(|(counter, before)| places(counter) == before + count)
+    }
+
     /// Takes a place in the queue of which exactly `count` were taken since [`now`](Self::now), and
     /// does not fill it.
     pub fn block(&self, count: u64) {

@@ -74,8 +74,8 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     }
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         if self.members.is_blocked() {
-            let text = "a process on this machine was killed while it sent, which blocks the plugin's UCX worker for \
-                all others: start the worker again";
+            let text = "a process on this machine was killed while it sent, which blocks the \
+                plugin's UCX worker for all others: start the worker again";
             return Err(Error::new(DocaError::CONNECTION_RESET, text));
         }
         let (came, data) = if cmd.memh_id == 0 {

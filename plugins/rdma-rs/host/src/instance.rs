@@ -351,8 +351,8 @@ impl Rdma {
         })
     }
 
-    /// The maps of an operation that has to wait: for one of them that the worker does not have yet,
-    /// or for an operation before it.
+    /// The maps of an operation that has to wait: for one of them that the worker does not have
+    /// yet, or for an operation before it.
     fn new_maps(&self, local: &impl Sealed) -> Result<Vec<ShareGuard>> {
         let mut has_to_wait = !self.inner.gate.is_open();
         local.each_map(&mut |map| has_to_wait |= !self.inner.registered.has(&map))?;

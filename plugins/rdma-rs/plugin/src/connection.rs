@@ -223,8 +223,8 @@ impl Connection {
         }
     }
 
-    /// Ends everything, and tells the other end. The endpoint closes when everything has arrived; or
-    /// by force, if nothing arrives here that says so.
+    /// Ends everything, and tells the other end. The endpoint closes when everything has arrived,
+    /// or by force if nothing arrives here that says so.
     pub(crate) fn end(&self, failure: &Failure, mode: CloseMode) {
         self.is_over.set(true);
         self.outgoing.borrow_mut().fail(failure);

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use rustix::event::epoll;
 use ucx::{Features, Mesh, WeakWorker, Worker};
-use urom_pdk::{Armed, prelude::*};
+use urom_pdk::{Armed, armed_by, prelude::*};
 
 use crate::failure::Failure;
 use crate::table::Table;
 
-const BLOCKED: &str = "a process on the machine of the plugin was killed while it sent, which blocks its UCX worker \
-    for all others: stop the instance, start it, export it and connect again";
+const BLOCKED: &str = "a process on the machine of the plugin was killed while it sent, which \
+    blocks its UCX worker for all others: stop the instance, start it, export it and connect again";
 
 pub(crate) struct Link {
     table: Rc<Table>,
@@ -79,11 +79,10 @@ impl Link {
         if current.members.is_none() {
             return Armed::Polled;
         }
-        match current.worker.arm() {
-            Ok(true) => Armed::By(self.wakes.as_fd()),
-            Ok(false) => Armed::Ready,
-            // UCX wakes nobody now.
-            Err(_) => Armed::Polled,
+        match armed_by(&current.worker) {
+            Armed::By(_) => Armed::By(self.wakes.as_fd()),
+            Armed::Ready => Armed::Ready,
+            Armed::Polled => Armed::Polled,
         }
     }
 

@@ -200,7 +200,7 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
     let queues = Queues::now();
     // Two messages, and no answer.
     let sends = [one.tell(&[]), one.tell(&[])];
-    settle(&domain);
+    until(&domain, "the messages", || queues.took(sends.len() as u64));
     queues.block(sends.len() as u64);
     workers[0].close();
     for end in [two, waits] {
@@ -241,7 +241,7 @@ fn what_was_announced_before_the_worker_was_blocked_gives_its_memory_back() {
     settle(&domain);
     let queues = Queues::now();
     let sends = [one.tell(&[]), one.tell(&[])];
-    settle(&domain);
+    until(&domain, "the messages", || queues.took(sends.len() as u64));
     queues.block(sends.len() as u64);
     // That nobody takes the bytes is said through the queue.
     let stop = sender.send(Stop { rdma: sender.rdma });
