@@ -57,6 +57,9 @@ pub mod error;
 // Between this project's worker and plugins of the kit.
 #[doc(hidden)]
 pub mod extension;
+// Between the kit's own crates.
+#[doc(hidden)]
+pub mod fork;
 mod hash;
 pub mod host;
 #[doc(hidden)]
