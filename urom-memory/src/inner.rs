@@ -1,17 +1,20 @@
 //! What a map, its shares and its buffers have in common and keep alive.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::OnceLock;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
+use urom_abi::DocaError;
+use urom_abi::fork::{Maker, PerProcess};
 use urom_abi::memory::Access;
 
+use crate::error::{Error, Result};
 use crate::memfd::Memfd;
 use crate::view::View;
 
 #[derive(Debug)]
 pub(crate) struct Inner {
+    pub(crate) maker: Maker,
     pub(crate) id: u64,
     /// The address of the first byte, in the owner's process.
     pub(crate) address: u64,
@@ -57,6 +60,12 @@ impl Inner {
         }
     }
 
+    /// `BAD_STATE` in a process that was forked since it was made.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        check(self.maker)
+    }
+
     /// Whether it is this process's.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
@@ -80,14 +89,23 @@ impl Drop for Inner {
     }
 }
 
+/// `BAD_STATE` in a process that was forked since something was made.
+#[inline]
+pub(crate) fn check(maker: Maker) -> Result<()> {
+    maker.check().map_err(|why| {
+        Error::new(DocaError::BAD_STATE, format!("{why}: make it again in this process"))
+    })
+}
+
 /// A number that no other memory of this process has or had. Those of two processes begin at random
 /// and rarely coincide.
 pub(crate) fn next_id() -> u64 {
-    static NEXT: OnceLock<AtomicU64> = OnceLock::new();
-    let next = NEXT.get_or_init(|| AtomicU64::new(RandomState::new().build_hasher().finish()));
+    // The keys of the hash are the same in two children of one process.
+    static NEXT: PerProcess<AtomicU64> =
+        PerProcess::new(|| AtomicU64::new(RandomState::new().hash_one(std::process::id())));
     loop {
         // Zero is what a command has where it names no memory.
-        match next.fetch_add(1, Ordering::Relaxed) {
+        match NEXT.fetch_add(1, Ordering::Relaxed) {
             0 => {}
             id => return id,
         }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use memmap2::MmapRaw;
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 use urom_abi::memory::{Access, MemoryRange};
 
 use crate::error::{Error, Result};
@@ -89,6 +90,7 @@ impl Mmap {
 
     fn inner_of(start: *mut u8, len: usize, access: Access, backing: Backing) -> Inner {
         Inner {
+            maker: Maker::here(),
             id: next_id(),
             address: start.addr() as u64,
             len: len as u64,
@@ -176,6 +178,7 @@ impl Mmap {
     /// the map cannot know when the descriptor's users end. `NOT_PERMITTED` without
     /// `LOCAL_READ_WRITE`.
     pub fn bytes(&mut self) -> Result<&mut [u8]> {
+        self.inner.check()?;
         let Some(inner) = Arc::get_mut(&mut self.inner) else {
             return Err(Error::new(
                 DocaError::IN_USE,
@@ -247,6 +250,7 @@ impl Mmap {
     /// # Errors
     /// `OPERATING_SYSTEM` when it cannot be opened, for example because `/proc` is not mounted.
     pub fn read_only_fd(&self) -> Result<Option<OwnedFd>> {
+        self.inner.check()?;
         if self.access().others_write() {
             self.inner.is_given_away.store(true, Ordering::Relaxed);
         }
@@ -261,6 +265,7 @@ impl Mmap {
     /// `NOT_PERMITTED` if the map lets nobody else read: it needs `PCI_READ_ONLY`, `PCI_READ_WRITE`
     /// or a permission that begins with `RDMA_`.
     pub fn export(&self) -> Result<Vec<u8>> {
+        self.inner.check()?;
         if !self.access().others_read() {
             return Err(Error::not_permitted(format!(
                 "memory {:#x} cannot be exported: others have no permission to use it; \

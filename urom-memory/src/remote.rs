@@ -4,6 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use urom_abi::fork::Maker;
 use urom_abi::memory::{Access, MemoryRange};
 
 use crate::error::{Error, Result};
@@ -46,6 +47,7 @@ impl RemoteMmap {
     fn new(exported: Exported, backing: Backing) -> RemoteMmap {
         RemoteMmap {
             inner: Arc::new(Inner {
+                maker: Maker::here(),
                 id: exported.id(),
                 address: exported.address(),
                 len: exported.len(),
@@ -95,8 +97,10 @@ impl RemoteMmap {
     /// Its bytes, if they are mapped here.
     ///
     /// # Errors
-    /// `NOT_PERMITTED` if they are not.
+    /// `NOT_PERMITTED` if they are not; `BAD_STATE` in a child, by `fork`, of the process that
+    /// mapped them.
     pub fn view(&self) -> Result<View<'_>> {
+        self.inner.check()?;
         self.inner.view().ok_or_else(|| elsewhere(self.inner.id))
     }
 }

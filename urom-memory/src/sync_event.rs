@@ -33,7 +33,9 @@ use crate::word::Word;
 /// not go through a sync event, such as one of C's, wakes nobody: those who wait look by
 /// themselves, first after 50 µs and then at a falling rate, at last every 10 ms.
 ///
-/// A clone is a second handle. Handles keep the map, and any thread may use them.
+/// A clone is a second handle. Handles keep the map, and any thread may use them. A child by `fork`
+/// opens the event by [`import`](Self::import), as any other process: there [`get`](Self::get)
+/// reads an inherited one, and all else fails with `BAD_STATE`.
 ///
 /// ```
 /// use urom_memory::SyncEvent;
@@ -74,6 +76,7 @@ impl SyncEvent {
     /// `INVALID_VALUE` when the map does not have these 8 bytes, or their address is no multiple of
     /// 8.
     pub fn in_memory(map: &Mmap, offset: u64) -> Result<SyncEvent> {
+        map.inner().check()?;
         map.view().word(offset)?;
         Ok(SyncEvent { map: Arc::new(map.again()), offset })
     }
@@ -127,6 +130,7 @@ impl SyncEvent {
     /// # Errors
     /// `NOT_PERMITTED` when this process may only read the map.
     pub fn set(&self, value: u64) -> Result<()> {
+        self.map.inner().check()?;
         self.word().set(value)
     }
 
@@ -136,6 +140,7 @@ impl SyncEvent {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn add(&self, value: u64) -> Result<u64> {
+        self.map.inner().check()?;
         self.word().add(value)
     }
 
@@ -165,6 +170,7 @@ impl SyncEvent {
         condition: Condition,
         timeout: impl Into<Option<Duration>>,
     ) -> Result<u64> {
+        self.map.inner().check()?;
         let timeout = timeout.into();
         self.word().wait(condition, timeout).ok_or_else(|| {
             let time = timeout.unwrap_or_default();
@@ -196,7 +202,8 @@ impl fmt::Debug for SyncEvent {
 /// What [`SyncEvent::wait`] returns: resolves to the counter that met the condition. It keeps the
 /// counter, and may be dropped and sent to other threads at any time.
 ///
-/// It fails with `OPERATING_SYSTEM` when the thread that watches counters cannot be started.
+/// It fails with `OPERATING_SYSTEM` when the thread that watches counters cannot be started, and as
+/// all calls with `BAD_STATE` in a child of the process that made the event.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Wait {
@@ -210,6 +217,7 @@ impl Future for Wait {
     type Output = Result<u64>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<u64>> {
+        self.event.map.inner().check()?;
         let seen = self.event.get();
         if self.condition.is_met(seen) {
             self.watch = None;

@@ -15,11 +15,13 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::thread::futex::Wait;
+use urom_abi::fork::{Maker, PerProcess};
 use urom_abi::signals;
 use urom_abi::sync_event::Condition;
 
 use crate::error::{Error, Result};
 use crate::futex::{self, MOST_WATCHED};
+use crate::inner::check;
 use crate::view::View;
 use crate::word::{FIRST_PAUSE, LONGEST_PAUSE, Word};
 
@@ -29,7 +31,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// What keeps a word where it is.
 pub(crate) type Owner = Arc<dyn Send + Sync>;
 
-static WATCHER: Watcher = Watcher::new(true);
+static WATCHER: PerProcess<Watcher> = PerProcess::new(|| Watcher::new(true));
 
 struct Watcher {
     state: Mutex<State>,
@@ -61,6 +63,7 @@ unsafe impl Send for Entry {}
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Watch {
+    maker: Maker,
     watcher: &'static Watcher,
     number: u64,
 }
@@ -103,6 +106,7 @@ impl Watch {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn renew(&self, waker: &Waker) -> Result<()> {
+        check(self.maker)?;
         let mut state = self.watcher.state();
         let Some(entry) = state.entries.get_mut(&self.number) else { return Ok(()) };
         if entry.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -142,6 +146,10 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        if !self.maker.is_here() {
+            // The parent's thread may have had the lock at the fork.
+            return;
+        }
         let entry = self.watcher.state().entries.remove(&self.number);
         // Not under the lock: it may be the last use of a waker and of memory.
         drop(entry);
@@ -175,7 +183,7 @@ impl Watcher {
         state.entries.insert(number, entry);
         drop(state);
         self.announce();
-        Ok(Watch { watcher: self, number })
+        Ok(Watch { maker: Maker::here(), watcher: self, number })
     }
 
     /// Starts the thread unless it runs.

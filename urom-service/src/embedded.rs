@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tracing::error;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::{CpuSet, ParseCpuSetError};
+use urom_abi::fork::{Maker, PerProcess};
 use urom_abi::signals;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
@@ -64,15 +65,16 @@ pub struct Embedded {
     key: Key,
     /// What stops it, and its thread.
     running: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
+    maker: Maker,
 }
 
 /// How long a process that exits waits for its services. One of their own threads may be what made
 /// it exit.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
-static SHARED: Mutex<Vec<(Sharing, Weak<Embedded>)>> = Mutex::new(Vec::new());
+static SHARED: PerProcess<Mutex<Vec<Sharing>>> = PerProcess::new(Mutex::default);
 
-type Sharing = (Option<OsString>, usize, Option<CpuSet>);
+type Sharing = ((Option<OsString>, usize, Option<CpuSet>), Weak<Embedded>);
 
 impl Embedded {
     /// Starts a service on a free port of the loopback address.
@@ -135,7 +137,8 @@ impl Embedded {
         let thread = signals::blocked(|| {
             std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
         })?;
-        Ok(Embedded { address, key, running: Mutex::new(Some((stop, thread))) })
+        let running = Mutex::new(Some((stop, thread)));
+        Ok(Embedded { address, key, running, maker: Maker::here() })
     }
 
     /// The service of this process for a plugin path (`None`: see
@@ -180,6 +183,10 @@ impl Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
+        if !self.maker.is_here() {
+            // The thread is the parent's, and so are the service's sockets.
+            return std::mem::forget(self.running.get_mut().map(Option::take));
+        }
         if let Some((stop, thread)) = self.take_running() {
             drop(stop);
             let _ = thread.join();
@@ -190,22 +197,16 @@ impl Drop for Embedded {
 /// Stops shared services when the process exits. A host may exit without stopping anything, and UCX
 /// must not be destroyed under their threads.
 fn stop_at_exit() {
-    REGISTERED.get_or_init(|| {
+    /// A child runs what its parent has registered, too; the second time nothing is left to stop.
+    static REGISTERED: PerProcess<Once> = PerProcess::new(Once::new);
+    REGISTERED.call_once(|| {
         // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered,
         // all is as without it.
         unsafe { libc::atexit(at_exit) };
-        std::process::id()
     });
 }
 
-/// The process in which [`at_exit`] has something to do.
-static REGISTERED: OnceLock<u32> = OnceLock::new();
-
 extern "C" fn at_exit() {
-    // A child by `fork` has none of the threads, and whatever they had locked stays so.
-    if REGISTERED.get() != Some(&std::process::id()) {
-        return;
-    }
     urom_log::guard_or((), || {
         let shared =
             SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();

@@ -13,6 +13,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
+use urom_abi::fork::PerProcess;
 use urom_abi::plugin::{
     AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
     OpenFn, PluginIface, ProgressFn, WorkerCmdFn,
@@ -130,9 +131,9 @@ struct Roomy {
 
 const _: () = assert!(size_of::<Roomy>() == 256);
 
-/// The files that this process has loaded. The loader takes a path that it knows for the file that
-/// it knows, whatever lies there now.
-static FILES: Mutex<BTreeMap<PathBuf, Identity>> = Mutex::new(BTreeMap::new());
+/// The files that this process has loaded, and what it was forked from. The loader takes a path that
+/// it knows for the file that it knows, whatever lies there now.
+static FILES: PerProcess<Mutex<BTreeMap<PathBuf, Identity>>> = PerProcess::new(Mutex::default);
 
 const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another in its place: restart the program";
 
@@ -152,7 +153,10 @@ impl Loaded {
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
         let identity = Identity::of(path).ok();
         let files = || FILES.lock().unwrap_or_else(PoisonError::into_inner);
-        if files().get(path).is_some_and(|before| Some(before) != identity.as_ref()) {
+        let is_replaced = |files: &BTreeMap<PathBuf, Identity>| {
+            files.get(path).is_some_and(|before| Some(before) != identity.as_ref())
+        };
+        if is_replaced(&files()) || FILES.held_before(is_replaced) {
             return Err(PluginFileError::Load(REPLACED.to_owned()));
         }
         let mut tried = Vec::new();

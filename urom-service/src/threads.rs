@@ -3,8 +3,10 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use urom_abi::fork::PerProcess;
+
 /// How many there are, those of workers included that no daemon waits for any more.
-static ALIVE: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+static ALIVE: PerProcess<(Mutex<usize>, Condvar)> = PerProcess::new(Default::default);
 
 fn alive() -> MutexGuard<'static, usize> {
     ALIVE.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+use urom_abi::fork::PerProcess;
 use urom_abi::signals;
 
 /// A thread with a runtime; it ends with the last handle.
@@ -16,7 +17,7 @@ pub(super) struct ControlThread {
     thread: Option<JoinHandle<()>>,
 }
 
-static SHARED: Mutex<Weak<ControlThread>> = Mutex::new(Weak::new());
+static SHARED: PerProcess<Mutex<Weak<ControlThread>>> = PerProcess::new(Mutex::default);
 
 impl ControlThread {
     /// The thread of this process, started if there is none.

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
+use urom_abi::fork::PerProcess;
 use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 
 use crate::service_file::long_pci;
-use crate::shell::{Kind, Mark};
+use crate::shell::{Kind, Mark, made_before};
 
 /// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
@@ -152,7 +153,12 @@ struct Open {
 }
 
 /// Every device that was ever opened: no more than exist.
-static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+static OPEN: PerProcess<Mutex<Vec<Open>>> = PerProcess::new(Mutex::default);
+
+/// The code for a pointer that is no open device's.
+fn stranger(pointer: *const Device) -> DocaError {
+    made_before(&OPEN, |all| all.iter().any(|open| Arc::as_ptr(&open.device) == pointer))
+}
 
 impl Device {
     /// Opens a device; one that is open is opened once more.
@@ -174,7 +180,7 @@ impl Device {
     pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_meant = |open: &&mut Open| open.times > 0 && Arc::as_ptr(&open.device) == pointer;
-        let known = open.iter_mut().find(is_meant).ok_or(DocaError::INVALID_VALUE)?;
+        let known = open.iter_mut().find(is_meant).ok_or_else(|| stranger(pointer))?;
         if known.times == 1 && Arc::strong_count(&known.device) > 1 {
             return Err(DocaError::IN_USE);
         }
@@ -188,7 +194,7 @@ impl Device {
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);
-        known.map(|open| Arc::clone(&open.device)).ok_or(DocaError::INVALID_VALUE)
+        known.map(|open| Arc::clone(&open.device)).ok_or_else(|| stranger(pointer))
     }
 
     pub(super) fn pci_address(&self) -> Option<&str> {

@@ -4,12 +4,16 @@
 //! Calls of the fast path (progress, and all calls with a command task) check only the
 //! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
 //! the pointer is NULL or once came from this library.
+//!
+//! What was made before a fork is refused here, with `BAD_STATE`, and nothing of it is touched: its
+//! connections and threads are the parent's.
 
 use std::ffi::c_char;
 use std::ops::Deref;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
+use urom_abi::fork::Inherited;
 use urom_abi::host;
 use urom_wire::control::Failure;
 
@@ -79,7 +83,7 @@ pub(super) fn publish_context<C>(own: ctx::Kind) -> *mut C {
 unsafe fn find<'a, T, C>(kind: Kind, pointer: *const C) -> Result<&'a T, DocaError> {
     // SAFETY: the caller's promise.
     let mark = unsafe { Mark::at(pointer) };
-    mark.filter(|mark| mark.is(kind)).ok_or(DocaError::INVALID_VALUE)?;
+    mark.ok_or(DocaError::INVALID_VALUE)?.check(kind)?;
     // SAFETY: the caller's promise.
     Ok(unsafe { &*pointer.cast::<T>() })
 }
@@ -89,13 +93,9 @@ unsafe fn find<'a, T, C>(kind: Kind, pointer: *const C) -> Result<&'a T, DocaErr
 /// # Safety
 /// The host keeps DOCA's thread rules, and does not end the object while the result is used.
 pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    check_known(pointer)?;
+    Shells::check(pointer)?;
     // SAFETY: a shell of this library, and the caller's promise.
     unsafe { quick(pointer) }
-}
-
-fn check_known<C>(pointer: *const C) -> Result<(), DocaError> {
-    Shells::all().has(pointer).then_some(()).ok_or(DocaError::INVALID_VALUE)
 }
 
 /// As [`borrow`], for calls of the fast path.
@@ -125,7 +125,7 @@ pub(super) unsafe fn context(pointer: *const host::Ctx) -> Result<Rc<Context>, D
 /// # Safety
 /// The host keeps DOCA's thread rules.
 pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
-    check_known(pointer)?;
+    Shells::check(pointer)?;
     // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
     let shell: &'static Shell = unsafe { find(T::KIND, pointer) }?;
     let object = shell.object::<T>();
@@ -215,11 +215,11 @@ impl<'a> AnyTask<'a> {
 #[inline]
 pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
     // SAFETY: the caller's promise.
-    if let Ok(task) = unsafe { command(pointer.cast()) } {
-        return Ok(AnyTask::Command(task));
+    match unsafe { command(pointer.cast()) } {
+        // SAFETY: the caller's promise.
+        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyTask::Query),
+        task => task.map(AnyTask::Command),
     }
-    // SAFETY: the caller's promise.
-    unsafe { quick(pointer) }.map(AnyTask::Query)
 }
 
 /// A command task.
@@ -257,11 +257,31 @@ pub(super) enum AnyBuf<'a> {
 #[inline]
 pub(super) unsafe fn any_buf<'a>(pointer: *const host::Buf) -> Result<AnyBuf<'a>, DocaError> {
     // SAFETY: the caller's promise.
-    if let Ok(buffer) = unsafe { buffer(pointer) } {
-        return Ok(AnyBuf::OfTask(buffer));
+    match unsafe { buffer(pointer) } {
+        // SAFETY: the caller's promise.
+        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyBuf::OfMap),
+        buffer => buffer.map(AnyBuf::OfTask),
+    }
+}
+
+/// Writes why an object was refused with `code`, if it was made before a fork; the whole length.
+///
+/// # Safety
+/// As [`find`] for an object that was refused with `BAD_STATE`, and [`put_text`] for the place.
+pub(super) unsafe fn put_inherited<C>(
+    code: DocaError,
+    pointer: *const C,
+    place: *mut c_char,
+    capacity: usize,
+) -> usize {
+    if code != DocaError::BAD_STATE {
+        return 0;
     }
     // SAFETY: the caller's promise.
-    unsafe { quick(pointer) }.map(AnyBuf::OfMap)
+    let mark = unsafe { Mark::at(pointer) };
+    let Some(why) = mark.and_then(Mark::inherited) else { return 0 };
+    // SAFETY: the caller's promise.
+    unsafe { put_text(&format!("{why}: {}", Inherited::HINT), place, capacity) }
 }
 
 /// Writes a result.

@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
+use urom_abi::fork::PerProcess;
+
 /// Memory that is never freed, because it may still be in use. Leak checkers find it here.
-static KEPT: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
+static KEPT: PerProcess<Mutex<Vec<Memory>>> = PerProcess::new(Mutex::default);
 
 /// Zeroed memory, 8-aligned, that never moves. Those who have its address read and write it.
 #[derive(Debug)]

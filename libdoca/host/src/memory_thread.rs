@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{oneshot, watch};
+use urom_abi::fork::PerProcess;
 use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::mailbox::Mailbox;
@@ -62,7 +63,7 @@ pub(super) struct MemoryThread {
     thread: Option<JoinHandle<()>>,
 }
 
-static SHARED: Mutex<Weak<MemoryThread>> = Mutex::new(Weak::new());
+static SHARED: PerProcess<Mutex<Weak<MemoryThread>>> = PerProcess::new(Mutex::default);
 
 impl MemoryThread {
     /// The thread of this process, started if there is none that reads its orders.

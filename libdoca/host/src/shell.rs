@@ -12,6 +12,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use urom_abi::DocaError;
+use urom_abi::fork::{Inherited, Maker, PerProcess};
+
 /// How many shells rest before the first is reused, so that an old pointer finds no object rather
 /// than a wrong one.
 const RESTING: usize = 256;
@@ -35,9 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Less than 2^31: the processor compares a word in memory with such a number in one
-    /// instruction.
-    const fn word(self) -> u64 {
+    const fn word(self) -> u32 {
         u32::from_le_bytes(match self {
             Kind::Context => *b"ctx:",
             Kind::Pe => *b"pe::",
@@ -50,12 +51,12 @@ impl Kind {
             Kind::Inventory => *b"inv:",
             Kind::Pool => *b"pol:",
             Kind::Element => *b"elm:",
-        }) as u64
+        })
     }
 }
 
-/// The first word of everything that a host has a pointer to: its kind while the host has it, else
-/// nothing.
+/// The first word of everything that a host has a pointer to: its kind and its maker while the host
+/// has it, else nothing.
 ///
 /// Atomic, as a wrong pointer may belong to another thread.
 #[derive(Debug)]
@@ -69,7 +70,8 @@ impl Mark {
 
     #[inline]
     pub(super) fn set(&self, kind: Kind) {
-        self.0.store(kind.word(), Ordering::Relaxed);
+        let word = u64::from(Maker::here().bits()) << 32 | u64::from(kind.word());
+        self.0.store(word, Ordering::Relaxed);
     }
 
     #[inline]
@@ -77,9 +79,20 @@ impl Mark {
         self.0.store(0, Ordering::Relaxed);
     }
 
+    /// `INVALID_VALUE` unless it is of this kind, `BAD_STATE` if it was made before a fork.
     #[inline]
-    pub(super) fn is(&self, kind: Kind) -> bool {
-        self.0.load(Ordering::Relaxed) == kind.word()
+    pub(super) fn check(&self, kind: Kind) -> Result<(), DocaError> {
+        let word = self.0.load(Ordering::Relaxed);
+        if word as u32 != kind.word() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        Ok(Maker::from_bits((word >> 32) as u32).check()?)
+    }
+
+    /// Why nothing can be done with it, if it was made before a fork.
+    pub(super) fn inherited(&self) -> Option<Inherited> {
+        let word = self.0.load(Ordering::Relaxed);
+        (word != 0).then(|| Maker::from_bits((word >> 32) as u32).check().err()).flatten()
     }
 
     /// The mark at a pointer of a host; `None` where no mark can be.
@@ -126,12 +139,31 @@ pub(super) struct Shells {
     resting: VecDeque<&'static Shell>,
 }
 
+static ALL: PerProcess<Mutex<Shells>> = PerProcess::new(|| Mutex::new(Shells::NONE));
+
+/// The code for a pointer that this process does not know: `BAD_STATE` if it was known before a
+/// fork.
+pub(super) fn made_before<T: Send>(
+    all: &PerProcess<Mutex<T>>,
+    knows: impl Fn(&T) -> bool,
+) -> DocaError {
+    if all.held_before(knows) { DocaError::BAD_STATE } else { DocaError::INVALID_VALUE }
+}
+
 impl Shells {
     const NONE: Shells = Shells { known: BTreeSet::new(), resting: VecDeque::new() };
 
     pub(super) fn all() -> MutexGuard<'static, Shells> {
-        static ALL: Mutex<Shells> = Mutex::new(Shells::NONE);
         ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is a shell at this address, which may be anything. `INVALID_VALUE` if not,
+    /// `BAD_STATE` for one from before a fork.
+    pub(super) fn check<C>(pointer: *const C) -> Result<(), DocaError> {
+        if Shells::all().has(pointer) {
+            return Ok(());
+        }
+        Err(made_before(&ALL, |shells| shells.has(pointer)))
     }
 
     pub(super) fn enclose<T>(&mut self, kind: Kind, object: *const T) -> &'static Shell {
@@ -152,8 +184,7 @@ impl Shells {
         self.resting.push_back(shell);
     }
 
-    /// Whether there is a shell at this address, which may be anything.
-    pub(super) fn has<C>(&self, pointer: *const C) -> bool {
+    fn has<C>(&self, pointer: *const C) -> bool {
         self.known.contains(&pointer.addr())
     }
 }
@@ -168,10 +199,11 @@ mod tests {
         let object = 7;
         let shell = shells.enclose(Kind::Pe, &object);
         assert_eq!(shell.object::<i32>(), &raw const object);
-        assert!(shell.mark.is(Kind::Pe) && !shell.mark.is(Kind::Query));
+        assert_eq!(shell.mark.check(Kind::Pe), Ok(()));
+        assert_eq!(shell.mark.check(Kind::Query), Err(DocaError::INVALID_VALUE));
         assert!(shells.has(shell) && !shells.has(&object) && !shells.has(ptr::null::<u8>()));
         shells.empty(shell);
-        assert!(!shell.mark.is(Kind::Pe));
+        assert_eq!(shell.mark.check(Kind::Pe), Err(DocaError::INVALID_VALUE));
     }
 
     #[test]
@@ -187,7 +219,7 @@ mod tests {
             assert!(others <= RESTING);
         }
         assert_eq!(others, RESTING);
-        assert!(first.mark.is(Kind::Query));
+        assert_eq!(first.mark.check(Kind::Query), Ok(()));
     }
 
     #[test]

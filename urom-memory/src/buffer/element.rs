@@ -11,15 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 use urom_abi::memory::MemoryRange;
 
 use crate::error::{Error, Result};
-use crate::inner::Inner;
+use crate::inner::{Inner, check};
 use crate::view::View;
 
 /// The elements of an inventory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Elements {
+    maker: Maker,
     slots: RefCell<Vec<Slot>>,
     /// Those that are in no buffer. It has room for all.
     free: RefCell<Vec<u32>>,
@@ -83,12 +85,14 @@ impl Elements {
         if count == 0 {
             return Err(Error::invalid("an inventory needs at least one element"));
         }
-        let elements = Elements::default();
+        let maker = Maker::here();
+        let elements = Elements { maker, slots: RefCell::default(), free: RefCell::default() };
         elements.expand(count)?;
         Ok(Rc::new(elements))
     }
 
     pub(crate) fn expand(&self, count: usize) -> Result<()> {
+        self.check()?;
         let mut slots = self.slots.borrow_mut();
         let mut free = self.free.borrow_mut();
         let first = slots.len();
@@ -113,6 +117,11 @@ impl Elements {
         Ok(())
     }
 
+    /// `BAD_STATE` in a process that was forked since they were made.
+    pub(crate) fn check(&self) -> Result<()> {
+        check(self.maker)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.slots.borrow().len()
     }
@@ -133,6 +142,8 @@ impl Elements {
 
     /// An element with one reference; the place lies within the map.
     pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: Place) -> Result<Element> {
+        self.check()?;
+        map.check()?;
         let index = self.next_free()?;
         self.free.borrow_mut().pop();
         let element = Element { elements: Rc::clone(self), index };
@@ -172,6 +183,10 @@ impl Element {
 
     fn slot_mut(&self) -> RefMut<'_, Slot> {
         RefMut::map(self.elements.slots.borrow_mut(), |slots| &mut slots[self.index as usize])
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        self.elements.check()
     }
 
     /// Where it is in its inventory.

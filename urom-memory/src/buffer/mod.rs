@@ -80,6 +80,7 @@ impl Buffer {
     /// # Errors
     /// `INVALID_VALUE` when they do not lie within.
     pub fn set_data(&self, range: impl RangeBounds<u64>) -> Result<()> {
+        self.element.check()?;
         let place = self.element.place();
         let (offset, len) = within(range, place.len)?;
         self.element.set_data(place.head + offset, len)
@@ -90,6 +91,7 @@ impl Buffer {
     /// # Errors
     /// `INVALID_VALUE` when there are not as many.
     pub fn set_data_len(&self, len: u64) -> Result<()> {
+        self.element.check()?;
         self.element.set_data_len(len)
     }
 
@@ -122,6 +124,7 @@ impl Buffer {
     }
 
     fn view_of(&self, offset: u64, len: u64) -> Result<View<'_>> {
+        self.element.check()?;
         let part = self.element.with_view(|view| {
             let part = view.slice(offset..offset + len)?;
             // SAFETY: the element keeps the map, which has these bytes, and its reference is
@@ -137,6 +140,7 @@ impl Buffer {
     /// # Errors
     /// `TOO_BIG` when there are 65,535 references.
     pub fn try_clone(&self) -> Result<Buffer> {
+        self.element.check()?;
         self.element.retain()?;
         Ok(Buffer { element: self.element.clone() })
     }
@@ -153,6 +157,7 @@ impl Buffer {
     /// # Errors
     /// `IN_USE` when `other` has more than one reference; the one that was passed is dropped.
     pub fn chain(&self, other: Buffer) -> Result<()> {
+        self.element.check()?;
         // Who owns the only reference does not have `self`, too.
         if other.references() != 1 {
             return Err(Error::new(
@@ -171,6 +176,7 @@ impl Buffer {
     /// # Errors
     /// `INVALID_VALUE` for 0, and when the list is not as long.
     pub fn unchain(&self, at: usize) -> Result<Buffer> {
+        self.element.check()?;
         let element = self.elements().nth(at).filter(|_| at > 0).ok_or_else(|| {
             let len = self.list_len();
             Error::invalid(format!(
@@ -200,6 +206,7 @@ impl Buffer {
     /// # Errors
     /// `TOO_BIG` when there is less room.
     pub fn received(&self, len: u64) -> Result<()> {
+        self.element.check()?;
         let mut left = len;
         for element in self.elements() {
             let place = element.place();
@@ -236,6 +243,7 @@ impl Buffer {
     /// # Errors
     /// `TOO_BIG` when `place` is too short, `NOT_PERMITTED` for memory that is not mapped here.
     pub fn gather(&self, place: &mut [u8]) -> Result<usize> {
+        self.element.check()?;
         let len: u64 = self.elements().map(|element| element.place().data_len).sum();
         let size = place.len();
         let Some(mut place) = usize::try_from(len).ok().and_then(|len| place.get_mut(..len)) else {
@@ -262,6 +270,7 @@ impl Buffer {
     /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` when an element's memory is not mapped here
     /// or is read-only. Nothing is appended in these cases.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
+        self.element.check()?;
         let room: u64 = self.elements().map(|element| element.place().tailroom()).sum();
         if room < bytes.len() as u64 {
             return Err(Error::new(

@@ -65,6 +65,7 @@ impl SyncEvent {
     /// As [`export`](Self::export), with a word for whoever imports it.
     #[doc(hidden)]
     pub fn export_for(&self, roles: u32) -> Result<Vec<u8>> {
+        self.map.inner().check()?;
         let access = self.map.access();
         if !access.others_read() {
             return Err(Error::not_permitted(format!(

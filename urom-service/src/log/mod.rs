@@ -19,19 +19,20 @@ macro_rules! limited {
 mod limit;
 mod writer;
 
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+use urom_abi::fork::PerProcess;
 use urom_abi::log::Level;
 use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, text_of};
 
 pub use limit::LogLevel;
 pub(crate) use writer::{Lines, write};
 
-pub(crate) type Budget = LazyLock<Mutex<LineBudget>>;
+pub(crate) type Budget = PerProcess<Mutex<LineBudget>>;
 
 pub(crate) fn line_of(budget: &Budget) -> Option<LeftOut> {
     budget.lock().unwrap_or_else(PoisonError::into_inner).line()

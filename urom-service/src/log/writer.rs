@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{Builder, Thread, park};
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
+use urom_abi::fork::PerProcess;
 use urom_abi::log::Level;
 use urom_abi::{Count, signals};
 use urom_log::Origin;
@@ -45,7 +46,7 @@ struct Waiting {
     writing: bool,
 }
 
-static PROCESS: LazyLock<Arc<Lines>> = LazyLock::new(|| Lines::to(std::io::stderr()));
+static PROCESS: PerProcess<Arc<Lines>> = PerProcess::new(|| Lines::to(std::io::stderr()));
 
 /// Writes a line to standard error without waiting for its reader.
 pub(crate) fn write(line: String) {

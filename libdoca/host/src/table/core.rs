@@ -9,7 +9,7 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
 use crate::handle::{
-    self, AnyTask, borrow, context, present, publish, put, put_text, quick, withdraw,
+    self, AnyTask, borrow, context, present, publish, put, put_inherited, put_text, quick, withdraw,
 };
 use crate::pe::Pe;
 
@@ -40,15 +40,6 @@ functions! {
 
     fn doca_ctx_get_num_inflight_tasks[ctx = context: *const Ctx](count: *mut usize) => count {
         ctx.in_flight()
-    }
-
-    fn urom_ctx_get_failure[ctx = context: *const Ctx](
-        text: *mut c_char,
-        capacity: usize,
-    ) -> usize {
-        // SAFETY: the caller's place has `capacity` bytes.
-        let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
-        ctx.with_failure(put).unwrap_or(0)
     }
 
     fn urom_ctx_get_failure_code[ctx = context: *const Ctx]() {
@@ -126,6 +117,23 @@ functions! {
         }
         .unwrap_or(ptr::null_mut())
     }
+}
+
+pub(super) unsafe extern "C" fn urom_ctx_get_failure(
+    pointer: *const Ctx,
+    text: *mut c_char,
+    capacity: usize,
+) -> usize {
+    guard_or(0, || {
+        // SAFETY: the caller's place has `capacity` bytes.
+        let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
+        // SAFETY: the caller's object.
+        match unsafe { context(pointer) } {
+            Ok(ctx) => ctx.with_failure(put).unwrap_or(0),
+            // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
+            Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
+        }
+    })
 }
 
 pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) -> Data {

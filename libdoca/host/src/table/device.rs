@@ -3,18 +3,21 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::rc::Rc;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
+use urom_abi::fork::PerProcess;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_log::guard;
 
 use crate::device::{self, Device, DeviceInfo};
 use crate::handle::{borrow, present, publish, put, withdraw};
+use crate::shell::made_before;
 
 /// The length of each list that a host has, by its address.
+static LISTS: PerProcess<Mutex<HashMap<usize, usize>>> = PerProcess::new(Mutex::default);
+
 fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
-    static LISTS: LazyLock<Mutex<HashMap<usize, usize>>> = LazyLock::new(Mutex::default);
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -55,7 +58,9 @@ functions! {
     }
 
     fn doca_devinfo_destroy_list[](list: *mut *mut DevInfo) {
-        let len = lists().remove(&list.addr()).ok_or(DocaError::INVALID_VALUE)?;
+        let address = list.addr();
+        let len = lists().remove(&address);
+        let len = len.ok_or_else(|| made_before(&LISTS, |all| all.contains_key(&address)))?;
         let slice = std::ptr::slice_from_raw_parts_mut(list, len);
         // SAFETY: from `doca_devinfo_create_list`, with its length, and taken back once.
         let entries = unsafe { Box::from_raw(slice) };

@@ -16,7 +16,7 @@ use urom_wire::frame::MAX_SLOTS;
 use crate::buf::Buffer;
 use crate::failure::failure;
 use crate::handle::{
-    command, live_worker, present, publish_context, put, put_text, service, worker,
+    command, live_worker, present, publish_context, put, put_inherited, put_text, service, worker,
 };
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::{Worker, check_cpus};
@@ -249,14 +249,6 @@ functions! {
         as_task(task).cast()
     }
 
-    fn urom_worker_cmd_task_get_failure[task = command: *const host::CmdTask](
-        text: *mut c_char,
-        capacity: usize,
-    ) -> usize {
-        // SAFETY: the caller's place has `capacity` bytes.
-        task.with_failure(|why| unsafe { put_text(why, text, capacity) })
-    }
-
     fn urom_worker_cmd_task_set_deadline[task = command: Command](nanoseconds: u64) {
         task.head.is_callers()?;
         task.left.set(nanoseconds);
@@ -274,4 +266,20 @@ functions! {
     fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd {
         task.end.as_ptr()
     }
+}
+
+pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
+    pointer: *const host::CmdTask,
+    text: *mut c_char,
+    capacity: usize,
+) -> usize {
+    guard_or(0, || {
+        // SAFETY: the caller's object.
+        match unsafe { command(pointer) } {
+            // SAFETY: the caller's place has `capacity` bytes.
+            Ok(task) => task.with_failure(|why| unsafe { put_text(why, text, capacity) }),
+            // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
+            Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
+        }
+    })
 }

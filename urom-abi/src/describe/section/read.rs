@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, ReadError};
 use crate::describe::{Protocol, Type};
+use crate::fork::PerProcess;
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///
@@ -65,7 +66,7 @@ fn framed(bytes: &[u8]) -> Result<&[u8], ReadError> {
 }
 
 /// What was read before.
-static KNOWN: Mutex<BTreeMap<Box<[u8]>, Description>> = Mutex::new(BTreeMap::new());
+static KNOWN: PerProcess<Mutex<BTreeMap<Box<[u8]>, Description>>> = PerProcess::new(Mutex::default);
 
 /// The memory of what was read, which is freed unless all of it is well.
 struct Kept(Vec<(*mut u8, Layout)>);

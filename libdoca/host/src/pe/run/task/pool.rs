@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use urom_abi::fork::PerProcess;
+
 use crate::pe::run::task::CmdTask;
 
 /// How many tasks rest before the first is reused, so that an old pointer finds no task rather than
@@ -20,12 +22,12 @@ struct Resting(&'static CmdTask);
 // thread whose UCX that is says that it is done.
 unsafe impl Send for Resting {}
 
-type Pool = Mutex<VecDeque<Resting>>;
+type Pool = PerProcess<Mutex<VecDeque<Resting>>>;
 
-static POOL: Pool = Mutex::new(VecDeque::new());
+static POOL: Pool = PerProcess::new(Mutex::default);
 
 /// Tasks that UCX still reads. Leak checkers find them here.
-static KEPT: Pool = Mutex::new(VecDeque::new());
+static KEPT: Pool = PerProcess::new(Mutex::default);
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is
 /// no memory left.
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn a_task_is_used_again_as_new_and_not_at_once() {
         // Of its own: other tests use the other one.
-        static POOL: Pool = Mutex::new(VecDeque::new());
+        static POOL: Pool = PerProcess::new(Mutex::default);
         let first = take_from(&POOL, 1, 100).unwrap();
         first.hold(None);
         first.payload.set_data(first.payload.data(), 7).unwrap();
