@@ -7,11 +7,12 @@ use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, CtxState};
+use urom_abi::fork::Maker;
+use urom_abi::host::{Api, Ctx, CtxState, Extensions};
 
 use crate::callback;
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, made_here};
 use crate::library::{Library, get};
 use crate::wait;
 
@@ -75,6 +76,7 @@ pub(crate) type Functions<T> = (
 
 /// A context in the library, with everything that must live as long as it.
 pub(crate) struct Context<K: Kind> {
+    pub(crate) maker: Maker,
     pub(crate) library: Library,
     pub(crate) engine: ProgressEngine,
     pub(crate) object: NonNull<K::Raw>,
@@ -92,8 +94,23 @@ impl<K: Kind> Deref for Context<K> {
 }
 
 impl<K: Kind> Context<K> {
-    pub(crate) fn api(&self) -> &'static Api {
-        self.library.api()
+    /// `BAD_STATE` if it was made before a fork.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        made_here(self.maker, || format!("using {}", self.name()))
+    }
+
+    /// The library's functions, which must not see what was made before a fork.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(crate) fn api(&self) -> Result<&'static Api> {
+        self.check().map(|()| self.library.api())
+    }
+
+    /// The library's extensions; none for what was made before a fork.
+    pub(crate) fn extensions(&self) -> &'static Extensions {
+        if self.maker.is_here() { self.library.extensions() } else { &Extensions::NONE }
     }
 
     /// The object, for the library's functions.
@@ -106,16 +123,19 @@ impl<K: Kind> Context<K> {
     }
 
     pub(crate) fn state(&self) -> Result<CtxState> {
-        let what = || format!("asking {} for its state", K::KIND);
+        let (api, what) = (self.api()?, || format!("asking {} for its state", K::KIND));
         // SAFETY: the context is live, and the pointer is to a local variable.
         get(CtxState::IDLE, what, |state| unsafe {
-            (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), state)
+            (api.doca_ctx_get_state)(self.ctx.as_ptr(), state)
         })
     }
 
     /// Why it failed, in the library's words; empty when it did not, or when the library has none.
     pub(crate) fn failure(&self) -> String {
-        let get_failure = self.library.extensions().urom_ctx_get_failure;
+        if let Err(why) = self.maker.check() {
+            return why.to_string();
+        }
+        let get_failure = self.extensions().urom_ctx_get_failure;
         let Some(get_failure) = get_failure else { return String::new() };
         let mut text = vec![0u8; 512];
         loop {
@@ -131,23 +151,24 @@ impl<K: Kind> Context<K> {
 
     /// The code of the failure; `None` when there is none, or when the library does not say.
     pub(crate) fn failure_code(&self) -> Option<DocaError> {
-        let get_code = self.library.extensions().urom_ctx_get_failure_code?;
+        let get_code = self.extensions().urom_ctx_get_failure_code?;
         // SAFETY: the context is live and belongs to this thread.
         unsafe { get_code(self.ctx.as_ptr()) }.check().err()
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {
-        let what = || format!("counting tasks of {} in flight", K::KIND);
+        let (api, what) = (self.api()?, || format!("counting tasks of {} in flight", K::KIND));
         // SAFETY: the context is live, and the pointer is to a local variable.
         get(0, what, |count| unsafe {
-            (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), count)
+            (api.doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), count)
         })
     }
 
     /// Begins to start it; the code that the library refused with.
     pub(crate) fn begin_start(&self) -> Result<(), DocaError> {
+        let start = self.api()?.doca_ctx_start;
         // SAFETY: the context is live.
-        begun(callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) }))
+        begun(callback::calling(|| unsafe { start(self.ctx.as_ptr()) }))
     }
 
     pub(crate) fn start(&self) -> Result<()> {
@@ -160,8 +181,9 @@ impl<K: Kind> Context<K> {
             return Ok(());
         }
         K::before_stop(self);
+        let stop = self.api()?.doca_ctx_stop;
         // SAFETY: the context is live.
-        let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
+        let code = callback::calling(|| unsafe { stop(self.ctx.as_ptr()) });
         begun(code).map_err(|code| self.error(code, "stopping"))
     }
 

@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use urom_abi::DocaError;
+use urom_abi::fork::{Inherited, Maker};
 
 /// Why something failed.
 ///
@@ -139,6 +140,20 @@ pub(crate) fn check<W: Into<Cow<'static, str>>>(
     what: impl FnOnce() -> W,
 ) -> Result<()> {
     code.check().map_err(|code| Error::new(code, what()))
+}
+
+/// `BAD_STATE` for an object that was made before a fork; `what` is only asked for then.
+#[inline]
+pub(crate) fn made_here<W: Into<Cow<'static, str>>>(
+    maker: Maker,
+    what: impl FnOnce() -> W,
+) -> Result<()> {
+    maker.check().map_err(|why| inherited(what(), why))
+}
+
+#[cold]
+pub(crate) fn inherited(what: impl Into<Cow<'static, str>>, why: Inherited) -> Error {
+    Error::new(DocaError::BAD_STATE, what).why(why.to_string()).hint(Inherited::HINT)
 }
 
 #[cfg(test)]

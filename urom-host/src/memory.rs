@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
 #[doc(hidden)]
@@ -42,7 +43,7 @@ pub use urom_memory::{
 };
 
 use crate::context::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, made_here};
 use crate::pending::Pending;
 use crate::worker::{Context, Owner, Worker};
 
@@ -179,10 +180,11 @@ impl Shared {
     /// The future resolves to the code of the library if that cannot know whether the worker uses
     /// the memory. The memory is never freed in this case.
     pub fn unshare(self) -> Pending<()> {
-        let ended = self.used.ended();
+        let made_here = made_here(self.used.maker, || "ending a share");
+        let ended = made_here.map(|()| self.used.ended());
         drop(self);
         Pending::new(async move {
-            match ended {
+            match ended? {
                 Some(ended) => match ended.await {
                     Ok((DocaError::SUCCESS | DocaError::NOT_FOUND, _)) => Ok(()),
                     Ok((code, why)) => Err(Error::new(code, "ending a share").why(why)),
@@ -212,6 +214,7 @@ type Answer = (DocaError, String);
 /// more.
 #[derive(Debug)]
 pub(crate) struct Use {
+    maker: Maker,
     memory: u64,
     state: Mutex<UseState>,
 }
@@ -228,7 +231,7 @@ impl Use {
     fn new(map: &Mmap) -> Use {
         let guard = Some(map.begin_share());
         let state = UseState { guard, was_asked: false, waiting: Vec::new() };
-        Use { memory: map.id(), state: Mutex::new(state) }
+        Use { maker: Maker::here(), memory: map.id(), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, UseState> {
@@ -250,6 +253,9 @@ impl Use {
 
     /// Asks the library, once, to end the share and to say when the worker uses nothing of it.
     fn ask(self: &Arc<Self>, worker: &Context) {
+        if !self.maker.is_here() {
+            return;
+        }
         let mut state = self.state();
         if state.guard.is_none() || std::mem::replace(&mut state.was_asked, true) {
             return;
@@ -345,6 +351,7 @@ fn begin(
     access: Access,
 ) -> Result<(Shared, oneshot::Receiver<Told>)> {
     let what = || format!("sharing {} bytes of memory with {}", map.len(), worker.name());
+    worker.check()?;
     let share = worker.library.extensions().urom_worker_share_memory.ok_or_else(|| {
         Error::new(DocaError::NOT_SUPPORTED, what())
             .why("the library cannot share memory with a worker, as NVIDIA's")

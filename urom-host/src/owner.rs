@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
+use urom_abi::fork::Maker;
 use urom_abi::host::{Ctx, CtxState, Data};
 
 use crate::callback;
@@ -32,7 +33,8 @@ impl<K: Kind> Owner<K> {
         // SAFETY: the object was just created.
         let ctx = non_null(unsafe { as_ctx(object.as_ptr()) }, what)?;
         let watchers = RefCell::default();
-        let context = Context { library, engine, object, ctx, watchers, kind };
+        let maker = Maker::here();
+        let context = Context { maker, library, engine, object, ctx, watchers, kind };
         let owner = Owner(NonNull::from(Box::leak(Box::new(context))));
         // SAFETY: the context is live, and the engine is one of this thread.
         unsafe { owner.engine.core().connect(ctx) }?;
@@ -88,6 +90,10 @@ impl<K: Kind> Deref for Owner<K> {
 
 impl<K: Kind> Drop for Owner<K> {
     fn drop(&mut self) {
+        if !self.maker.is_here() {
+            // The library's part is the parent's, so the context is leaked with all that it keeps.
+            return;
+        }
         let again = || Owner(self.0);
         if callback::is_running() {
             return callback::drop_later(again());
@@ -96,7 +102,7 @@ impl<K: Kind> Drop for Owner<K> {
             // The drop of the clone waits when nobody else has a handle of the engine.
             return self.engine.clone().core().leaving.keep(Box::new(again()));
         }
-        let (_, _, destroy) = K::functions(self.api());
+        let (_, _, destroy) = K::functions(self.library.api());
         // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
         // to destroy one that is not idle.
         let code = callback::calling(|| unsafe { destroy(self.object()) });

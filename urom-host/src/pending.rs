@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::error::Result;
+use urom_abi::fork::Maker;
+
+use crate::error::{Result, made_here};
 use crate::wait;
 
 /// A start or a stop that has begun: a future of the running worker or domain, or of the moment
@@ -18,11 +20,14 @@ use crate::wait;
 /// # Panics
 /// When it is polled after it has resolved.
 #[must_use = "dropping it takes a start back, and tells nobody how a stop went"]
-pub struct Pending<T>(Pin<Box<dyn Future<Output = Result<T>>>>);
+pub struct Pending<T> {
+    maker: Maker,
+    change: Pin<Box<dyn Future<Output = Result<T>>>>,
+}
 
 impl<T> Pending<T> {
     pub(crate) fn new(change: impl Future<Output = Result<T>> + 'static) -> Pending<T> {
-        Pending(Box::pin(change))
+        Pending { maker: Maker::here(), change: Box::pin(change) }
     }
 
     /// Waits until it is over, progressing all engines of this thread.
@@ -43,7 +48,8 @@ impl<T> Future for Pending<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
-        self.0.as_mut().poll(cx)
+        made_here(self.maker, || "waiting for a start or a stop")?;
+        self.change.as_mut().poll(cx)
     }
 }
 

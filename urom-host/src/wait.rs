@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
@@ -66,11 +67,13 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
 }
 
 thread_local! {
-    static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
+    static NOTIFIER: Cell<Option<(Maker, Arc<Notifier>)>> = const { Cell::new(None) };
 }
 
 /// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
 struct Wait {
+    /// A child by `fork` must not take a wake-up from the descriptor, which is its parent's.
+    maker: Maker,
     notifier: Arc<Notifier>,
 }
 
@@ -78,7 +81,10 @@ impl Wait {
     fn begin() -> Wait {
         crate::tokio::begin_driving();
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
-        Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
+        let spare = spare.filter(|(maker, _)| maker.is_here());
+        let new = || (Maker::here(), Arc::new(Notifier::new()));
+        let (maker, notifier) = spare.unwrap_or_else(new);
+        Wait { maker, notifier }
     }
 
     /// Progresses all engines of this thread until `done` holds, and sleeps while nothing moves;
@@ -109,7 +115,10 @@ impl Wait {
                 return false;
             }
             if !expired && idle.is_long(now) {
-                self.notifier.sleep(|bell| sleep(bell, until(now, deadline)));
+                match self.maker.is_here() {
+                    true => self.notifier.sleep(|bell| sleep(bell, until(now, deadline))),
+                    false => sleep(None, until(now, deadline)),
+                }
                 idle.restart();
             }
         }
@@ -120,7 +129,7 @@ impl Drop for Wait {
     fn drop(&mut self) {
         crate::tokio::end_driving();
         let notifier = Arc::clone(&self.notifier);
-        let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
+        let _ = NOTIFIER.try_with(|spare| spare.set(Some((self.maker, notifier))));
     }
 }
 

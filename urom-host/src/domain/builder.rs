@@ -108,6 +108,7 @@ impl DomainBuilder {
 }
 
 fn check_workers(workers: &[(u64, Rc<worker::Owner>)], library: Library) -> Result<()> {
+    workers.iter().try_for_each(|(_, worker)| worker.check())?;
     for (at, (id, worker)) in workers.iter().enumerate() {
         let mut before = workers[..at].iter();
         if before.clone().any(|(other, _)| other == id) {
@@ -133,7 +134,7 @@ fn invalid(why: impl Into<String>, hint: &'static str) -> Error {
 
 impl context::Context {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
-        let (api, domain) = (self.api(), self.object());
+        let (api, domain) = (self.api()?, self.object());
         let mut oob = self.exchange.oob();
         // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads
         // to lives as long.

@@ -33,10 +33,11 @@ pub(super) fn tidy() {
     });
 }
 
+/// Those of this process: not what it was forked with.
 #[inline]
 pub(crate) fn each() -> impl Iterator<Item = Rc<EngineCore>> {
     let at = |index| ENGINES.with(|engines| engines.borrow().get(index).map(Weak::upgrade));
-    (0..).map_while(at).flatten()
+    (0..).map_while(at).flatten().filter(|engine| engine.maker.is_here())
 }
 
 /// Progresses every engine once; whether anything moved. The caller looks at the deadlines, and

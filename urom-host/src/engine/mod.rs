@@ -13,10 +13,11 @@ use std::task::Context as TaskContext;
 use std::time::Instant;
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 use urom_abi::host::{Ctx, Pe};
 
 use crate::callback;
-use crate::error::{Error, Result, check};
+use crate::error::{Error, Result, check, made_here};
 use crate::library::{Library, get, non_null};
 use alarm::Alarm;
 pub(crate) use deadlines::Timed;
@@ -98,7 +99,7 @@ impl ProgressEngine {
     /// [cancelled](crate::TaskHandle::cancel).
     ///
     /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
-    /// there.
+    /// there. So it does in a child by `fork` of the process that made the engine.
     ///
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
@@ -113,6 +114,7 @@ impl ProgressEngine {
     /// # Errors
     /// Whatever the library says.
     pub fn in_flight(&self) -> Result<usize> {
+        self.0.check()?;
         // SAFETY: the engine is live, and the pointer is to a local variable.
         get(
             0,
@@ -133,6 +135,7 @@ impl ProgressEngine {
     /// # Errors
     /// Whatever the library says.
     pub fn request_notification(&self) -> Result<()> {
+        self.0.check()?;
         self.0.deadlines.set_alarm().map_err(|error| {
             Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer")
                 .caused_by(error)
@@ -147,6 +150,7 @@ impl ProgressEngine {
     /// # Errors
     /// Whatever the library says.
     pub fn clear_notification(&self) -> Result<()> {
+        self.0.check()?;
         self.0.deadlines.clear_alarm();
         self.0.asked.set(false);
         self.0.clear_notification()
@@ -186,7 +190,7 @@ impl ProgressEngine {
 
     /// Waits for those that leave when nobody else has the engine.
     fn wait_for_leaving(&self) {
-        if !self.0.leaving.is_alone() {
+        if !self.0.maker.is_here() || !self.0.leaving.is_alone() {
             return;
         }
         if callback::is_running() {
@@ -254,6 +258,7 @@ debug_fields!(ProgressEngine, |it| { fd: it.0.handle });
 
 /// The engine itself, destroyed with its last handle.
 pub(crate) struct EngineCore {
+    maker: Maker,
     library: Library,
     pe: NonNull<Pe>,
     handle: RawFd,
@@ -271,7 +276,8 @@ impl EngineCore {
         let pe = non_null(get(ptr::null_mut(), what, new)?, what)?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
-        let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
+        let maker = Maker::here();
+        let mut core = EngineCore { maker, library, pe, handle: -1, deadlines, leaving, asked };
         // SAFETY: the engine is live, and the pointer is to a local variable.
         let code = unsafe {
             (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle)
@@ -282,6 +288,11 @@ impl EngineCore {
 
     fn api(&self) -> &'static urom_abi::host::Api {
         self.library.api()
+    }
+
+    /// `BAD_STATE` if it was made before a fork.
+    fn check(&self) -> Result<()> {
+        made_here(self.maker, || "using a progress engine")
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -296,6 +307,9 @@ impl EngineCore {
 
     #[inline]
     pub(crate) fn progress(&self) -> bool {
+        if !self.maker.is_here() {
+            return false;
+        }
         let mut moved = self.pump();
         if self.deadlines.is_check_due(moved) {
             moved |= self.deadlines.expire(Instant::now());
@@ -308,6 +322,9 @@ impl EngineCore {
     /// themselves. Several commands may complete in one call, if the library can do that.
     #[inline]
     pub(crate) fn pump_many(&self) -> bool {
+        if !self.maker.is_here() {
+            return false;
+        }
         let progress = self.library.extensions().urom_pe_progress_many;
         let Some(progress) = progress else { return self.pump() };
         // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
@@ -336,6 +353,7 @@ impl EngineCore {
     /// # Safety
     /// `ctx` is a live context of this engine's library, used by this thread only.
     pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
+        self.check()?;
         // SAFETY: the engine is live, the caller vouches for the context.
         let code = unsafe { (self.api().doca_pe_connect_ctx)(self.pe.as_ptr(), ctx.as_ptr()) };
         check(code, || "connecting a context to its progress engine")
@@ -358,11 +376,13 @@ impl EngineCore {
 
 impl Drop for EngineCore {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until
-        // it is destroyed.
-        let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
-        if let Err(code) = code.check() {
-            tracing::warn!("a progress engine could not be destroyed: {code}");
+        if self.maker.is_here() {
+            // SAFETY: nobody else has the engine: every context on it holds a handle of its own
+            // until it is destroyed.
+            let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
+            if let Err(code) = code.check() {
+                tracing::warn!("a progress engine could not be destroyed: {code}");
+            }
         }
         all::tidy();
     }

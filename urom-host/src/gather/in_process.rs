@@ -3,13 +3,15 @@
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
-use super::{AllGather, BoxError, Error, busy};
+use super::{AllGather, BoxError, Error, busy, check};
 
 /// The all-gather of participants in one process, on one thread or on several.
 ///
 /// A participant that is dropped before it gave its block fails the exchange for the others.
 pub struct InProcess {
+    maker: Maker,
     index: u32,
     to: Vec<Sender<Box<[u8]>>>,
     /// From every participant, in the order of their indices.
@@ -30,14 +32,20 @@ impl InProcess {
                 ends[receiver].1.push(from);
             }
         }
-        let member = |((to, from), index)| InProcess { index, to, from, arrived: None };
+        let member = |((to, from), index)| InProcess {
+            maker: Maker::here(),
+            index,
+            to,
+            from,
+            arrived: None,
+        };
         ends.into_iter().zip(0..).map(member).collect()
     }
 
     /// The only participant of a group: for a domain of this process alone.
     pub fn alone() -> InProcess {
         let (to, from) = mpsc::channel();
-        InProcess { index: 0, to: vec![to], from: vec![from], arrived: None }
+        InProcess { maker: Maker::here(), index: 0, to: vec![to], from: vec![from], arrived: None }
     }
 }
 
@@ -51,6 +59,7 @@ impl AllGather for InProcess {
     }
 
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
+        check(self.maker)?;
         if self.arrived.is_some() {
             return Err(busy());
         }

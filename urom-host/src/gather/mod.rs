@@ -16,6 +16,7 @@ pub use mpi::Mpi;
 pub use rendezvous::Rendezvous;
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
 /// What an [`AllGather`] fails with: any error at all, so that `?` and `.into()` make one.
 ///
@@ -127,6 +128,11 @@ pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
         next = error.source();
     }
     DocaError::IO_FAILED
+}
+
+/// `BAD_STATE` for an end of an all-gather that was made before a fork.
+fn check(maker: Maker) -> Result<(), Error> {
+    maker.check().map_err(|why| Error::new(DocaError::BAD_STATE, why.to_string()))
 }
 
 fn busy() -> BoxError {

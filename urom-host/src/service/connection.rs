@@ -61,7 +61,7 @@ pub(super) fn open(library: Library, settings: &Settings) -> Result<Owner<Servic
 
 impl Connection {
     fn configure(&self, settings: &Settings) -> Result<()> {
-        let (api, service) = (self.api(), self.object());
+        let (api, service) = (self.api()?, self.object());
         if let Some(size) = settings.max_message_size {
             // SAFETY: the service is live and idle.
             let code = unsafe { (api.doca_urom_service_set_max_comm_msg_size)(service, size) };
@@ -85,7 +85,7 @@ impl Connection {
         if let Some(path) = &settings.key_file {
             let path = settings.c_path(path)?;
             let set = self.needed(
-                self.library.extensions().urom_service_set_key_file,
+                self.extensions().urom_service_set_key_file,
                 settings,
                 "this libdoca_urom takes no key file",
                 "leave it away",
@@ -115,7 +115,7 @@ impl Connection {
 
     fn place(&self, settings: &Settings) -> Result<()> {
         let service = self.object();
-        let extensions = self.library.extensions();
+        let extensions = self.extensions();
         let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
         let hint = "set that variable instead";
         let code = match &settings.place {
@@ -166,10 +166,10 @@ impl Connection {
 
     /// The plugins that the service found, each with its fingerprint where that is known.
     pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
-        let (mut plugins, mut count) = (ptr::null(), 0);
+        let (api, mut plugins, mut count) = (self.api()?, ptr::null(), 0);
         // SAFETY: the service is live, and the pointers are to local variables.
         let code = unsafe {
-            (self.api().doca_urom_service_get_plugins_list)(self.object(), &mut plugins, &mut count)
+            (api.doca_urom_service_get_plugins_list)(self.object(), &mut plugins, &mut count)
         };
         if code == DocaError::NOT_FOUND {
             return Ok(Vec::new());
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     fn fingerprint(&self, plugin: u64) -> Result<Option<u64>> {
-        let get = self.library.extensions().urom_service_get_plugin_fingerprint;
+        let get = self.extensions().urom_service_get_plugin_fingerprint;
         let Some(get) = get else { return Ok(None) };
         let mut fingerprint = 0;
         // SAFETY: the service is live and runs, and the pointer is to a local variable.
@@ -200,7 +200,7 @@ impl Connection {
     /// Asks for a plugin's description. Blocks this thread for at most some seconds.
     pub(super) fn description(&self, plugin: u64) -> Result<Description> {
         let what = "asking the service for a plugin's description";
-        let get = self.library.extensions().urom_service_get_plugin_description;
+        let get = self.extensions().urom_service_get_plugin_description;
         let get = get.ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
@@ -222,11 +222,12 @@ impl Connection {
     }
 
     pub(super) fn cpus(&self) -> Result<CpuSet> {
+        let api = self.api()?;
         // SAFETY: the service is live, and the pointer is to a local variable.
         get(
             CpuSet::empty(),
             || "asking the service for its CPUs",
-            |cpus| unsafe { (self.api().doca_urom_service_get_cpuset)(self.object(), cpus) },
+            |cpus| unsafe { (api.doca_urom_service_get_cpuset)(self.object(), cpus) },
         )
     }
 }

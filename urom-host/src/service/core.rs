@@ -16,11 +16,12 @@ use std::thread::{self, JoinHandle};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::Description;
+use urom_abi::fork::Maker;
 use urom_abi::host::Service as RawService;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::signals;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, made_here};
 use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::connection::{self, Connection};
@@ -48,6 +49,7 @@ unsafe impl Sync for Pointer {}
 
 /// A connected service, for all threads. The last handle that is dropped disconnects it.
 pub(crate) struct ServiceCore {
+    maker: Maker,
     pub(crate) library: Library,
     /// Tells the services of this process apart.
     pub(crate) serial: u64,
@@ -89,6 +91,7 @@ impl ServiceCore {
         let counts = Arc::default();
         let thread = Some(thread);
         Ok(ServiceCore {
+            maker: Maker::here(),
             library,
             serial,
             service,
@@ -104,6 +107,11 @@ impl ServiceCore {
         })
     }
 
+    /// `BAD_STATE` if it was connected before a fork.
+    pub(crate) fn check(&self) -> Result<()> {
+        made_here(self.maker, || "using a service")
+    }
+
     /// For `doca_urom_worker_set_service`.
     pub(crate) fn pointer(&self) -> *mut RawService {
         self.service.0.as_ptr()
@@ -111,10 +119,13 @@ impl ServiceCore {
 
     /// Why the link to the service failed, once it did.
     pub(super) fn failure(&self) -> Option<String> {
-        self.failure.get().cloned()
+        self.maker.check().err().map(|why| why.to_string()).or_else(|| self.failure.get().cloned())
     }
 
     pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Vec<Deadline>) + Send + 'static) {
+        if !self.maker.is_here() {
+            return;
+        }
         if let Some(jobs) = &self.jobs {
             // Without the thread the job is dropped, which ends what waits for it.
             let _ = jobs.send(Box::new(job));
@@ -123,6 +134,7 @@ impl ServiceCore {
     }
 
     pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
+        self.check()?;
         let (answer, answered) = mpsc::sync_channel(1);
         let id = plugin.id();
         // The receiver waits, so sending cannot fail.
@@ -136,6 +148,10 @@ impl ServiceCore {
 
 impl Drop for ServiceCore {
     fn drop(&mut self) {
+        if !self.maker.is_here() {
+            // A child has no such thread, and its waker writes to a descriptor of the parent's.
+            return std::mem::forget((self.jobs.take(), self.thread.take()));
+        }
         self.jobs = None;
         self.waker.wake_by_ref();
         let Some(thread) = self.thread.take() else { return };

@@ -39,7 +39,10 @@ impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
         let (query, answer) = Query::new(group, service.library, Arc::clone(&service.counts));
         let handle = GroupQueryHandle { query: Arc::downgrade(&query) };
-        service.run(move |connection, _| query.submit(connection));
+        match service.check() {
+            Ok(()) => service.run(move |connection, _| query.submit(connection)),
+            Err(error) => query.settle(Err(error), false),
+        }
         GroupQuery { answer, handle, asked: Instant::now(), service: Arc::clone(service) }
     }
 
@@ -91,6 +94,7 @@ impl Future for GroupQuery {
     type Output = Result<Vec<u64>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.service.check()?;
         // A query that is dropped sends its end, so nothing comes only after that.
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             answer.unwrap_or_else(|_| panic!("a group query was polled after it had resolved"))

@@ -153,6 +153,7 @@ impl ServiceHandle {
     }
 
     fn find(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
+        self.core.check()?;
         if let Some(found) = self.core.plugins.iter().find(|plugin| plugin.name() == name) {
             return Ok(*found);
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 use urom_abi::host::{CtxState, Data, GidTask};
 
 use crate::error::{Error, Result};
@@ -59,6 +60,7 @@ pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
 
 /// A query that the service's thread has, until its answer is there.
 pub(super) struct Query {
+    maker: Maker,
     group: u32,
     library: Library,
     counts: Arc<Counts>,
@@ -73,7 +75,16 @@ impl Query {
         counts: Arc<Counts>,
     ) -> (Arc<Query>, oneshot::Receiver<Ids>) {
         let (sender, answer) = oneshot::channel();
-        (Arc::new(Query { group, library, counts, sender: Mutex::new(Some(sender)) }), answer)
+        (
+            Arc::new(Query {
+                maker: Maker::here(),
+                group,
+                library,
+                counts,
+                sender: Mutex::new(Some(sender)),
+            }),
+            answer,
+        )
     }
 
     fn error(&self, code: DocaError) -> Error {
@@ -82,6 +93,9 @@ impl Query {
 
     /// Whether somebody waits for the answer.
     fn is_asked(&self) -> bool {
+        if !self.maker.is_here() {
+            return false;
+        }
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         sender.as_ref().is_some_and(|sender| !sender.is_canceled())
     }
@@ -102,7 +116,7 @@ impl Query {
 
     /// Ends it on the service's thread, which a waker that panics must not end. An answer that
     /// nobody gets is counted, if it `is_answer`.
-    fn settle(&self, with: Ids, is_answer: bool) {
+    pub(super) fn settle(&self, with: Ids, is_answer: bool) {
         match catch_unwind(AssertUnwindSafe(|| self.end(with))) {
             Ok(Err(count)) if is_answer => drop(count.fetch_add(1, Ordering::Relaxed)),
             Ok(_) => {}

@@ -37,10 +37,15 @@ impl Ticket {
         Ok(Ticket { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
     }
 
+    /// The slot. In a child by `fork` the task has ended there.
     #[inline]
     fn slot(&self) -> Option<&Slot> {
         // SAFETY: slots live as long as their owner, which is kept.
-        self.slot.map(|slot| unsafe { slot.as_ref() })
+        let slot = self.slot.map(|slot| unsafe { slot.as_ref() })?;
+        if let Err(why) = self.owner.maker.check() {
+            self.owner.end_inherited(slot, why);
+        }
+        Some(slot)
     }
 
     #[inline]

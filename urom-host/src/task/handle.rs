@@ -44,7 +44,7 @@ impl TaskHandle {
         let Some(owner) = self.owner.upgrade() else { return false };
         // SAFETY: the slot is one of this owner's, which is kept.
         let slot = unsafe { self.slot.as_ref() };
-        slot.serial.get() == self.serial && owner.cancel(slot)
+        owner.maker.is_here() && slot.serial.get() == self.serial && owner.cancel(slot)
     }
 }
 

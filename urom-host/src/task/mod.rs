@@ -48,7 +48,8 @@ impl<'a> Task<'a> {
 
     #[inline]
     fn api(&self) -> &'static Api {
-        self.context.api()
+        // Checked when it was allocated, in the same call.
+        self.context.library.api()
     }
 
     /// The slot, which is not given back then.
@@ -66,6 +67,7 @@ impl<'a> Task<'a> {
     /// A task for a command to `plugin`: one that was used before, or a new one.
     #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
+        context.check()?;
         if plugin.service() != context.serial || plugin.id() & context.plugins == 0 {
             return Err(outcome::foreign(context, plugin));
         }
@@ -97,7 +99,7 @@ impl<'a> Task<'a> {
     #[cold]
     fn make(context: &'a Context, plugin: &Plugin) -> Result<&'a Slot> {
         let what = || "allocating a command task";
-        let api = context.api();
+        let api = context.library.api();
         let mut command = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe {
@@ -253,12 +255,13 @@ impl Drop for Task<'_> {
 fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     let (mut data, mut length) = (ptr::null_mut(), 0);
     // SAFETY: the buffer is that of a live task, and the pointer is to a local variable.
-    let code = unsafe { (context.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
+    let code = unsafe { (context.library.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
     if code != DocaError::SUCCESS {
         return (ptr::null_mut(), 0);
     }
     // SAFETY: as before.
-    let code = unsafe { (context.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
+    let code =
+        unsafe { (context.library.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
     if code != DocaError::SUCCESS {
         return (ptr::null_mut(), 0);
     }

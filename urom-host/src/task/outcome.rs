@@ -6,7 +6,7 @@ use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
 use crate::context::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, inherited};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::wait;
@@ -48,15 +48,17 @@ impl End {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
             End::Cancelled => DocaError::SKIPPED,
-            End::Undriven => DocaError::BAD_STATE,
+            End::Undriven | End::Inherited(_) => DocaError::BAD_STATE,
         }
     }
 }
 
 #[cold]
 fn ended(what: String, end: End) -> Error {
-    if end == End::Undriven {
-        return wait::undriven(what);
+    match end {
+        End::Undriven => return wait::undriven(what),
+        End::Inherited(why) => return inherited(what, why),
+        _ => {}
     }
     let error = Error::new(end.code(), what);
     match end {

@@ -48,7 +48,9 @@ impl<'a> Response<'a> {
             }
             Response::Held(reply) => reply,
             Response::GivenUp(end) => {
-                RawReply { status: end.code(), bytes: None, why: String::new() }
+                let why =
+                    if let End::Inherited(why) = end { why.to_string() } else { String::new() };
+                RawReply { status: end.code(), bytes: None, why }
             }
         }
     }

@@ -16,6 +16,7 @@ use std::time::Instant;
 use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
 use crate::callback;
 use crate::engine::{self, EngineCore, ProgressEngine};
@@ -104,12 +105,18 @@ thread_local! {
     /// The drivers of this thread that sleep, until a notification or what their futures wait for
     /// wakes them, and some that have slept. A driver that has cleared the notifications wakes
     /// them, unless it requests them again in the same turn: it may never get another turn.
-    static SLEEPERS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    static SLEEPERS: RefCell<Vec<(Maker, Waker)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
-    SLEEPERS.take().into_iter().for_each(Waker::wake);
+    for (maker, waker) in SLEEPERS.take() {
+        match maker.is_here() {
+            true => waker.wake(),
+            // It would wake the parent's runtime.
+            false => std::mem::forget(waker),
+        }
+    }
 }
 
 impl Driver {
@@ -136,10 +143,12 @@ impl Driver {
     fn sleep(&mut self, cx: &Context<'_>) {
         self.cleared = false;
         let waker = cx.waker();
-        if !SLEEPERS.with_borrow(|sleepers| sleepers.iter().any(|known| known.will_wake(waker))) {
+        if !SLEEPERS
+            .with_borrow(|sleepers| sleepers.iter().any(|(_, known)| known.will_wake(waker)))
+        {
             // Cloning a waker runs code of others.
             let waker = waker.clone();
-            SLEEPERS.with_borrow_mut(|sleepers| sleepers.push(waker));
+            SLEEPERS.with_borrow_mut(|sleepers| sleepers.push((Maker::here(), waker)));
         }
     }
 

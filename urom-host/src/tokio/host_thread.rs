@@ -10,9 +10,10 @@ use std::task::Poll;
 use ::tokio::sync::{mpsc, oneshot, watch};
 use ::tokio::task::{LocalSet, spawn_local};
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
 use super::drive;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, made_here};
 
 /// A thread with workers and a progress engine of its own, for tasks of any thread.
 ///
@@ -55,7 +56,9 @@ use crate::error::{Error, Result};
 /// }
 /// ```
 pub struct HostThread<S> {
-    jobs: mpsc::UnboundedSender<Job<S>>,
+    maker: Maker,
+    /// Not dropped in a child by `fork`, where that would wake the parent's thread.
+    jobs: Option<mpsc::UnboundedSender<Job<S>>>,
     /// The message of the panic that ended the thread. It is closed once the thread has ended.
     panic: watch::Receiver<Option<String>>,
 }
@@ -91,7 +94,9 @@ impl<S: 'static> HostThread<S> {
         };
         std::thread::Builder::new().name("urom-host".to_owned()).spawn(body).map_err(system)?;
         match started.await {
-            Ok(started) => started.map(|()| HostThread { jobs, panic }),
+            Ok(started) => {
+                started.map(|()| HostThread { maker: Maker::here(), jobs: Some(jobs), panic })
+            }
             Err(_) => Err(Error::new(DocaError::UNEXPECTED, WHAT).why(ended(panic).await).into()),
         }
     }
@@ -108,6 +113,7 @@ impl<S: 'static> HostThread<S> {
         E: From<Error> + Send + 'static,
         F: AsyncFnOnce(&S) -> Result<T, E> + Send + 'static,
     {
+        made_here(self.maker, || "running a closure on a host's thread")?;
         let (mut answer, given) = oneshot::channel::<Result<Result<T, E>, String>>();
         let job = move |state: Rc<S>| -> Pin<Box<dyn Future<Output = ()>>> {
             Box::pin(async move {
@@ -126,7 +132,7 @@ impl<S: 'static> HostThread<S> {
             Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why)
         };
         // Without the thread the job is dropped, and the sender of its answer with it.
-        let _ = self.jobs.send(Box::new(job));
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(Box::new(job)));
         match given.await {
             Ok(Ok(given)) => given,
             Ok(Err(panic)) => Err(failed(format!("the closure panicked: {panic}")).into()),
@@ -198,7 +204,16 @@ async fn serve<S: 'static, E: From<Error>>(
 
 impl<S> Clone for HostThread<S> {
     fn clone(&self) -> HostThread<S> {
-        HostThread { jobs: self.jobs.clone(), panic: self.panic.clone() }
+        let HostThread { maker, jobs, panic } = self;
+        HostThread { maker: *maker, jobs: jobs.clone(), panic: panic.clone() }
+    }
+}
+
+impl<S> Drop for HostThread<S> {
+    fn drop(&mut self) {
+        if !self.maker.is_here() {
+            std::mem::forget(self.jobs.take());
+        }
     }
 }
 

@@ -5,10 +5,12 @@
 //! the first such poll outside of a driver sets a timer of [`QUIET`], which polls the future again.
 //! When nothing has progressed an engine of the thread in the meantime, nothing will.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
+
+use urom_abi::fork::Maker;
 
 /// How long an engine that a future waits for may go without progress. A program that progresses
 /// its engine by hand does so more often.
@@ -22,7 +24,8 @@ thread_local! {
     /// Whether an engine was progressed since, by the program itself or by a wait.
     static PROGRESSED: Cell<bool> = const { Cell::new(false) };
     /// Futures that a timer polls again. There is one timer while there are some.
-    static WAKERS: Arc<Mutex<Vec<Waker>>> = Arc::default();
+    static WAKERS: RefCell<(Maker, Arc<Mutex<Vec<Waker>>>)> =
+        RefCell::new((Maker::here(), Arc::default()));
 }
 
 /// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
@@ -70,7 +73,15 @@ fn wake_later(waker: &Waker) {
     fn lock(wakers: &Mutex<Vec<Waker>>) -> MutexGuard<'_, Vec<Waker>> {
         wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let Ok(wakers) = WAKERS.try_with(Arc::clone) else { return };
+    let of_this_process = |wakers: &RefCell<(Maker, Arc<_>)>| {
+        let mut wakers = wakers.borrow_mut();
+        if !wakers.0.is_here() {
+            // Their timer is the parent's.
+            std::mem::forget(std::mem::replace(&mut *wakers, (Maker::here(), Arc::default())));
+        }
+        Arc::clone(&wakers.1)
+    };
+    let Ok(wakers) = WAKERS.try_with(of_this_process) else { return };
     let waker = waker.clone();
     let mut waiting = lock(&wakers);
     if waiting.iter().any(|known| known.will_wake(&waker)) {

@@ -149,6 +149,7 @@ impl WorkerBuilder {
     }
 
     fn create(self) -> Result<Owner> {
+        self.service.check()?;
         let mask = self.mask()?;
         let env = self.environment()?;
         let library = self.service.library;

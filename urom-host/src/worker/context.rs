@@ -70,21 +70,23 @@ pub(crate) struct Worker {
 
 impl Context {
     pub(crate) fn group(&self) -> Result<u32> {
+        let api = self.api()?;
         // SAFETY: the worker is live, and the pointer is to a local variable.
         get(
             0,
             || "asking a worker for its group",
-            |group| unsafe { (self.api().doca_urom_worker_get_gid)(self.object(), group) },
+            |group| unsafe { (api.doca_urom_worker_get_gid)(self.object(), group) },
         )
     }
 
     /// Asks the library for the worker's id, which the service may have chosen.
     pub(crate) fn refresh_id(&self) -> Result<()> {
+        let api = self.api()?;
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let id = get(
             0,
             || "asking a worker for its id",
-            |id| unsafe { (self.api().doca_urom_worker_get_id)(self.object(), id) },
+            |id| unsafe { (api.doca_urom_worker_get_id)(self.object(), id) },
         )?;
         self.id.set(id);
         Ok(())
@@ -104,9 +106,9 @@ impl Context {
     /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), if it has one.
     #[cold]
     pub(crate) fn release(&self, slot: &Slot) {
-        let Some(doca) = slot.doca.take() else { return };
+        let (Some(doca), Ok(api)) = (slot.doca.take(), self.api()) else { return };
         // SAFETY: the task is live, not in flight, and nobody else's.
-        let code = unsafe { (self.api().doca_urom_worker_cmd_task_release)(doca.command.as_ptr()) };
+        let code = unsafe { (api.doca_urom_worker_cmd_task_release)(doca.command.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a command task could not be released: {code}");
         }
@@ -187,7 +189,7 @@ impl Owner {
             held: Cell::new(0),
         };
         let owner = Owner::create(engine, kind)?;
-        let (set, service) = (owner.api().doca_urom_worker_set_service, owner.service.pointer());
+        let (set, service) = (owner.api()?.doca_urom_worker_set_service, owner.service.pointer());
         // SAFETY: both are live; attaching is the one call on a service that any thread may make.
         check(unsafe { set(owner.object(), service) }, || "attaching a worker to its service")?;
         Ok(owner)

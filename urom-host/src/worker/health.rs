@@ -34,7 +34,7 @@ pub enum Health {
 
 impl Context {
     pub(crate) fn health(&self) -> Health {
-        let get_health = self.library.extensions().urom_worker_get_health;
+        let get_health = self.extensions().urom_worker_get_health;
         let Some(get_health) = get_health else { return Health::Unknown };
         let mut health = WorkerHealth::well();
         // SAFETY: the worker is live, and the pointer is to a local variable.

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use urom_abi::extension::LONGEST_FAILURE;
+use urom_abi::fork::Inherited;
 
 use crate::callback;
 use crate::engine::Timed;
@@ -78,6 +79,13 @@ impl Context {
         }
     }
 
+    /// Ends a task of a worker that was made before a fork, for its future here.
+    #[cold]
+    pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
+        slot.end.set(End::Inherited(why));
+        slot.state.set(State::Ended);
+    }
+
     /// Gives a task up; whether it was still to be answered. A future is told at once, a callback
     /// by the next progress.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
@@ -103,7 +111,7 @@ impl Context {
         if limit == slot.announced.get() {
             return;
         }
-        let set_deadline = self.library.extensions().urom_worker_cmd_task_set_deadline;
+        let set_deadline = self.extensions().urom_worker_cmd_task_set_deadline;
         let Some((set_deadline, doca)) = set_deadline.zip(slot.doca.get()) else { return };
         // A limit of nothing is one, and one that no clock can hold is none.
         let limit_of = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(0).max(1);
@@ -115,7 +123,7 @@ impl Context {
 
     /// Has the worker tell the plugin that nobody waits for the answer of a task.
     pub(crate) fn tell_plugin(&self, slot: &Slot, timed_out: bool) {
-        let cancel = self.library.extensions().urom_worker_cmd_task_cancel;
+        let cancel = self.extensions().urom_worker_cmd_task_cancel;
         let Some((cancel, doca)) = cancel.zip(slot.doca.get()) else { return };
         // SAFETY: the task is live, and the worker's own. A worker that is gone needs no telling.
         unsafe { cancel(doca.command.as_ptr(), timed_out.into()) };
@@ -123,7 +131,7 @@ impl Context {
 
     /// Why the completed command of a slot failed; empty when nobody said so.
     pub(crate) fn why(&self, slot: &Slot) -> String {
-        let get_failure = self.library.extensions().urom_worker_cmd_task_get_failure;
+        let get_failure = self.extensions().urom_worker_cmd_task_get_failure;
         let Some((get_failure, doca)) = get_failure.zip(slot.doca.get()) else {
             return String::new();
         };

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use urom_abi::fork::Inherited;
 use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 
 use super::raw_reply::RawReply;
@@ -50,6 +51,8 @@ pub(crate) enum End {
     Cancelled,
     /// Its future was awaited where nothing progresses the engine.
     Undriven,
+    /// Its worker was made before a fork.
+    Inherited(Inherited),
 }
 
 #[derive(Clone, Copy)]

@@ -9,8 +9,9 @@ use std::net::{TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
-use super::{AllGather, BoxError, Error, busy};
+use super::{AllGather, BoxError, Error, busy, check};
 use link::{BLOCKS, Link, frame};
 
 /// An all-gather over TCP, for programs that are started without MPI.
@@ -33,6 +34,7 @@ use link::{BLOCKS, Link, frame};
 /// Anyone who can reach the address can disturb the meeting: use it in a network that the program
 /// trusts.
 pub struct Rendezvous {
+    maker: Maker,
     index: u32,
     participants: u32,
     limit: Duration,
@@ -100,7 +102,17 @@ impl Rendezvous {
     }
 
     fn new(index: u32, participants: u32, limit: Duration, links: Vec<Link>) -> Rendezvous {
-        Rendezvous { index, participants, limit, links, number: 1, exchange: None, failed: None }
+        let maker = Maker::here();
+        Rendezvous {
+            maker,
+            index,
+            participants,
+            limit,
+            links,
+            number: 1,
+            exchange: None,
+            failed: None,
+        }
     }
 
     /// Remembers a failure, and ends the connections so that nobody waits for this participant.
@@ -115,6 +127,7 @@ impl Rendezvous {
     }
 
     fn usable(&self) -> Result<(), Error> {
+        check(self.maker)?;
         let Some(why) = &self.failed else { return Ok(()) };
         let text = format!("the rendezvous has failed before: {why}");
         Err(Error::new(DocaError::BAD_STATE, text))
