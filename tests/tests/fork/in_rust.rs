@@ -1,0 +1,67 @@
+//! `participants/fork.rs`, with each library that it may use.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use urom_tests::c::{Host, Service};
+use urom_tests::{PluginDirectory, built, doca_library, plain_doca_library};
+
+/// The built-in library, the same one loaded, and one without extensions, which only connects to
+/// daemons.
+fn everywhere(what: &str) -> Result<()> {
+    let plugins = || PluginDirectory::with(&["worker_graph"]);
+    let directory = tempfile::tempdir()?;
+    let builtin = PathBuf::from("builtin");
+    let plain = plain_doca_library(directory.path())?;
+    let (daemon, embedded) = (Service::daemon(plugins()?)?, Service::embedded(plugins()?)?);
+    for (service, libraries) in [
+        (&daemon, vec![builtin.clone(), doca_library()?, plain]),
+        (&embedded, vec![builtin, doca_library()?]),
+    ] {
+        for library in libraries {
+            let host = Host::new(built("examples/forking_host")?).arg(what);
+            host.env("UROM_DOCA_LIBRARY", library).run(service)?.success()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_child_s_calls_fail_at_once_and_take_no_answer_of_its_parent() -> Result<()> {
+    everywhere("commands")
+}
+
+#[test]
+fn a_child_drops_what_it_inherits_at_once_and_its_parent_goes_on() -> Result<()> {
+    everywhere("drops")
+}
+
+#[test]
+fn memory_and_counters_are_refused_in_a_child_which_may_open_them() -> Result<()> {
+    everywhere("memory")
+}
+
+#[test]
+fn a_child_that_connects_works_beside_its_parent() -> Result<()> {
+    everywhere("anew")
+}
+
+#[test]
+fn a_program_may_fork_while_its_threads_are_busy() -> Result<()> {
+    everywhere("threads")
+}
+
+#[test]
+fn children_of_a_prefork_server_connect_and_serve() -> Result<()> {
+    everywhere("prefork")
+}
+
+#[test]
+fn a_daemon_connects_after_it_became_one() -> Result<()> {
+    everywhere("daemon")
+}
+
+#[test]
+fn children_with_programs_of_their_own_harm_nobody() -> Result<()> {
+    everywhere("programs")
+}
