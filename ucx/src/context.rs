@@ -8,6 +8,7 @@ use std::sync::Once;
 use ucx_sys as sys;
 
 use crate::features::Features;
+use crate::fork;
 use crate::queues::{Queues, UNIFIED_MODE};
 use crate::settings;
 use crate::slot::Slot;
@@ -231,6 +232,9 @@ impl ContextBuilder {
     /// - That of [`require_version`](crate::require_version), and UCX's others.
     pub fn build(self) -> Result<Context> {
         require_version()?;
+        fork::prepare().map_err(|error| {
+            Status::IO_ERROR.during(format!("preparing UCX in a forked process: {error}"))
+        })?;
         let config = Config::read()?;
         let environment = |name: &str| std::env::var(name).ok();
         if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {

@@ -63,6 +63,7 @@ mod context;
 mod endpoint;
 mod features;
 mod flush;
+mod fork;
 mod handlers;
 mod held;
 mod imported;

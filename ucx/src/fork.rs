@@ -1,0 +1,157 @@
+//! UCX in a process that was forked from one with UCX.
+//!
+//! UCX accepts TCP connections, and does other work in the background, on one thread for the
+//! process, which sleeps on an epoll instance. A child has no such thread, and what its UCX adds to
+//! that instance is added to its parent's. So before a child makes its first context, it gets an
+//! instance of its own under the same number, and a thread that does the same work. UCX's timers
+//! run on its own thread only; no transport but those over unreliable datagrams has any.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use ucx_sys as sys;
+
+const THREAD_MUTEX: libc::c_int = 2;
+const READ: u8 = 1;
+const WRITE: u8 = 2;
+const ERROR: u8 = 4;
+
+/// How long a handler rests that UCX does not let run at this moment.
+const PAUSE: Duration = Duration::from_micros(100);
+
+unsafe extern "C" {
+    // `ucs/async/async_fwd.h`.
+    fn ucs_async_set_event_handler(
+        mode: libc::c_int,
+        fd: libc::c_int,
+        events: u8,
+        handler: extern "C" fn(libc::c_int, u8, *mut libc::c_void),
+        argument: *mut libc::c_void,
+        of: *mut libc::c_void,
+    ) -> sys::ucs_status_t;
+    fn ucs_async_remove_handler(id: libc::c_int, sync: libc::c_int) -> sys::ucs_status_t;
+    // What UCX's thread calls.
+    fn ucs_async_dispatch_handlers(
+        ids: *mut libc::c_int,
+        count: usize,
+        events: u8,
+    ) -> sys::ucs_status_t;
+}
+
+/// The process that UCX's thread is of; 0 before the first.
+static HOME: AtomicU64 = AtomicU64::new(0);
+
+/// The process that `HOME` names is not done yet.
+const MOVING: u64 = 1 << 63;
+
+/// To be called before a context is made.
+///
+/// # Errors
+/// The system has no descriptor or thread left.
+pub(crate) fn prepare() -> io::Result<()> {
+    let here = u64::from(std::process::id());
+    loop {
+        let home = HOME.load(Ordering::Acquire);
+        if home == here {
+            return Ok(());
+        }
+        if home == here | MOVING {
+            // Another thread of this process does it.
+            thread::yield_now();
+            continue;
+        }
+        if HOME.compare_exchange(home, here | MOVING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            let moved = if home == 0 { Ok(()) } else { move_here() };
+            HOME.store(if moved.is_ok() { here } else { home }, Ordering::Release);
+            return moved;
+        }
+    }
+}
+
+extern "C" fn never(_: libc::c_int, _: u8, _: *mut libc::c_void) {}
+
+fn move_here() -> io::Result<()> {
+    // Nothing ever raises it. It shows which instance is UCX's.
+    let mark = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let id = mark.as_raw_fd();
+    let before = descriptors()?;
+    // SAFETY: the handler does nothing, and is removed before its descriptor is closed.
+    let added = unsafe {
+        let none = ptr::null_mut();
+        ucs_async_set_event_handler(THREAD_MUTEX, id, READ, never, none, none)
+    };
+    if added != sys::UCS_OK {
+        return Err(io::Error::other("UCX does not watch a descriptor"));
+    }
+    let is_inherited = |set: &RawFd| before.contains(set);
+    let set = descriptors()?.into_iter().find(|set| watches(*set, id)).filter(is_inherited);
+    let moved = set.map_or(Ok(()), |set| replace(set, &mark));
+    // SAFETY: the handler from above. Where UCX had no thread, this ends the new one.
+    unsafe { ucs_async_remove_handler(id, 0) };
+    moved
+}
+
+fn descriptors() -> io::Result<Vec<RawFd>> {
+    let entries = fs::read_dir("/proc/self/fdinfo")?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Whether a descriptor is an epoll instance that has another one under its number, as UCX's has.
+fn watches(set: RawFd, descriptor: RawFd) -> bool {
+    let Ok(text) = fs::read_to_string(format!("/proc/self/fdinfo/{set}")) else { return false };
+    text.lines().filter(|line| line.starts_with("tfd:")).any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let word_after = |name| Some(words[words.iter().position(|word| *word == name)? + 1]);
+        let number = |name, radix| i64::from_str_radix(word_after(name)?, radix).ok();
+        [number("tfd:", 10), number("data:", 16)] == [Some(descriptor.into()); 2]
+    })
+}
+
+/// Puts an instance of this process in the place of its parent's, and starts its thread.
+fn replace(set: RawFd, mark: &OwnedFd) -> io::Result<()> {
+    // SAFETY: UCX's, which stays open: as long as UCX has what the parent made, it is in use.
+    let inherited = unsafe { BorrowedFd::borrow_raw(set) };
+    // Nothing of this process stays in the parent's.
+    epoll::delete(inherited, mark)?;
+    let own = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    epoll::add(&own, mark, epoll::EventData::new_u64(0), epoll::EventFlags::empty())?;
+    // SAFETY: closes this process's descriptor of the parent's instance, which nobody else uses.
+    if unsafe { libc::dup3(own.as_raw_fd(), set, libc::O_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    thread::Builder::new().name("urom-ucx".to_owned()).spawn(move || serve(inherited)).map(drop)
+}
+
+fn serve(set: BorrowedFd<'static>) {
+    let mut ready = Vec::with_capacity(16);
+    loop {
+        ready.clear();
+        match epoll::wait(set, rustix::buffer::spare_capacity(&mut ready), None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                tracing::error!("UCX in this forked process accepts no connections: {error}");
+                return;
+            }
+        }
+        let mut rest = false;
+        for event in &ready {
+            let (flags, data) = (event.flags, event.data);
+            let mut id = data.u64() as libc::c_int;
+            let has = |flag, bit| if flags.contains(flag) { bit } else { 0 };
+            let events = has(epoll::EventFlags::IN, READ)
+                | has(epoll::EventFlags::OUT, WRITE)
+                | has(epoll::EventFlags::ERR, ERROR);
+            // SAFETY: as UCX's thread does: one number, which UCX added, or removed meanwhile.
+            rest |= unsafe { ucs_async_dispatch_handlers(&mut id, 1, events) } != sys::UCS_OK;
+        }
+        if rest {
+            thread::sleep(PAUSE);
+        }
+    }
+}
