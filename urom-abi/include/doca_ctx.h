@@ -1,5 +1,5 @@
 /*
- * Contexts: what services, workers and domains have in common.
+ * Contexts: what services, workers, domains, sync events and others have in common.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -70,6 +70,11 @@ doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
 DOCA_STABLE
 doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx,
 					     size_t *num_inflight_tasks);
+
+/* Sends what was submitted and waits to be sent, which progress does too. Nothing else waits than
+ * commands of a worker. */
+DOCA_EXPERIMENTAL
+void doca_ctx_flush_tasks(struct doca_ctx *ctx);
 
 #ifdef __cplusplus
 }

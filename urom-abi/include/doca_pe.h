@@ -24,6 +24,7 @@ extern "C" {
 struct doca_ctx;
 struct doca_pe;
 struct doca_task;
+struct doca_task_batch;
 
 /* A file descriptor that is readable once there is something to progress. */
 typedef doca_event_handle_t doca_notification_handle_t;
@@ -35,7 +36,7 @@ typedef doca_event_handle_t doca_notification_handle_t;
 DOCA_STABLE
 doca_error_t doca_pe_create(struct doca_pe **pe);
 
-/* Ends it. IN_USE while a context is connected. */
+/* Ends it. IN_USE while a context is connected, or a graph is left. */
 DOCA_STABLE
 doca_error_t doca_pe_destroy(struct doca_pe *pe);
 
@@ -47,9 +48,10 @@ DOCA_STABLE
 doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx);
 
 /*
- * 1 when a task completed, or a context began to run or became idle; else 0. Calls at most one
- * task's callback, before it returns. A context that is lost while tasks of others are in flight
- * does not count: after a submit, the first 1 is that of a task. Not to be called from a callback.
+ * 1 when a task completed, a node or an instance of a graph ended, or a context began to run or
+ * became idle; else 0. Calls at most one callback of a task or a graph, before it returns. A
+ * context that is lost while tasks of others are in flight does not count: after a submit, the
+ * first 1 is that of a task. Not to be called from a callback.
  */
 DOCA_STABLE
 uint8_t doca_pe_progress(struct doca_pe *pe);
@@ -84,6 +86,17 @@ doca_error_t doca_task_submit(struct doca_task *task);
 DOCA_STABLE
 doca_error_t doca_task_try_submit(struct doca_task *task);
 
+/* How doca_task_submit_ex() submits; or-ed together. */
+enum doca_task_submit_flag {
+	DOCA_TASK_SUBMIT_FLAG_NONE = 0,
+	DOCA_TASK_SUBMIT_FLAG_FLUSH = 1,           /* what waits to be sent leaves now */
+	DOCA_TASK_SUBMIT_FLAG_OPTIMIZE_REPORTS = 2 /* without effect: each task calls back */
+};
+
+/* As doca_task_submit(). INVALID_VALUE for other flags. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags);
+
 /* The result of a task that completed. */
 DOCA_STABLE
 doca_error_t doca_task_get_status(const struct doca_task *task);
@@ -101,6 +114,39 @@ union doca_data doca_task_get_user_data(const struct doca_task *task);
 /* The context a task belongs to. */
 DOCA_STABLE
 struct doca_ctx *doca_task_get_ctx(const struct doca_task *task);
+
+/* ---- Batches of tasks ---- */
+
+/*
+ * A context that has batches allocates them by a function of its own. No context of this project
+ * has them, so no pointer stands for a batch: a code is INVALID_VALUE for NULL and else
+ * NOT_SUPPORTED, and all others give nothing.
+ */
+enum doca_task_batch_max_tasks_number {
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_16 = 0,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_32 = 1,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_64 = 2,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_128 = 3
+};
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_task_batch_submit(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+doca_error_t doca_task_batch_try_submit(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+void doca_task_batch_free(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+doca_error_t doca_task_batch_get_status(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+void doca_task_batch_set_user_data(struct doca_task_batch *task_batch, union doca_data user_data);
+DOCA_EXPERIMENTAL
+union doca_data doca_task_batch_get_user_data(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+struct doca_ctx *doca_task_batch_get_ctx(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+union doca_data doca_task_batch_get_ctx_user_data(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL
+uint16_t doca_task_batch_get_tasks_num(struct doca_task_batch *task_batch);
 
 #ifdef __cplusplus
 }

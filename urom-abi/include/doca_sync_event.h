@@ -35,7 +35,20 @@ extern "C" {
 struct doca_buf;
 struct doca_ctx;
 struct doca_dev;
+struct doca_devinfo;
+struct doca_dpa;
+struct doca_gpu;
 struct doca_sync_event;
+struct doca_task;
+
+/* An event of another host, as RDMA sees it. */
+struct doca_sync_event_remote_net;
+
+/* What a DPA or a GPU would know an event by. There is none. */
+typedef uint64_t doca_dpa_dev_sync_event_t;
+typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
+typedef uint64_t doca_gpu_dev_sync_event_remote_net_t;
+typedef struct doca_gpu_dev_sync_event doca_gpu_dev_sync_event_t;
 
 /* Makes an event without locations. The caller destroys it. */
 DOCA_EXPERIMENTAL
@@ -94,11 +107,14 @@ doca_error_t doca_sync_event_set_doca_buf(struct doca_sync_event *event, struct 
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_start(struct doca_sync_event *event);
 
-/* Ends its use, and what it exported. BAD_STATE unless it is started. Nobody may be waiting. */
+/* Ends its use, and what it exported. BAD_STATE unless it is started. Nobody may be waiting.
+ * IN_PROGRESS while tasks are allocated: those that wait complete with SHUTDOWN, and the event is
+ * idle in the progress after the last is freed. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_stop(struct doca_sync_event *event);
 
-/* The event as a context, which is started and stopped as the event is and needs no engine. */
+/* The event as a context, which is started and stopped as the event is. It needs an engine for its
+ * tasks only. */
 DOCA_EXPERIMENTAL
 struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event *event);
 
@@ -150,6 +166,249 @@ doca_error_t doca_sync_event_wait_neq(struct doca_sync_event *event, uint64_t va
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_neq_yield(struct doca_sync_event *event, uint64_t value,
 					    uint64_t mask);
+
+/*
+ * Tasks
+ *
+ * The event is connected to an engine; for each kind of task `_set_conf` says, before the start,
+ * how many there are at a time and what is called for one that succeeded or failed. INVALID_VALUE
+ * without both functions, or for no task. Then the start is NOT_CONNECTED without an engine.
+ *
+ * `_alloc_init` gives a task to the caller, who frees it with doca_task_free(). BAD_STATE unless
+ * the event is started, BAD_CONFIG for a kind that was not configured, NO_MEMORY when all are
+ * allocated, NOT_PERMITTED unless this program is the end of the event that the task is for.
+ *
+ * doca_task_submit() does what the task is for, except for waiting; the task completes in a later
+ * progress. A place that is NULL is INVALID_VALUE then. A task that waits completes once the engine
+ * finds the counter so: one that is so for a moment only may be missed. A host that sleeps on its
+ * engine's handle is woken, whoever changed the counter. The arguments of a task may be changed
+ * while it is not in flight.
+ */
+
+/* Stores the counter at `ret_val_ptr`, which stays until the task completes. For the subscriber. */
+struct doca_sync_event_task_get;
+
+typedef void (*doca_sync_event_task_get_completion_cb_t)(struct doca_sync_event_task_get *task,
+							 union doca_data task_user_data,
+							 union doca_data ctx_user_data);
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_task_get_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_task_get_set_conf(struct doca_sync_event *event,
+				  doca_sync_event_task_get_completion_cb_t completion_cb,
+				  doca_sync_event_task_get_completion_cb_t error_cb,
+				  uint32_t num_tasks);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_task_get_alloc_init(struct doca_sync_event *event,
+						 uint64_t *ret_val_ptr, union doca_data user_data,
+						 struct doca_sync_event_task_get **task);
+DOCA_EXPERIMENTAL
+struct doca_task *doca_sync_event_task_get_as_doca_task(struct doca_sync_event_task_get *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_get_set_ret_val_ptr(struct doca_sync_event_task_get *task,
+					      uint64_t *ret_val_ptr);
+DOCA_EXPERIMENTAL
+uint64_t *doca_sync_event_task_get_get_ret_val_ptr(const struct doca_sync_event_task_get *task);
+
+/* Sets the counter. For the publisher. */
+struct doca_sync_event_task_notify_set;
+
+typedef void (*doca_sync_event_task_notify_set_completion_cb_t)(
+	struct doca_sync_event_task_notify_set *task, union doca_data task_user_data,
+	union doca_data ctx_user_data);
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_task_notify_set_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_task_notify_set_set_conf(
+	struct doca_sync_event *event,
+	doca_sync_event_task_notify_set_completion_cb_t completion_cb,
+	doca_sync_event_task_notify_set_completion_cb_t error_cb, uint32_t num_tasks);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_task_notify_set_alloc_init(struct doca_sync_event *event, uint64_t set_val,
+					   union doca_data user_data,
+					   struct doca_sync_event_task_notify_set **task);
+DOCA_EXPERIMENTAL
+struct doca_task *doca_sync_event_task_notify_set_as_doca_task(
+	struct doca_sync_event_task_notify_set *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_notify_set_set_set_val(struct doca_sync_event_task_notify_set *task,
+						 uint64_t set_val);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_notify_set_get_set_val(
+	const struct doca_sync_event_task_notify_set *task);
+
+/* Adds to the counter, and stores at `fetched_val_ptr` what it was before. For the publisher. */
+struct doca_sync_event_task_notify_add;
+
+typedef void (*doca_sync_event_task_notify_add_completion_cb_t)(
+	struct doca_sync_event_task_notify_add *task, union doca_data task_user_data,
+	union doca_data ctx_user_data);
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_task_notify_add_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_task_notify_add_set_conf(
+	struct doca_sync_event *event,
+	doca_sync_event_task_notify_add_completion_cb_t completion_cb,
+	doca_sync_event_task_notify_add_completion_cb_t error_cb, uint32_t num_tasks);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_task_notify_add_alloc_init(struct doca_sync_event *event, uint64_t inc_val,
+					   uint64_t *fetched_val_ptr, union doca_data user_data,
+					   struct doca_sync_event_task_notify_add **task);
+DOCA_EXPERIMENTAL
+struct doca_task *doca_sync_event_task_notify_add_as_doca_task(
+	struct doca_sync_event_task_notify_add *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_notify_add_set_inc_val(struct doca_sync_event_task_notify_add *task,
+						 uint64_t inc_val);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_notify_add_get_inc_val(
+	const struct doca_sync_event_task_notify_add *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_notify_add_set_fetched_val_ptr(
+	struct doca_sync_event_task_notify_add *task, uint64_t *fetched_val_ptr);
+DOCA_EXPERIMENTAL
+uint64_t *doca_sync_event_task_notify_add_get_fetched_val_ptr(
+	const struct doca_sync_event_task_notify_add *task);
+
+/* Completes once the counter, masked, is `wait_val`. For the subscriber. */
+struct doca_sync_event_task_wait_eq;
+
+typedef void (*doca_sync_event_task_wait_eq_completion_cb_t)(
+	struct doca_sync_event_task_wait_eq *task, union doca_data task_user_data,
+	union doca_data ctx_user_data);
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_task_wait_eq_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_task_wait_eq_set_conf(struct doca_sync_event *event,
+				      doca_sync_event_task_wait_eq_completion_cb_t completion_cb,
+				      doca_sync_event_task_wait_eq_completion_cb_t error_cb,
+				      uint32_t num_tasks);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_task_wait_eq_alloc_init(struct doca_sync_event *event,
+						     uint64_t wait_val, uint64_t mask,
+						     union doca_data user_data,
+						     struct doca_sync_event_task_wait_eq **task);
+DOCA_EXPERIMENTAL
+struct doca_task *doca_sync_event_task_wait_eq_as_doca_task(
+	struct doca_sync_event_task_wait_eq *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_wait_eq_set_wait_val(struct doca_sync_event_task_wait_eq *task,
+					       uint64_t wait_val);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_wait_eq_get_wait_val(const struct doca_sync_event_task_wait_eq *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_wait_eq_set_mask(struct doca_sync_event_task_wait_eq *task,
+					   uint64_t mask);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_wait_eq_get_mask(const struct doca_sync_event_task_wait_eq *task);
+
+/* Completes once the counter, masked, is not `wait_val`. For the subscriber. */
+struct doca_sync_event_task_wait_neq;
+
+typedef void (*doca_sync_event_task_wait_neq_completion_cb_t)(
+	struct doca_sync_event_task_wait_neq *task, union doca_data task_user_data,
+	union doca_data ctx_user_data);
+
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_task_wait_neq_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_task_wait_neq_set_conf(struct doca_sync_event *event,
+				       doca_sync_event_task_wait_neq_completion_cb_t completion_cb,
+				       doca_sync_event_task_wait_neq_completion_cb_t error_cb,
+				       uint32_t num_tasks);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_task_wait_neq_alloc_init(struct doca_sync_event *event,
+						      uint64_t wait_val, uint64_t mask,
+						      union doca_data user_data,
+						      struct doca_sync_event_task_wait_neq **task);
+DOCA_EXPERIMENTAL
+struct doca_task *doca_sync_event_task_wait_neq_as_doca_task(
+	struct doca_sync_event_task_wait_neq *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_wait_neq_set_wait_val(struct doca_sync_event_task_wait_neq *task,
+						uint64_t wait_val);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_wait_neq_get_wait_val(
+	const struct doca_sync_event_task_wait_neq *task);
+DOCA_EXPERIMENTAL
+void doca_sync_event_task_wait_neq_set_mask(struct doca_sync_event_task_wait_neq *task,
+					    uint64_t mask);
+DOCA_EXPERIMENTAL
+uint64_t doca_sync_event_task_wait_neq_get_mask(const struct doca_sync_event_task_wait_neq *task);
+
+/*
+ * Events of other hosts: what doca_sync_event_export_to_remote_net() gave, as RDMA would use it.
+ * This project has no DOCA RDMA: nothing changes the counter by way of this object. A process of
+ * this machine uses doca_sync_event_create_from_export() for that. NOT_PERMITTED when the event's
+ * publisher is its own process; else the errors are those of that function.
+ */
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_remote_net_create_from_export(
+	struct doca_dev *dev, const uint8_t *data, size_t sz,
+	struct doca_sync_event_remote_net **event);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_remote_net_destroy(struct doca_sync_event_remote_net *event);
+
+/* What every device can do: SUCCESS. */
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_is_create_from_export_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_remote_net_is_create_from_export_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_is_export_to_remote_pci_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_is_export_to_remote_net_supported(const struct doca_devinfo *devinfo);
+
+/* What needs a DPA or a GPU: NOT_SUPPORTED. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_is_export_to_dpa_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_cap_is_export_to_gpu_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_remote_net_is_export_to_dpa_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t
+doca_sync_event_cap_remote_net_is_export_to_gpu_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_add_publisher_location_dpa(struct doca_sync_event *event,
+							struct doca_dpa *dpa);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_add_publisher_location_gpu(struct doca_sync_event *event,
+							struct doca_gpu *gpu);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_add_subscriber_location_dpa(struct doca_sync_event *event,
+							 struct doca_dpa *dpa);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_add_subscriber_location_gpu(struct doca_sync_event *event,
+							 struct doca_gpu *gpu);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_get_dpa_handle(struct doca_sync_event *event, struct doca_dpa *dpa,
+					    doca_dpa_dev_sync_event_t *dpa_dev_se_handle);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_get_gpu_handle(struct doca_sync_event *event, struct doca_gpu *gpu,
+					    doca_gpu_dev_sync_event_t **gpu_dev_se);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_remote_net_get_dpa_handle(
+	struct doca_sync_event_remote_net *event, struct doca_dpa *dpa,
+	doca_dpa_dev_sync_event_remote_net_t *dpa_remote_event);
+DOCA_EXPERIMENTAL
+doca_error_t doca_sync_event_remote_net_get_gpu_handle(
+	struct doca_sync_event_remote_net *event, struct doca_gpu *gpu,
+	doca_gpu_dev_sync_event_remote_net_t *gpu_remote_event);
 
 #ifdef __cplusplus
 }

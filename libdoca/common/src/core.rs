@@ -1,7 +1,7 @@
 //! DOCA's core functions: each goes to the same function of `libdoca_urom`, which documents and
 //! guards it. Without a `libdoca_urom` in the process there is no object that anybody could mean.
 //!
-//! Behind them are what only C programs do with tasks, the texts of errors, and the release.
+//! Behind them are the texts of errors, and the release.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -9,8 +9,11 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::host::join::OfUrom;
 use urom_abi::host::{
-    Buf, BufInventory, BufPool, Ctx, CtxState, Data, Dev, DevInfo, Dpa, FreeCallback, Mmap, Pe,
-    StateChangedCallback, SyncEvent, Task,
+    Buf, BufInventory, BufPool, Ctx, CtxState, Data, Dev, DevInfo, Dpa, FreeCallback, Graph,
+    GraphCallback, GraphInstance, GraphNode, Mmap, MmapAdvise, MmapAdviseTaskInvalidateCache, Pe,
+    StateChangedCallback, SyncEvent, SyncEventRemoteNet, SyncEventTaskGet, SyncEventTaskNotifyAdd,
+    SyncEventTaskNotifySet, SyncEventTaskWaitEq, SyncEventTaskWaitNeq, Task, TaskCallback,
+    UserNodeCallback,
 };
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
@@ -35,6 +38,10 @@ impl Refusal for () {
 }
 
 impl Refusal for u8 {
+    const REFUSAL: Self = 0;
+}
+
+impl Refusal for u64 {
     const REFUSAL: Self = 0;
 }
 
@@ -118,37 +125,6 @@ pub(crate) unsafe extern "C" fn doca_devinfo_get_iface_name(
     let Some(urom) = joined() else { return DocaError::REFUSAL };
     // SAFETY: the caller's promises are the same.
     unsafe { (urom.get_iface_name)(info, name, size) }
-}
-
-/// As `doca_task_submit`, which leaves no check out.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
-    let Some(urom) = joined() else { return DocaError::INVALID_VALUE };
-    // SAFETY: the caller's promises are the same.
-    unsafe { (urom.api.doca_task_submit)(task) }
-}
-
-/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
-/// line says so.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
-    let mut code = DocaError::INVALID_VALUE;
-    if let Some(urom) = joined() {
-        // SAFETY: the caller's task, or NULL; a task of another kind is `INVALID_VALUE` and stays
-        // as it is.
-        code = unsafe { (urom.api.doca_urom_worker_cmd_task_release)(task.cast()) };
-        if code == DocaError::INVALID_VALUE {
-            // SAFETY: as above; it is not released yet.
-            code = unsafe {
-                (urom.api.doca_urom_service_get_workers_by_gid_task_release)(task.cast())
-            };
-        }
-    }
-    if let Err(code) = code.check() {
-        guard_or((), || {
-            tracing::error!(target: "urom_library", "doca_task_free: the task at {task:p} is not freed: {code}");
-        });
-    }
 }
 
 /// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA

@@ -1,18 +1,20 @@
 //! Functions that C programs link and this project does not have: representors, PCI function kinds,
-//! log backends in memory or of the system's log.
+//! log backends in memory or of the system's log, sync events on a DPA or a GPU, batches of tasks.
 //!
-//! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`. It reads and writes
-//! nothing behind its pointers.
+//! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`; or nothing, where it does
+//! not return a code. It reads and writes nothing behind its pointers.
 
 use std::ffi::{c_char, c_int, c_uint};
+use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Dev, DevInfo};
+use urom_abi::host::{Ctx, Data, Dev, DevInfo, Dpa, Gpu, SyncEvent, SyncEventRemoteNet, TaskBatch};
 use urom_log::backend::Backend;
 
 // There never is one of these structures.
 pub(crate) enum DevRep {}
 pub(crate) enum DevInfoRep {}
+pub(crate) enum GpuSyncEvent {}
 
 /// `enum doca_pci_func_type`.
 pub(crate) type PciFuncType = c_uint;
@@ -73,4 +75,43 @@ unsupported! {
     fn doca_log_backend_create_with_buf_sdk(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_syslog(name: *const c_char, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_syslog_sdk(name: *const c_char, backend: *mut *mut Backend);
+}
+
+unsupported! {
+    fn doca_sync_event_add_publisher_location_dpa(event: *mut SyncEvent, dpa: *mut Dpa);
+    fn doca_sync_event_add_publisher_location_gpu(event: *mut SyncEvent, gpu: *mut Gpu);
+    fn doca_sync_event_add_subscriber_location_dpa(event: *mut SyncEvent, dpa: *mut Dpa);
+    fn doca_sync_event_add_subscriber_location_gpu(event: *mut SyncEvent, gpu: *mut Gpu);
+    fn doca_sync_event_get_dpa_handle(event: *mut SyncEvent, dpa: *mut Dpa, handle: *mut u64);
+    fn doca_sync_event_get_gpu_handle(event: *mut SyncEvent, gpu: *mut Gpu, handle: *mut *mut GpuSyncEvent);
+    fn doca_sync_event_remote_net_get_dpa_handle(event: *mut SyncEventRemoteNet, dpa: *mut Dpa, handle: *mut u64);
+    fn doca_sync_event_remote_net_get_gpu_handle(event: *mut SyncEventRemoteNet, gpu: *mut Gpu, handle: *mut u64);
+    fn doca_sync_event_cap_is_export_to_dpa_supported(info: *const DevInfo);
+    fn doca_sync_event_cap_is_export_to_gpu_supported(info: *const DevInfo);
+    fn doca_sync_event_cap_remote_net_is_export_to_dpa_supported(info: *const DevInfo);
+    fn doca_sync_event_cap_remote_net_is_export_to_gpu_supported(info: *const DevInfo);
+    fn doca_task_batch_submit(batch: *mut TaskBatch);
+    fn doca_task_batch_try_submit(batch: *mut TaskBatch);
+    fn doca_task_batch_get_status(batch: *const TaskBatch);
+}
+
+macro_rules! nothing {
+    ($(fn $name:ident($($argument:ty),*) -> $answer:ty = $nothing:expr;)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "`: nothing.")]
+            #[unsafe(no_mangle)]
+            pub(crate) extern "C" fn $name($(_: $argument),*) -> $answer {
+                $nothing
+            }
+        )*
+    };
+}
+
+nothing! {
+    fn doca_task_batch_free(*mut TaskBatch) -> () = ();
+    fn doca_task_batch_set_user_data(*mut TaskBatch, Data) -> () = ();
+    fn doca_task_batch_get_user_data(*const TaskBatch) -> Data = Data { u64: 0 };
+    fn doca_task_batch_get_ctx(*const TaskBatch) -> *mut Ctx = ptr::null_mut();
+    fn doca_task_batch_get_ctx_user_data(*const TaskBatch) -> Data = Data { u64: 0 };
+    fn doca_task_batch_get_tasks_num(*mut TaskBatch) -> u16 = 0;
 }

@@ -11,6 +11,8 @@ pub(super) enum Event {
     Overdue,
     /// The control stream ended: because the host wanted it, or for this reason.
     Ended(Option<Failure>),
+    /// A counter that a task of the engine waits for has changed.
+    Counter,
     /// The answer to a group query.
     Group {
         query: u64,

@@ -10,6 +10,7 @@
 
 use std::ffi::c_char;
 use std::ops::Deref;
+use std::ptr;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
@@ -23,12 +24,17 @@ use crate::map::Map;
 use crate::map::descriptor::Descriptor;
 use crate::map::stock::{Inventory, Pool};
 use crate::pe::Pe;
+use crate::pe::ctx::advise::MmapAdvise;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::sync_event::RemoteNet;
 use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{self, Context};
+use crate::pe::graph::instance::Instance;
+use crate::pe::graph::{Graph, NodeOf};
+use crate::pe::local::{LocalTask, OfKind};
 use crate::pe::run::task::{CmdTask, Head};
 use crate::shell::{Kind, Mark, Shell, Shells};
 
@@ -58,6 +64,11 @@ registered! {
     Inventory: Inventory;
     Pool: Pool;
     Element: Descriptor;
+    Local: LocalTask;
+    Graph: Graph;
+    Node: NodeOf;
+    Instance: Instance;
+    RemoteNet: RemoteNet;
 }
 
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
@@ -191,11 +202,13 @@ own! {
     live_worker by quick: host::Worker => worker Worker;
     domain by borrow: host::Domain => domain Domain;
     sync_event by borrow: host::SyncEvent => sync_event SyncEvent;
+    mmap_advise by borrow: host::MmapAdvise => mmap_advise MmapAdvise;
 }
 
 pub(super) enum AnyTask<'a> {
     Command(&'static CmdTask),
     Query(&'a GidTask),
+    Local(&'a LocalTask),
 }
 
 impl<'a> AnyTask<'a> {
@@ -204,6 +217,29 @@ impl<'a> AnyTask<'a> {
         match self {
             AnyTask::Command(task) => &task.head,
             AnyTask::Query(task) => &task.head,
+            AnyTask::Local(task) => &task.head,
+        }
+    }
+
+    /// The context it belongs to, as the host knows it.
+    pub(super) fn ctx(&self) -> *mut host::Ctx {
+        match self {
+            AnyTask::Command(task) => task.run().map_or(ptr::null_mut(), |run| run.ctx.as_ctx()),
+            AnyTask::Query(task) => task.ctx.as_ctx(),
+            AnyTask::Local(task) => task.ctx.as_ctx(),
+        }
+    }
+
+    /// Submits it. After an error it is still the caller's.
+    #[inline]
+    pub(super) fn submit(&self) -> Result<(), DocaError> {
+        match self {
+            AnyTask::Command(task) => {
+                task.head.is_callers()?;
+                task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
+            }
+            AnyTask::Query(task) => task.submit(),
+            AnyTask::Local(task) => task.submit(),
         }
     }
 }
@@ -216,10 +252,25 @@ impl<'a> AnyTask<'a> {
 pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
     // SAFETY: the caller's promise.
     match unsafe { command(pointer.cast()) } {
-        // SAFETY: the caller's promise.
-        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyTask::Query),
-        task => task.map(AnyTask::Command),
+        Err(DocaError::INVALID_VALUE) => {}
+        task => return task.map(AnyTask::Command),
     }
+    // SAFETY: the caller's promise.
+    match unsafe { quick(pointer) } {
+        // SAFETY: the caller's promise.
+        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyTask::Local),
+        query => query.map(AnyTask::Query),
+    }
+}
+
+/// A task of a context without a worker, of the kind that the pointer is for.
+///
+/// # Safety
+/// As [`borrow`].
+pub(super) unsafe fn local<'a, T: OfKind>(pointer: *const T) -> Result<&'a LocalTask, DocaError> {
+    // SAFETY: the caller's promise.
+    let task: &LocalTask = unsafe { borrow(pointer) }?;
+    if task.kind == T::KIND { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
 
 /// A command task.

@@ -5,22 +5,27 @@
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
 pub(crate) mod ctx;
+pub(crate) mod graph;
+pub(crate) mod local;
 mod lost;
 mod ready;
 pub(crate) mod run;
 mod sleep;
 pub(crate) mod ucx;
+mod waits;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::task::Waker;
 
 use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
 use urom_abi::DocaError;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, Task};
 
 pub(super) use self::lost::Lost;
 pub(crate) use self::ready::Other;
@@ -28,6 +33,8 @@ use self::ready::Ready;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::pe::ctx::Context;
+use crate::pe::graph::instance::Instance;
+use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTask, Stage};
 use crate::pe::sleep::{Bell, Nap};
@@ -61,8 +68,16 @@ pub(super) struct Pe {
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Whether one of these two may have an entry, or something is ready that is no command. If
-    /// not, progress handles commands only.
+    /// Tasks that wait for a counter.
+    waiting: RefCell<Vec<Rc<LocalTask>>>,
+    /// What a change of these counters calls, once the host sleeps.
+    waker: OnceCell<Waker>,
+    /// The tasks that instances of graphs submitted, each with its instance and node.
+    nodes: RefCell<BTreeMap<*mut Task, (Rc<Instance>, usize)>>,
+    /// How many graphs belong to this engine.
+    graphs: Cell<usize>,
+    /// Whether one of the first three lists may have an entry, or something is ready that is no
+    /// command. If not, progress handles commands only.
     chores: Cell<bool>,
     /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,
@@ -103,6 +118,10 @@ impl Pe {
             ready: Ready::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
+            waiting: RefCell::default(),
+            waker: OnceCell::new(),
+            nodes: RefCell::default(),
+            graphs: Cell::new(0),
             chores: Cell::new(false),
             contexts: RefCell::default(),
             channels: RefCell::new(Channels::new(first_channel())),
@@ -124,9 +143,10 @@ impl Pe {
         self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
     }
 
-    /// `IN_USE` while contexts are connected, and inside a callback.
+    /// `IN_USE` while contexts are connected or graphs are left, and inside a callback.
     pub(super) fn may_go(&self) -> Result<(), DocaError> {
-        let is_idle = self.contexts.borrow().is_empty() && !self.busy.get();
+        let is_left = self.contexts.borrow().is_empty() && self.graphs.get() == 0;
+        let is_idle = is_left && !self.busy.get();
         is_idle.then_some(()).ok_or(DocaError::IN_USE)
     }
 
@@ -277,6 +297,7 @@ impl Pe {
         self.flush();
         let received = self.progress_ucx(1);
         self.read_all();
+        self.look();
         self.try_queue(!received);
     }
 
@@ -301,7 +322,7 @@ impl Pe {
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
         let probing = self.probe.borrow().is_running();
-        let others = self.ready.has_others();
+        let others = self.ready.has_others() || !self.waiting.borrow().is_empty();
         self.chores.set(!to_tend.is_empty() || exchanging || probing || others);
     }
 
@@ -378,6 +399,14 @@ impl Pe {
                 task.complete(self);
                 Some(1)
             }
+            Other::Local(task) => {
+                task.complete(self);
+                Some(1)
+            }
+            Other::Graph(instance, step) => {
+                instance.deliver(step);
+                Some(1)
+            }
             Other::State(ctx, next) => {
                 let told = ctx.state_changed.get().is_some();
                 // A host with tasks in flight takes the next event that counts for the end of one
@@ -401,7 +430,9 @@ impl Pe {
             ctx_data = run.ctx.user_data.get();
         }
         task.head.stage.set(Stage::Done);
-        if let Some(callback) = task.callback.get() {
+        if task.head.in_graph.get() {
+            self.node_ended(&task.head, ptr::from_ref(task).cast_mut().cast());
+        } else if let Some(callback) = task.callback.get() {
             let pointer = ptr::from_ref(task).cast_mut().cast();
             // SAFETY: the host gave this function for exactly this call, and the task is the host's
             // from now on.

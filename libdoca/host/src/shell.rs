@@ -3,8 +3,8 @@
 //! A host may use a pointer after it destroyed the object, or pass it to a function for another
 //! kind. To detect this without reading freed memory, everything that a host has a pointer to
 //! begins with a [`Mark`], a word that stays readable until the process ends. A context, an engine,
-//! a query, a device's description, a memory map, an inventory and its buffers are behind a
-//! [`Shell`], which outlives them and is reused later. Tasks and devices have a mark of their own
+//! a query, a device's description, a memory map, an inventory and its buffers, a graph and its
+//! parts are behind a [`Shell`], which outlives them and is reused later. Tasks and devices have a mark of their own
 //! and are never freed.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -35,6 +35,11 @@ pub(super) enum Kind {
     Inventory,
     Pool,
     Element,
+    Local,
+    Graph,
+    Node,
+    Instance,
+    RemoteNet,
 }
 
 impl Kind {
@@ -51,6 +56,11 @@ impl Kind {
             Kind::Inventory => *b"inv:",
             Kind::Pool => *b"pol:",
             Kind::Element => *b"elm:",
+            Kind::Local => *b"lcl:",
+            Kind::Graph => *b"gra:",
+            Kind::Node => *b"nod:",
+            Kind::Instance => *b"ins:",
+            Kind::RemoteNet => *b"net:",
         })
     }
 }

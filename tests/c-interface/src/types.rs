@@ -7,7 +7,10 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
     Buf, BufInventory, BufPool, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain,
-    Dpa, GidTask, Mmap, OobColl, Pe, Service, SyncEvent, Task, Worker, WorkerHealth,
+    Dpa, GidTask, Gpu, Graph, GraphInstance, GraphNode, Mmap, MmapAdvise,
+    MmapAdviseTaskInvalidateCache, OobColl, Pe, Service, SyncEvent, SyncEventRemoteNet,
+    SyncEventTaskGet, SyncEventTaskNotifyAdd, SyncEventTaskNotifySet, SyncEventTaskWaitEq,
+    SyncEventTaskWaitNeq, Task, TaskBatch, Worker, WorkerHealth,
 };
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath, OfferedMemory};
 use urom_abi::list::ListLink;
@@ -43,7 +46,17 @@ c_types! {
     Pe = "struct doca_pe", Ctx = "struct doca_ctx", Task = "struct doca_task", Buf = "struct doca_buf",
     Mmap = "struct doca_mmap", BufInventory = "struct doca_buf_inventory",
     BufPool = "struct doca_buf_pool", Dpa = "struct doca_dpa",
-    SyncEvent = "struct doca_sync_event",
+    SyncEvent = "struct doca_sync_event", SyncEventRemoteNet = "struct doca_sync_event_remote_net",
+    SyncEventTaskGet = "struct doca_sync_event_task_get",
+    SyncEventTaskNotifySet = "struct doca_sync_event_task_notify_set",
+    SyncEventTaskNotifyAdd = "struct doca_sync_event_task_notify_add",
+    SyncEventTaskWaitEq = "struct doca_sync_event_task_wait_eq",
+    SyncEventTaskWaitNeq = "struct doca_sync_event_task_wait_neq",
+    MmapAdvise = "struct doca_mmap_advise",
+    MmapAdviseTaskInvalidateCache = "struct doca_mmap_advise_task_invalidate_cache",
+    Graph = "struct doca_graph", GraphNode = "struct doca_graph_node",
+    GraphInstance = "struct doca_graph_instance", TaskBatch = "struct doca_task_batch",
+    Gpu = "struct doca_gpu",
     Dev = "struct doca_dev", DevInfo = "struct doca_devinfo", Backend = "struct doca_log_backend",
     Service = "struct doca_urom_service", Worker = "struct doca_urom_worker",
     Domain = "struct doca_urom_domain", CmdTask = "struct doca_urom_worker_cmd_task",

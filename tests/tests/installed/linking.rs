@@ -42,7 +42,7 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
     ensure!(functions.len() >= 180, "{functions:?}");
     let list: String = functions.iter().map(|name| format!("\t(void *){name},\n")).collect();
     let headers =
-        "argp buf buf_inventory buf_pool ctx dev error log mmap pe sync_event urom version"
+        "argp buf buf_inventory buf_pool ctx dev error graph log mmap mmap_advise pe sync_event urom version"
             .split(' ');
     let headers: String = headers.map(|name| format!("#include <doca_{name}.h>\n")).collect();
     let directory = tempfile::tempdir()?;

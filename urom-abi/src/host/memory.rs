@@ -1,15 +1,18 @@
-//! DOCA's memory maps, buffers, inventories, pools and sync events: functions that `libdoca_common`
-//! exports and `libdoca_urom` has. Rust hosts do not call them through a table: they have
-//! `urom-memory`.
+//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs: functions that
+//! `libdoca_common` exports and `libdoca_urom` has. Rust hosts do not call them through a table:
+//! they have `urom-memory` and futures.
 
 use std::ffi::{c_int, c_void};
 
 use super::{
-    Buf, BufInventory, BufPool, Ctx, Data, Dev, DevInfo, Dpa, FreeCallback, Mmap, SyncEvent,
+    Buf, BufInventory, BufPool, Ctx, Data, Dev, DevInfo, Dpa, FreeCallback, Graph, GraphCallback,
+    GraphInstance, GraphNode, Mmap, MmapAdvise, MmapAdviseTaskInvalidateCache, Pe, SyncEvent,
+    SyncEventRemoteNet, SyncEventTaskGet, SyncEventTaskNotifyAdd, SyncEventTaskNotifySet,
+    SyncEventTaskWaitEq, SyncEventTaskWaitNeq, Task, TaskCallback, UserNodeCallback,
 };
 use crate::error::DocaError;
 
-/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) -> Type;`. Whoever
+/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) [-> Type];`. Whoever
 /// calls this imports the types that this file imports.
 ///
 /// `urom-abi/include` documents them.
@@ -113,18 +116,102 @@ macro_rules! host_memory {
             fn doca_sync_event_wait_eq_yield(event: *mut SyncEvent, value: u64, mask: u64) -> DocaError;
             fn doca_sync_event_wait_neq(event: *mut SyncEvent, value: u64, mask: u64) -> DocaError;
             fn doca_sync_event_wait_neq_yield(event: *mut SyncEvent, value: u64, mask: u64) -> DocaError;
+
+            fn doca_sync_event_remote_net_create_from_export(dev: *mut Dev, data: *const u8, len: usize, event: *mut *mut SyncEventRemoteNet) -> DocaError;
+            fn doca_sync_event_remote_net_destroy(event: *mut SyncEventRemoteNet) -> DocaError;
+            fn doca_sync_event_cap_is_create_from_export_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_remote_net_is_create_from_export_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_is_export_to_remote_pci_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_is_export_to_remote_net_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_task_get_is_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_task_notify_set_is_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_task_notify_add_is_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_task_wait_eq_is_supported(info: *const DevInfo) -> DocaError;
+            fn doca_sync_event_cap_task_wait_neq_is_supported(info: *const DevInfo) -> DocaError;
+
+            fn doca_sync_event_task_get_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskGet>>, failed: Option<TaskCallback<SyncEventTaskGet>>, count: u32) -> DocaError;
+            fn doca_sync_event_task_get_alloc_init(event: *mut SyncEvent, place: *mut u64, data: Data, task: *mut *mut SyncEventTaskGet) -> DocaError;
+            fn doca_sync_event_task_get_as_doca_task(task: *mut SyncEventTaskGet) -> *mut Task;
+            fn doca_sync_event_task_get_set_ret_val_ptr(task: *mut SyncEventTaskGet, value: *mut u64);
+            fn doca_sync_event_task_get_get_ret_val_ptr(task: *const SyncEventTaskGet) -> *mut u64;
+
+            fn doca_sync_event_task_notify_set_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskNotifySet>>, failed: Option<TaskCallback<SyncEventTaskNotifySet>>, count: u32) -> DocaError;
+            fn doca_sync_event_task_notify_set_alloc_init(event: *mut SyncEvent, value: u64, data: Data, task: *mut *mut SyncEventTaskNotifySet) -> DocaError;
+            fn doca_sync_event_task_notify_set_as_doca_task(task: *mut SyncEventTaskNotifySet) -> *mut Task;
+            fn doca_sync_event_task_notify_set_set_set_val(task: *mut SyncEventTaskNotifySet, value: u64);
+            fn doca_sync_event_task_notify_set_get_set_val(task: *const SyncEventTaskNotifySet) -> u64;
+
+            fn doca_sync_event_task_notify_add_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskNotifyAdd>>, failed: Option<TaskCallback<SyncEventTaskNotifyAdd>>, count: u32) -> DocaError;
+            fn doca_sync_event_task_notify_add_alloc_init(event: *mut SyncEvent, value: u64, fetched: *mut u64, data: Data, task: *mut *mut SyncEventTaskNotifyAdd) -> DocaError;
+            fn doca_sync_event_task_notify_add_as_doca_task(task: *mut SyncEventTaskNotifyAdd) -> *mut Task;
+            fn doca_sync_event_task_notify_add_set_inc_val(task: *mut SyncEventTaskNotifyAdd, value: u64);
+            fn doca_sync_event_task_notify_add_get_inc_val(task: *const SyncEventTaskNotifyAdd) -> u64;
+            fn doca_sync_event_task_notify_add_set_fetched_val_ptr(task: *mut SyncEventTaskNotifyAdd, value: *mut u64);
+            fn doca_sync_event_task_notify_add_get_fetched_val_ptr(task: *const SyncEventTaskNotifyAdd) -> *mut u64;
+
+            fn doca_sync_event_task_wait_eq_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskWaitEq>>, failed: Option<TaskCallback<SyncEventTaskWaitEq>>, count: u32) -> DocaError;
+            fn doca_sync_event_task_wait_eq_alloc_init(event: *mut SyncEvent, value: u64, mask: u64, data: Data, task: *mut *mut SyncEventTaskWaitEq) -> DocaError;
+            fn doca_sync_event_task_wait_eq_as_doca_task(task: *mut SyncEventTaskWaitEq) -> *mut Task;
+            fn doca_sync_event_task_wait_eq_set_wait_val(task: *mut SyncEventTaskWaitEq, value: u64);
+            fn doca_sync_event_task_wait_eq_get_wait_val(task: *const SyncEventTaskWaitEq) -> u64;
+            fn doca_sync_event_task_wait_eq_set_mask(task: *mut SyncEventTaskWaitEq, value: u64);
+            fn doca_sync_event_task_wait_eq_get_mask(task: *const SyncEventTaskWaitEq) -> u64;
+
+            fn doca_sync_event_task_wait_neq_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskWaitNeq>>, failed: Option<TaskCallback<SyncEventTaskWaitNeq>>, count: u32) -> DocaError;
+            fn doca_sync_event_task_wait_neq_alloc_init(event: *mut SyncEvent, value: u64, mask: u64, data: Data, task: *mut *mut SyncEventTaskWaitNeq) -> DocaError;
+            fn doca_sync_event_task_wait_neq_as_doca_task(task: *mut SyncEventTaskWaitNeq) -> *mut Task;
+            fn doca_sync_event_task_wait_neq_set_wait_val(task: *mut SyncEventTaskWaitNeq, value: u64);
+            fn doca_sync_event_task_wait_neq_get_wait_val(task: *const SyncEventTaskWaitNeq) -> u64;
+            fn doca_sync_event_task_wait_neq_set_mask(task: *mut SyncEventTaskWaitNeq, value: u64);
+            fn doca_sync_event_task_wait_neq_get_mask(task: *const SyncEventTaskWaitNeq) -> u64;
+
+            fn doca_mmap_advise_create(dev: *mut Dev, advise: *mut *mut MmapAdvise) -> DocaError;
+            fn doca_mmap_advise_destroy(advise: *mut MmapAdvise) -> DocaError;
+            fn doca_mmap_advise_as_ctx(advise: *mut MmapAdvise) -> *mut Ctx;
+            fn doca_mmap_advise_cap_task_cache_invalidate_is_supported(info: *const DevInfo) -> DocaError;
+            fn doca_mmap_advise_task_cache_invalidate_get_max_buf_size(info: *const DevInfo, size: *mut u64) -> DocaError;
+            fn doca_mmap_advise_task_invalidate_cache_set_conf(advise: *mut MmapAdvise, completed: Option<TaskCallback<MmapAdviseTaskInvalidateCache>>, failed: Option<TaskCallback<MmapAdviseTaskInvalidateCache>>, count: u32) -> DocaError;
+            fn doca_mmap_advise_task_invalidate_cache_alloc_init(advise: *mut MmapAdvise, buf: *mut Buf, data: Data, task: *mut *mut MmapAdviseTaskInvalidateCache) -> DocaError;
+            fn doca_mmap_advise_task_invalidate_cache_as_doca_task(task: *mut MmapAdviseTaskInvalidateCache) -> *mut Task;
+            fn doca_mmap_advise_task_invalidate_cache_set_buf(task: *mut MmapAdviseTaskInvalidateCache, buf: *mut Buf);
+            fn doca_mmap_advise_task_invalidate_cache_get_buf(task: *const MmapAdviseTaskInvalidateCache) -> *mut Buf;
+
+            fn doca_graph_create(pe: *mut Pe, graph: *mut *mut Graph) -> DocaError;
+            fn doca_graph_destroy(graph: *mut Graph) -> DocaError;
+            fn doca_graph_set_conf(graph: *mut Graph, completed: Option<GraphCallback>, failed: Option<GraphCallback>, count: u32) -> DocaError;
+            fn doca_graph_set_user_data(graph: *mut Graph, data: Data) -> DocaError;
+            fn doca_graph_get_user_data(graph: *const Graph, data: *mut Data) -> DocaError;
+            fn doca_graph_node_create_from_ctx(graph: *mut Graph, ctx: *const Ctx, node: *mut *mut GraphNode) -> DocaError;
+            fn doca_graph_node_create_from_user(graph: *mut Graph, callback: Option<UserNodeCallback>, node: *mut *mut GraphNode) -> DocaError;
+            fn doca_graph_node_create_from_graph(graph: *mut Graph, sub_graph: *mut Graph, node: *mut *mut GraphNode) -> DocaError;
+            fn doca_graph_add_dependency(graph: *mut Graph, from: *mut GraphNode, to: *mut GraphNode) -> DocaError;
+            fn doca_graph_start(graph: *mut Graph) -> DocaError;
+            fn doca_graph_stop(graph: *mut Graph) -> DocaError;
+            fn doca_graph_instance_create(graph: *const Graph, instance: *mut *mut GraphInstance) -> DocaError;
+            fn doca_graph_instance_destroy(instance: *mut GraphInstance) -> DocaError;
+            fn doca_graph_instance_set_user_data(instance: *mut GraphInstance, data: Data) -> DocaError;
+            fn doca_graph_instance_get_user_data(instance: *const GraphInstance, data: *mut Data) -> DocaError;
+            fn doca_graph_instance_set_ctx_node_data(instance: *mut GraphInstance, node: *mut GraphNode, task: *mut Task) -> DocaError;
+            fn doca_graph_instance_set_user_node_data(instance: *mut GraphInstance, node: *mut GraphNode, cookie: *mut c_void) -> DocaError;
+            fn doca_graph_instance_set_sub_graph_node_data(instance: *mut GraphInstance, node: *mut GraphNode, sub_instance: *mut GraphInstance) -> DocaError;
+            fn doca_graph_instance_submit(instance: *mut GraphInstance) -> DocaError;
+
+            fn doca_task_try_submit(task: *mut Task) -> DocaError;
+            fn doca_task_submit_ex(task: *mut Task, flags: u32) -> DocaError;
+            fn doca_task_free(task: *mut Task);
+            fn doca_ctx_flush_tasks(ctx: *mut Ctx);
         }
     };
 }
 
 macro_rules! table {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty;)*) => {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         /// The functions, each under its C name.
         #[derive(Clone, Copy, Debug)]
         #[repr(C)]
         #[allow(missing_docs, reason = "the headers document them")]
         pub struct MemoryApi {
-            $(pub $name: unsafe extern "C" fn($($arg: $ty),*) -> $ret,)*
+            $(pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
         }
 
         impl MemoryApi {

@@ -48,8 +48,34 @@ opaque! {
     BufPool;
     /// `struct doca_sync_event`: a counter that several wait for.
     SyncEvent;
+    /// `struct doca_sync_event_remote_net`: the counter of another process.
+    SyncEventRemoteNet;
+    /// `struct doca_sync_event_task_get`.
+    SyncEventTaskGet;
+    /// `struct doca_sync_event_task_notify_set`.
+    SyncEventTaskNotifySet;
+    /// `struct doca_sync_event_task_notify_add`.
+    SyncEventTaskNotifyAdd;
+    /// `struct doca_sync_event_task_wait_eq`.
+    SyncEventTaskWaitEq;
+    /// `struct doca_sync_event_task_wait_neq`.
+    SyncEventTaskWaitNeq;
+    /// `struct doca_mmap_advise`: a context for hints about memory.
+    MmapAdvise;
+    /// `struct doca_mmap_advise_task_invalidate_cache`.
+    MmapAdviseTaskInvalidateCache;
+    /// `struct doca_graph`: nodes that run in the order of their dependencies.
+    Graph;
+    /// `struct doca_graph_node`.
+    GraphNode;
+    /// `struct doca_graph_instance`: one execution of a graph.
+    GraphInstance;
+    /// `struct doca_task_batch`, of which this project has none.
+    TaskBatch;
     /// `struct doca_dpa`, of which this project has none.
     Dpa;
+    /// `struct doca_gpu`, of which this project has none.
+    Gpu;
     /// `struct doca_dev`: an opened device.
     Dev;
     /// `struct doca_devinfo`: a device that could be opened.
@@ -158,6 +184,14 @@ pub type CmdTaskCallback =
 /// Completion of a group query.
 pub type GidTaskCallback =
     unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
+/// Completion of a task `T` of a context without a worker: task, its user data, its context's.
+pub type TaskCallback<T> = unsafe extern "C" fn(task: *mut T, task_data: Data, ctx_data: Data);
+/// The end of a graph's instance (`doca_graph_completion_cb_t`): instance, its user data, its
+/// graph's.
+pub type GraphCallback =
+    unsafe extern "C" fn(instance: *mut GraphInstance, instance_data: Data, graph_data: Data);
+/// A node of the host's own (`doca_graph_user_node_cb_t`).
+pub type UserNodeCallback = unsafe extern "C" fn(cookie: *mut c_void) -> DocaError;
 /// Called after a context changed state; the context is in `next` already.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);

@@ -1,5 +1,6 @@
-//! `doca_ctx`: the common part of service, worker, domain and sync event contexts.
+//! `doca_ctx`: the common part of all contexts.
 
+pub(crate) mod advise;
 pub(crate) mod domain;
 pub(crate) mod service;
 pub(crate) mod sync_event;
@@ -17,13 +18,15 @@ use urom_wire::control::Failure;
 use crate::event::Event;
 use crate::failure::failure;
 use crate::pe::Pe;
+use crate::pe::ctx::advise::MmapAdvise;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
+use crate::pe::local::Tasks;
 
-/// A context. A host's pointer to a service, worker, domain or sync event is also its pointer to
-/// the `doca_ctx`.
+/// A context. A host's pointer to a service, worker, domain, sync event or hints about memory is
+/// also its pointer to the `doca_ctx`.
 pub(crate) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
@@ -46,6 +49,7 @@ pub(crate) enum Kind {
     Worker(Worker),
     Domain(Domain),
     SyncEvent(SyncEvent),
+    MmapAdvise(MmapAdvise),
 }
 
 /// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
@@ -92,6 +96,7 @@ impl Context {
             Kind::Worker(worker) => drop(worker.service.take()),
             Kind::Domain(_) => {}
             Kind::SyncEvent(event) => event.retire(),
+            Kind::MmapAdvise(advise) => drop(advise.device.take()),
         }
         if let Some(pe) = self.pe.take() {
             pe.disconnect(self);
@@ -116,6 +121,16 @@ impl Context {
         worker: Worker;
         domain: Domain;
         sync_event: SyncEvent;
+        mmap_advise: MmapAdvise;
+    }
+
+    /// Its tasks that need no worker. `INVALID_VALUE` for a context of another kind.
+    pub(crate) fn tasks(&self) -> Result<&Tasks, DocaError> {
+        match &self.kind {
+            Kind::SyncEvent(event) => Ok(&event.tasks),
+            Kind::MmapAdvise(advise) => Ok(&advise.tasks),
+            _ => Err(DocaError::INVALID_VALUE),
+        }
     }
 
     #[inline]
@@ -199,7 +214,9 @@ impl Context {
         }
         self.failure.replace(None);
         self.lost.set(false);
-        if let Kind::SyncEvent(event) = &self.kind {
+        if let Kind::SyncEvent(event) = &self.kind
+            && !event.tasks.are_configured()
+        {
             return event.start(self).unwrap_or_else(|failure| self.fail(&failure));
         }
         let started = self.pe().map_err(|code| {
@@ -214,6 +231,10 @@ impl Context {
             Kind::Worker(worker) => worker.start(self, &pe),
             Kind::Domain(domain) => domain.start(self, &pe),
             Kind::SyncEvent(event) => event.start(self),
+            Kind::MmapAdvise(_) => {
+                self.set_state(CtxState::RUNNING);
+                Ok(DocaError::SUCCESS)
+            }
         });
         started.unwrap_or_else(|failure| self.fail(&failure))
     }
@@ -231,6 +252,7 @@ impl Context {
                 Kind::Worker(worker) => worker.stop(self, &pe),
                 Kind::Domain(domain) => domain.stop(self),
                 Kind::SyncEvent(event) => event.stop(self),
+                Kind::MmapAdvise(advise) => advise.tasks.stop(self),
             },
             (_, Err(code)) => code,
         }
@@ -240,7 +262,7 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.on_event(self, pe, event),
             Kind::Worker(worker) => worker.on_event(pe, event),
-            Kind::Domain(_) | Kind::SyncEvent(_) => {}
+            Kind::Domain(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => {}
         }
     }
 
@@ -258,7 +280,7 @@ impl Context {
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
             match &self.kind {
-                Kind::Service(_) | Kind::SyncEvent(_) => {}
+                Kind::Service(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => {}
                 Kind::Worker(worker) => worker.ended(pe),
                 Kind::Domain(domain) => domain.ended(),
             }
@@ -269,7 +291,7 @@ impl Context {
 
     fn begins(&self) -> bool {
         match &self.kind {
-            Kind::Service(_) | Kind::SyncEvent(_) => false,
+            Kind::Service(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => false,
             Kind::Worker(worker) => worker.begins(),
             Kind::Domain(domain) => domain.begins(),
         }
@@ -279,7 +301,9 @@ impl Context {
         match &self.kind {
             Kind::Service(service) => service.queries.in_flight.get(),
             Kind::Worker(worker) => worker.in_flight(),
-            Kind::Domain(_) | Kind::SyncEvent(_) => 0,
+            Kind::Domain(_) => 0,
+            Kind::SyncEvent(event) => event.tasks.in_flight.get(),
+            Kind::MmapAdvise(advise) => advise.tasks.in_flight.get(),
         }
     }
 }

@@ -11,12 +11,16 @@ use urom_abi::host::CtxState;
 
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::graph::instance::{Instance, Step};
+use crate::pe::local::LocalTask;
 use crate::pe::run::task::CmdTask;
 use crate::pe::run::task::queue::Queue;
 
 /// An event that is no command.
 pub(crate) enum Other {
     Group(Rc<GidTask>),
+    Local(Rc<LocalTask>),
+    Graph(Rc<Instance>, Step),
     State(Rc<Context>, CtxState),
 }
 

@@ -382,6 +382,19 @@ impl Run {
         Ok(())
     }
 
+    /// Sends the commands that wait.
+    pub(crate) fn flush(&self) {
+        if self.leaving.get() {
+            return;
+        }
+        if let Err(status) = self.sender.tend() {
+            self.on_broken(status);
+        }
+        if self.sender.is_busy() {
+            self.tend_later(&self.pe);
+        }
+    }
+
     /// Tells the worker that nobody waits for a command any more.
     pub(crate) fn cancel(
         &self,

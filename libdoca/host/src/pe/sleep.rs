@@ -117,7 +117,11 @@ impl Pe {
                 DocaError::OPERATING_SYSTEM
             })?;
         }
-        let nothing = self.ready.is_empty()
+        let quiet = self.watch_all().inspect_err(|code| {
+            self.cannot_arm(format_args!("the counters that tasks wait for: {code}"));
+        })?;
+        let nothing = quiet
+            && self.ready.is_empty()
             && !self.mailbox.has_post()
             && !self.probe.borrow().is_running()
             && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())

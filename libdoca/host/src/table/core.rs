@@ -1,7 +1,6 @@
 //! `doca_ctx_*`, `doca_pe_*`, `doca_task_*`.
 
 use std::ffi::{c_char, c_int};
-use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
@@ -12,6 +11,16 @@ use crate::handle::{
     self, AnyTask, borrow, context, present, publish, put, put_inherited, put_text, quick, withdraw,
 };
 use crate::pe::Pe;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::run::Run;
+use crate::table::{
+    doca_urom_service_get_workers_by_gid_task_release, doca_urom_worker_cmd_task_release,
+};
+
+/// `enum doca_task_submit_flag`: send what waits. The other flag changes nothing, because every task
+/// is reported by its own callback.
+const SUBMIT_FLUSH: u32 = 1;
+const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
 functions! {
     fn doca_ctx_start[ctx = context: *mut Ctx]() { ctx.start().check() }
@@ -93,13 +102,26 @@ functions! {
     }
 
     fn doca_task_submit[task = handle::task: *mut Task]() {
-        match task {
-            AnyTask::Command(task) => {
-                task.head.is_callers()?;
-                task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
-            }
-            AnyTask::Query(task) => task.submit(),
+        task.submit()
+    }
+
+    fn doca_task_try_submit[task = handle::task: *mut Task]() { task.submit() }
+
+    fn doca_task_submit_ex[task = handle::task: *mut Task](flags: u32) {
+        if flags & !(SUBMIT_FLUSH | SUBMIT_OPTIMIZE_REPORTS) != 0 {
+            return Err(DocaError::INVALID_VALUE);
         }
+        task.submit()?;
+        if flags & SUBMIT_FLUSH != 0
+            && let AnyTask::Command(task) = task
+        {
+            task.run().into_iter().for_each(Run::flush);
+        }
+        Ok(())
+    }
+
+    fn doca_ctx_flush_tasks[ctx = context: *mut Ctx]() -> () {
+        ctx.worker().into_iter().for_each(Worker::flush);
     }
 
     fn doca_task_get_status[task = handle::task: *const Task]() {
@@ -111,11 +133,7 @@ functions! {
     }
 
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
-        match task {
-            AnyTask::Command(task) => task.run().map(|run| run.ctx.as_ctx()),
-            AnyTask::Query(task) => Some(task.ctx.as_ctx()),
-        }
-        .unwrap_or(ptr::null_mut())
+        task.ctx()
     }
 }
 
@@ -142,4 +160,27 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
         // SAFETY: the caller's object.
         unsafe { handle::task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
+}
+
+/// Of a task of any kind, also inside its callback. One that is in flight stays, and a log line says
+/// so.
+pub(super) unsafe extern "C" fn doca_task_free(pointer: *mut Task) {
+    guard_or((), || {
+        // SAFETY: the caller's object.
+        let task = unsafe { handle::task(pointer) };
+        let freed = task.and_then(|task| match task {
+            AnyTask::Command(_) => {
+                // SAFETY: the caller's command.
+                unsafe { doca_urom_worker_cmd_task_release(pointer.cast()) }.check()
+            }
+            AnyTask::Query(_) => {
+                // SAFETY: the caller's query.
+                unsafe { doca_urom_service_get_workers_by_gid_task_release(pointer.cast()) }.check()
+            }
+            AnyTask::Local(task) => task.release(),
+        });
+        if let Err(code) = freed {
+            log!(error, "doca_task_free: the task at {pointer:p} is not freed: {code}");
+        }
+    });
 }

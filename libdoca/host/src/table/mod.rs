@@ -61,27 +61,33 @@ macro_rules! functions {
     };
 }
 
+mod advise;
 mod buf;
 mod core;
 mod device;
 mod domain;
+mod graph;
 mod inventory;
 mod map;
 mod service;
 mod sync_event;
+mod sync_task;
 mod worker;
 
 use urom_abi::host::memory::MemoryApi;
 use urom_abi::host::{Api, Extensions};
 
+use self::advise::*;
 use self::buf::*;
 use self::core::*;
 use self::device::*;
 use self::domain::*;
+use self::graph::*;
 use self::inventory::*;
 use self::map::*;
 use self::service::*;
 use self::sync_event::*;
+use self::sync_task::*;
 use self::worker::*;
 
 pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
@@ -109,8 +115,9 @@ macro_rules! table {
 }
 
 macro_rules! memory {
-    ($(fn $name:ident($($argument:tt)*) -> $answer:ty;)*) => {
-        /// Memory maps, buffers, inventories, pools and sync events, which only C programs call.
+    ($(fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
+        /// Memory maps, buffers, inventories, pools, sync events and graphs, which only C programs
+        /// call.
         pub const MEMORY: MemoryApi = MemoryApi { $($name),* };
     };
 }

@@ -1,6 +1,7 @@
 //! `doca_sync_event_*`.
 
 use std::slice;
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, Dev};
@@ -45,6 +46,27 @@ unsafe fn export(
     unsafe { put(len, count) }
 }
 
+/// The counter of another process's event, and what that process says of the importer's role.
+///
+/// # Safety
+/// `bytes` is null or has `len` bytes.
+pub(super) unsafe fn import(
+    dev: *mut Dev,
+    bytes: *const u8,
+    len: usize,
+) -> Result<(Arc<Device>, Counter, u32), DocaError> {
+    present(bytes)?;
+    let device = Device::find(dev.cast_const().cast())?;
+    // Others are refused before anything is read behind the pointer.
+    if len != Counter::EXPORTED_LEN {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: the caller's bytes, as many as it says.
+    let bytes = unsafe { slice::from_raw_parts(bytes, len) };
+    let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
+    Ok((device, counter, roles))
+}
+
 functions! {
     fn doca_sync_event_create[](event: *mut Pointer) => event {
         publish_context(Kind::SyncEvent(SyncEvent::default()))
@@ -56,15 +78,8 @@ functions! {
         len: usize,
         event: *mut Pointer,
     ) => event {
-        present(bytes)?;
-        let device = Device::find(dev.cast_const().cast())?;
-        // Others are refused before anything is read behind the pointer.
-        if len != Counter::EXPORTED_LEN {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        // SAFETY: the caller's bytes, as many as it says.
-        let bytes = unsafe { slice::from_raw_parts(bytes, len) };
-        let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
+        // SAFETY: the caller's bytes.
+        let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
         publish_context(Kind::SyncEvent(SyncEvent::imported(counter, roles, device)))
     }
 

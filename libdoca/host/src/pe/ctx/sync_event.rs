@@ -16,12 +16,13 @@ use crate::device::Device;
 use crate::failure::failure;
 use crate::map::told;
 use crate::pe::ctx::Context;
+use crate::pe::local::Tasks;
 
 /// How often a wait that yields looks before it sleeps.
 const YIELDS: usize = 1000;
 
 /// What exported bytes say of whoever imports them.
-const PUBLISHES: u32 = 1;
+pub(crate) const PUBLISHES: u32 = 1;
 const SUBSCRIBES: u32 = 2;
 
 /// Where a publisher or a subscriber is.
@@ -39,6 +40,12 @@ pub(crate) enum Role {
     Subscriber,
 }
 
+/// `doca_sync_event_remote_net`: an event of another host, whose counter only RDMA changes.
+pub(crate) struct RemoteNet {
+    pub(crate) _counter: Counter,
+    pub(crate) _device: Arc<Device>,
+}
+
 #[derive(Default)]
 pub(crate) struct SyncEvent {
     publisher: Cell<Option<Location>>,
@@ -46,6 +53,7 @@ pub(crate) struct SyncEvent {
     /// Those of its locations.
     devices: RefCell<Vec<Arc<Device>>>,
     memory: RefCell<Memory>,
+    pub(crate) tasks: Tasks,
     /// Any thread may look for it.
     running: Mutex<Option<Running>>,
 }
@@ -78,6 +86,7 @@ impl SyncEvent {
             subscriber: Cell::new(Some(location(SUBSCRIBES))),
             devices: RefCell::new(vec![device]),
             memory: RefCell::new(Memory::Imported(counter)),
+            tasks: Tasks::default(),
             running: Mutex::default(),
         }
     }
@@ -170,8 +179,7 @@ impl SyncEvent {
 
     pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         self.running().take();
-        ctx.set_state(CtxState::IDLE);
-        DocaError::SUCCESS
+        self.tasks.stop(ctx)
     }
 
     /// The host destroyed it: nothing of it is used.

@@ -65,6 +65,13 @@ impl Worker {
         if id == WORKER_ID_ANY { Err(DocaError::BAD_STATE) } else { Ok(id) }
     }
 
+    /// Sends the commands that wait.
+    pub(crate) fn flush(&self) {
+        // A clone: the log's reader may call back.
+        let run = self.run.borrow().clone();
+        run.into_iter().for_each(|run| run.flush());
+    }
+
     /// Ends the share of a memory, or waits for the end of all of them, since the last run is over.
     /// `BAD_STATE` when there was no run.
     pub(crate) fn unshare(
@@ -169,7 +176,7 @@ impl Worker {
             Event::Attached(attached) => run.on_attached(pe, attached),
             Event::Overdue => run.on_overdue(pe),
             Event::Ended(reason) => run.on_ended(pe, reason),
-            Event::Group { .. } => {}
+            Event::Group { .. } | Event::Counter => {}
         }
     }
 

@@ -24,6 +24,8 @@ pub(crate) enum Stage {
     InFlight,
     /// Answered, and about to complete.
     Answered,
+    /// A graph's instance submits it later.
+    Planned,
     /// With the caller, not submitted.
     Held,
     /// With the caller again, completed.
@@ -32,6 +34,8 @@ pub(crate) enum Stage {
 
 pub(crate) struct Head {
     pub(crate) stage: Cell<Stage>,
+    /// A graph's instance submitted it, and learns of its end in place of the callback.
+    pub(crate) in_graph: Cell<bool>,
     pub(crate) status: Cell<DocaError>,
     pub(crate) user_data: Cell<Data>,
 }
@@ -40,6 +44,7 @@ impl Head {
     pub(crate) fn new() -> Head {
         Head {
             stage: Cell::new(Stage::Free),
+            in_graph: Cell::new(false),
             status: Cell::new(DocaError::BAD_STATE),
             user_data: Cell::new(Data { u64: 0 }),
         }
@@ -56,7 +61,7 @@ impl Head {
     #[inline]
     pub(crate) fn shown_status(&self) -> DocaError {
         match self.stage.get() {
-            Stage::InFlight | Stage::Answered => DocaError::IN_PROGRESS,
+            Stage::InFlight | Stage::Answered | Stage::Planned => DocaError::IN_PROGRESS,
             _ => self.status.get(),
         }
     }

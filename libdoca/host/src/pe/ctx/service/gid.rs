@@ -123,7 +123,9 @@ impl GidTask {
         let Ok(service) = self.ctx.service() else { return };
         service.queries.in_flight.set(service.queries.in_flight.get() - 1);
         self.head.stage.set(Stage::Done);
-        if let Some(callback) = self.callback.get() {
+        if self.head.in_graph.get() {
+            pe.node_ended(&self.head, self.pointer.get().cast());
+        } else if let Some(callback) = self.callback.get() {
             let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
             // SAFETY: the host gave this function for exactly this call, and the task is the host's
             // from now on.

@@ -1,0 +1,225 @@
+//! `doca_graph`: nodes and the order in which they run.
+
+pub(crate) mod instance;
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use urom_abi::DocaError;
+use urom_abi::host::{self, Data, GraphCallback, UserNodeCallback};
+use urom_wire::control::Failure;
+
+use crate::failure::failure;
+use crate::handle::{borrow, publish, withdraw};
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+
+/// What a node does in each instance.
+#[derive(Clone)]
+pub(crate) enum Work {
+    /// A task of this context.
+    Task(Rc<Context>),
+    User(UserNodeCallback),
+    Graph(Rc<Graph>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Node {
+    work: Work,
+    /// The nodes that depend on it.
+    after: Vec<usize>,
+    /// How many nodes it depends on.
+    before: usize,
+}
+
+/// What a host's pointer to a node stands for.
+pub(crate) struct NodeOf {
+    graph: Weak<Graph>,
+    at: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Conf {
+    completed: GraphCallback,
+    failed: GraphCallback,
+    most: u32,
+}
+
+pub(crate) struct Graph {
+    me: Weak<Graph>,
+    pe: Rc<Pe>,
+    pub(crate) user_data: Cell<Data>,
+    conf: Cell<Option<Conf>>,
+    /// Instances keep the list that they were made for. A change makes another one.
+    nodes: RefCell<Rc<Vec<Node>>>,
+    pointers: RefCell<Vec<*mut host::GraphNode>>,
+    is_started: Cell<bool>,
+    instances: Cell<u32>,
+    /// How many instances are submitted and have not ended.
+    in_flight: Cell<u32>,
+}
+
+impl Graph {
+    pub(crate) fn new(pe: Rc<Pe>) -> Rc<Graph> {
+        pe.graphs.update(|count| count + 1);
+        Rc::new_cyclic(|me| Graph {
+            me: Weak::clone(me),
+            pe,
+            user_data: Cell::new(Data { u64: 0 }),
+            conf: Cell::new(None),
+            nodes: RefCell::default(),
+            pointers: RefCell::default(),
+            is_started: Cell::new(false),
+            instances: Cell::new(0),
+            in_flight: Cell::new(0),
+        })
+    }
+
+    pub(crate) fn handle(&self) -> Result<Rc<Graph>, DocaError> {
+        self.me.upgrade().ok_or(DocaError::INVALID_VALUE)
+    }
+
+    fn require_stopped(&self) -> Result<(), DocaError> {
+        if self.is_started.get() { Err(DocaError::BAD_STATE) } else { Ok(()) }
+    }
+
+    /// The host destroys it: its nodes are gone.
+    pub(crate) fn retire(&self) -> Result<(), DocaError> {
+        self.require_stopped()?;
+        if self.instances.get() != 0 {
+            return Err(DocaError::IN_USE);
+        }
+        for node in self.pointers.take() {
+            // SAFETY: the host's pointer to a node, which only this function takes back.
+            drop(unsafe { withdraw::<NodeOf, _>(node) });
+        }
+        // Graphs that contain each other keep each other no longer.
+        self.nodes.take();
+        self.pe.graphs.update(|count| count - 1);
+        Ok(())
+    }
+
+    pub(crate) fn configure(
+        &self,
+        completed: Option<GraphCallback>,
+        failed: Option<GraphCallback>,
+        most: u32,
+    ) -> Result<(), DocaError> {
+        self.require_stopped()?;
+        let (Some(completed), Some(failed), 1..) = (completed, failed, most) else {
+            return Err(DocaError::INVALID_VALUE);
+        };
+        self.conf.set(Some(Conf { completed, failed, most }));
+        Ok(())
+    }
+
+    pub(crate) fn add(&self, work: Work) -> Result<*mut host::GraphNode, DocaError> {
+        self.require_stopped()?;
+        if let Work::Graph(sub_graph) = &work
+            && (std::ptr::eq(&**sub_graph, self) || !Rc::ptr_eq(&sub_graph.pe, &self.pe))
+        {
+            log!(warn, "doca_graph: a sub-graph is another graph of the same progress engine");
+            return Err(DocaError::INVALID_VALUE);
+        }
+        let mut nodes = self.nodes.borrow_mut();
+        let node = NodeOf { graph: Weak::clone(&self.me), at: nodes.len() };
+        Rc::make_mut(&mut nodes).push(Node { work, after: Vec::new(), before: 0 });
+        let pointer = publish(Rc::new(node));
+        self.pointers.borrow_mut().push(pointer);
+        Ok(pointer)
+    }
+
+    /// Which of this graph's nodes a pointer of the host stands for.
+    pub(crate) fn find(&self, pointer: *mut host::GraphNode) -> Result<usize, DocaError> {
+        // SAFETY: the host keeps DOCA's thread rules.
+        let node: &NodeOf = unsafe { borrow(pointer) }?;
+        let is_own = std::ptr::eq(node.graph.as_ptr(), self);
+        if is_own { Ok(node.at) } else { Err(DocaError::INVALID_VALUE) }
+    }
+
+    pub(crate) fn depend(&self, from: usize, to: usize) -> Result<(), DocaError> {
+        self.require_stopped()?;
+        let mut nodes = self.nodes.borrow_mut();
+        if from == to {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        if nodes[from].after.contains(&to) {
+            return Err(DocaError::ALREADY_EXIST);
+        }
+        let nodes = Rc::make_mut(&mut nodes);
+        nodes[from].after.push(to);
+        nodes[to].before += 1;
+        Ok(())
+    }
+
+    pub(crate) fn start(&self) -> Result<(), DocaError> {
+        self.require_stopped()?;
+        self.check().map_err(|why| {
+            log!(warn, "doca_graph_start: {}", why.text);
+            DocaError(why.code)
+        })?;
+        self.is_started.set(true);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.conf.get().is_none() {
+            return Err(failure!(
+                BAD_CONFIG,
+                "the graph has no callbacks: call doca_graph_set_conf before"
+            ));
+        }
+        let nodes = self.nodes.borrow();
+        for (at, node) in nodes.iter().enumerate() {
+            let problem = match &node.work {
+                Work::Task(ctx) if ctx.pe().is_ok_and(|pe| Rc::ptr_eq(&pe, &self.pe)) => continue,
+                Work::Task(_) => "its context is not connected to the graph's progress engine",
+                Work::Graph(graph) if graph.is_started.get() => continue,
+                Work::Graph(_) => "its graph is not started",
+                Work::User(_) => continue,
+            };
+            return Err(failure!(BAD_CONFIG, "node {at}, in the order of creation: {problem}"));
+        }
+        if nodes.iter().all(|node| matches!(node.work, Work::User(_))) {
+            return Err(failure!(BAD_CONFIG, "the graph has no node of a context or of a graph"));
+        }
+        if has_cycle(&nodes) {
+            return Err(failure!(BAD_CONFIG, "the graph's dependencies form a cycle"));
+        }
+        Ok(())
+    }
+
+    /// `IN_USE` while an instance is in flight.
+    pub(crate) fn stop(&self) -> Result<(), DocaError> {
+        match (self.is_started.get(), self.in_flight.get()) {
+            (false, _) => Err(DocaError::BAD_STATE),
+            (true, 0) => {
+                self.is_started.set(false);
+                Ok(())
+            }
+            (true, _) => Err(DocaError::IN_USE),
+        }
+    }
+
+    /// Whether instances of these nodes can be submitted.
+    fn runs(&self, nodes: &Rc<Vec<Node>>) -> bool {
+        self.is_started.get() && Rc::ptr_eq(nodes, &self.nodes.borrow())
+    }
+}
+
+/// Whether some nodes wait for each other.
+fn has_cycle(nodes: &[Node]) -> bool {
+    let mut left: Vec<usize> = nodes.iter().map(|node| node.before).collect();
+    let mut free: Vec<usize> = (0..nodes.len()).filter(|at| left[*at] == 0).collect();
+    let mut seen = 0;
+    while let Some(at) = free.pop() {
+        seen += 1;
+        for &next in &nodes[at].after {
+            left[next] -= 1;
+            if left[next] == 0 {
+                free.push(next);
+            }
+        }
+    }
+    seen != nodes.len()
+}

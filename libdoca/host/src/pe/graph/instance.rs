@@ -1,0 +1,344 @@
+//! `doca_graph_instance`: one execution of a graph at a time.
+//!
+//! A submission claims the tasks and the instances of all nodes. A node begins when all that it
+//! depends on have succeeded. After a failure no other node begins, and the instance ends when the
+//! nodes that run have ended.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr;
+use std::rc::{Rc, Weak};
+
+use urom_abi::DocaError;
+use urom_abi::host::{self, Data, Task};
+
+use super::{Graph, Node, Work};
+use crate::handle::{self, AnyTask, borrow, publish, withdraw};
+use crate::pe::ctx::Context;
+use crate::pe::run::task::{Head, Stage};
+use crate::pe::{Other, Pe};
+
+/// What progress delivers of an instance.
+pub(crate) enum Step {
+    /// The host's function of this node is due.
+    User(usize),
+    /// No node runs any more.
+    Over,
+}
+
+/// A node of an instance.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The host's task, cookie or instance.
+    data: Option<*mut c_void>,
+    /// How many nodes it waits for.
+    left: usize,
+    /// Its task or instance belongs to this submission, and has not begun.
+    is_claimed: bool,
+}
+
+pub(crate) struct Instance {
+    me: Weak<Instance>,
+    pub(crate) pointer: Cell<*mut host::GraphInstance>,
+    graph: Rc<Graph>,
+    nodes: Rc<Vec<Node>>,
+    pub(crate) user_data: Cell<Data>,
+    places: RefCell<Vec<Place>>,
+    in_flight: Cell<bool>,
+    /// How many nodes have begun and not ended.
+    running: Cell<usize>,
+    /// Why the first node failed.
+    status: Cell<DocaError>,
+    /// The instance whose node this one is.
+    parent: RefCell<Option<(Rc<Instance>, usize)>>,
+}
+
+/// The host's task of a node, if it is one of the node's context.
+fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
+    // SAFETY: the host keeps DOCA's thread rules; a task that is freed has no mark.
+    let task = unsafe { handle::task(data.cast::<Task>()) }?;
+    let is_its = !task.ctx().is_null() && task.ctx() == ctx.as_ctx();
+    if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
+}
+
+/// The host's instance of a node, if it is one of the node's graph.
+fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
+    // SAFETY: the host keeps DOCA's thread rules; an instance that is destroyed has no shell.
+    let instance: &Instance = unsafe { borrow(data) }?;
+    let is_its = ptr::eq(&*instance.graph, graph);
+    if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
+}
+
+impl Instance {
+    pub(crate) fn create(graph: &Graph) -> Result<*mut host::GraphInstance, DocaError> {
+        let conf = graph.conf.get().filter(|_| graph.is_started.get());
+        if graph.instances.get() >= conf.ok_or(DocaError::BAD_STATE)?.most {
+            return Err(DocaError::NO_MEMORY);
+        }
+        let (graph, nodes) = (graph.handle()?, Rc::clone(&graph.nodes.borrow()));
+        graph.instances.update(|count| count + 1);
+        let place = Place { data: None, left: 0, is_claimed: false };
+        let instance = Rc::new_cyclic(|me| Instance {
+            me: Weak::clone(me),
+            pointer: Cell::new(ptr::null_mut()),
+            places: RefCell::new(vec![place; nodes.len()]),
+            graph,
+            nodes,
+            user_data: Cell::new(Data { u64: 0 }),
+            in_flight: Cell::new(false),
+            running: Cell::new(0),
+            status: Cell::new(DocaError::SUCCESS),
+            parent: RefCell::new(None),
+        });
+        instance.pointer.set(publish(Rc::clone(&instance)));
+        Ok(instance.pointer.get())
+    }
+
+    fn require_callers(&self) -> Result<(), DocaError> {
+        if self.in_flight.get() { Err(DocaError::NOT_PERMITTED) } else { Ok(()) }
+    }
+
+    pub(crate) fn destroy(&self) -> Result<(), DocaError> {
+        self.require_callers()?;
+        // SAFETY: the host's pointer to it.
+        let instance: Rc<Instance> = unsafe { withdraw(self.pointer.get()) }?;
+        instance.graph.instances.update(|count| count - 1);
+        Ok(())
+    }
+
+    fn set(
+        &self,
+        node: *mut host::GraphNode,
+        data: *mut c_void,
+        check: impl FnOnce(&Work) -> Result<(), DocaError>,
+    ) -> Result<(), DocaError> {
+        self.require_callers()?;
+        let at = self.graph.find(node)?;
+        // A node that is newer than the instance is none of it.
+        check(&self.nodes.get(at).ok_or(DocaError::INVALID_VALUE)?.work)?;
+        self.places.borrow_mut()[at].data = Some(data);
+        Ok(())
+    }
+
+    pub(crate) fn set_task(
+        &self,
+        node: *mut host::GraphNode,
+        task: *mut Task,
+    ) -> Result<(), DocaError> {
+        self.set(node, task.cast(), |work| match work {
+            Work::Task(ctx) => task_of(ctx, task.cast()).map(drop),
+            _ => Err(DocaError::INVALID_VALUE),
+        })
+    }
+
+    pub(crate) fn set_cookie(
+        &self,
+        node: *mut host::GraphNode,
+        cookie: *mut c_void,
+    ) -> Result<(), DocaError> {
+        self.set(node, cookie, |work| match work {
+            Work::User(_) => Ok(()),
+            _ => Err(DocaError::INVALID_VALUE),
+        })
+    }
+
+    pub(crate) fn set_instance(
+        &self,
+        node: *mut host::GraphNode,
+        instance: *mut host::GraphInstance,
+    ) -> Result<(), DocaError> {
+        self.set(node, instance.cast(), |work| match work {
+            Work::Graph(graph) => instance_of(graph, instance.cast()).map(drop),
+            _ => Err(DocaError::INVALID_VALUE),
+        })
+    }
+
+    /// Begins the nodes that depend on none. After an error nothing has happened.
+    pub(crate) fn submit(&self) -> Result<(), DocaError> {
+        self.claim()?;
+        self.begin_first();
+        Ok(())
+    }
+
+    /// Takes all that the nodes need, for one submission.
+    fn claim(&self) -> Result<(), DocaError> {
+        self.require_callers()?;
+        if !self.graph.runs(&self.nodes) {
+            return Err(DocaError::BAD_STATE);
+        }
+        self.in_flight.set(true);
+        self.graph.in_flight.update(|count| count + 1);
+        self.status.set(DocaError::SUCCESS);
+        let claimed = (0..self.nodes.len()).try_for_each(|at| self.claim_node(at));
+        claimed.inspect_err(|_| self.let_go())
+    }
+
+    fn claim_node(&self, at: usize) -> Result<(), DocaError> {
+        let node = &self.nodes[at];
+        let Some(data) = self.places.borrow()[at].data else {
+            log!(
+                warn,
+                "doca_graph_instance_submit: node {at}, in the order of creation, has no data: \
+                 call doca_graph_instance_set_ctx_node_data, or the function of its kind"
+            );
+            return Err(DocaError::BAD_CONFIG);
+        };
+        match &node.work {
+            Work::Task(ctx) => {
+                let task = task_of(ctx, data)?;
+                task.head().is_callers()?;
+                task.head().stage.set(Stage::Planned);
+            }
+            Work::User(_) => {}
+            Work::Graph(graph) => instance_of(graph, data)?.claim()?,
+        }
+        self.places.borrow_mut()[at] =
+            Place { data: Some(data), left: node.before, is_claimed: true };
+        Ok(())
+    }
+
+    /// Gives back what was claimed and has not begun. The instance is the host's again.
+    fn let_go(&self) {
+        for at in 0..self.nodes.len() {
+            let Some(data) = self.take_claim(at) else { continue };
+            match &self.nodes[at].work {
+                Work::Task(ctx) => {
+                    if let Ok(task) = task_of(ctx, data) {
+                        task.head().stage.set(Stage::Held);
+                        task.head().status.set(DocaError::BAD_STATE);
+                    }
+                }
+                Work::User(_) => {}
+                Work::Graph(graph) => {
+                    instance_of(graph, data).into_iter().for_each(Instance::let_go)
+                }
+            }
+        }
+        self.in_flight.set(false);
+        self.graph.in_flight.update(|count| count - 1);
+    }
+
+    /// A node's data, if it is claimed. It is not any more.
+    fn take_claim(&self, at: usize) -> Option<*mut c_void> {
+        let place = &mut self.places.borrow_mut()[at];
+        if std::mem::take(&mut place.is_claimed) { place.data } else { None }
+    }
+
+    fn begin_first(&self) {
+        let first = (0..self.nodes.len()).filter(|at| self.nodes[*at].before == 0);
+        first.for_each(|at| self.begin(at));
+        self.check_over();
+    }
+
+    fn begin(&self, at: usize) {
+        if self.status.get() != DocaError::SUCCESS {
+            return;
+        }
+        match self.try_begin(at) {
+            Ok(()) => self.running.update(|count| count + 1),
+            Err(code) => self.status.set(code),
+        }
+    }
+
+    fn try_begin(&self, at: usize) -> Result<(), DocaError> {
+        let me = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
+        let data = self.take_claim(at).ok_or(DocaError::UNEXPECTED)?;
+        let pe = &self.graph.pe;
+        match &self.nodes[at].work {
+            Work::Task(ctx) => {
+                let task = task_of(ctx, data)?;
+                let head = task.head();
+                head.stage.set(Stage::Held);
+                head.in_graph.set(true);
+                pe.nodes.borrow_mut().insert(data.cast(), (me, at));
+                task.submit().inspect_err(|code| {
+                    pe.nodes.borrow_mut().remove(&data.cast());
+                    head.in_graph.set(false);
+                    head.stage.set(Stage::Done);
+                    head.status.set(*code);
+                })
+            }
+            Work::User(_) => {
+                pe.push(Other::Graph(me, Step::User(at)));
+                Ok(())
+            }
+            Work::Graph(graph) => {
+                let instance = instance_of(graph, data)?;
+                instance.parent.replace(Some((me, at)));
+                instance.begin_first();
+                Ok(())
+            }
+        }
+    }
+
+    fn ended(&self, at: usize, code: DocaError) {
+        self.running.update(|count| count - 1);
+        if code != DocaError::SUCCESS {
+            log!(debug, "a graph's node {at}, in the order of creation, failed: {code}");
+            if self.status.get() == DocaError::SUCCESS {
+                self.status.set(code);
+            }
+        } else {
+            for &next in &self.nodes[at].after {
+                let left = {
+                    let place = &mut self.places.borrow_mut()[next];
+                    place.left -= 1;
+                    place.left
+                };
+                if left == 0 {
+                    self.begin(next);
+                }
+            }
+        }
+        self.check_over();
+    }
+
+    fn check_over(&self) {
+        if self.running.get() == 0
+            && let Some(me) = self.me.upgrade()
+        {
+            self.graph.pe.push(Other::Graph(me, Step::Over));
+        }
+    }
+
+    pub(crate) fn deliver(&self, step: Step) {
+        match step {
+            Step::User(at) => {
+                let data = self.places.borrow()[at].data;
+                let (Work::User(callback), Some(cookie)) = (&self.nodes[at].work, data) else {
+                    return;
+                };
+                // SAFETY: the host gave this function for exactly this call.
+                let code = unsafe { callback(cookie) };
+                self.ended(at, code);
+            }
+            Step::Over => self.over(),
+        }
+    }
+
+    fn over(&self) {
+        self.let_go();
+        let status = self.status.get();
+        if let Some((parent, at)) = self.parent.take() {
+            return parent.ended(at, status);
+        }
+        let Some(conf) = self.graph.conf.get() else { return };
+        let callback = if status == DocaError::SUCCESS { conf.completed } else { conf.failed };
+        let (own_data, graph_data) = (self.user_data.get(), self.graph.user_data.get());
+        // SAFETY: the host gave this function for exactly this call, and the instance is the host's
+        // from now on.
+        unsafe { callback(self.pointer.get(), own_data, graph_data) };
+    }
+}
+
+impl Pe {
+    /// The task of a graph's node has completed.
+    #[cold]
+    pub(in crate::pe) fn node_ended(&self, head: &Head, task: *mut Task) {
+        head.in_graph.set(false);
+        let node = self.nodes.borrow_mut().remove(&task);
+        if let Some((instance, at)) = node {
+            instance.ended(at, head.status.get());
+        }
+    }
+}

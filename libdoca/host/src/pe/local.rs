@@ -1,0 +1,297 @@
+//! Tasks of contexts without a worker: of sync events, and hints about memory.
+//!
+//! Submit carries the operation out, and the next progress completes the task. A task that waits
+//! for a counter stays with the engine, which looks at the counter in every progress.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr;
+use std::rc::{Rc, Weak};
+
+use urom_abi::DocaError;
+use urom_abi::host::{
+    self, CtxState, Data, MmapAdviseTaskInvalidateCache, SyncEventTaskGet, SyncEventTaskNotifyAdd,
+    SyncEventTaskNotifySet, SyncEventTaskWaitEq, SyncEventTaskWaitNeq, TaskCallback,
+};
+use urom_abi::sync_event::Condition;
+use urom_memory::{SyncEvent as Counter, Wait};
+use urom_wire::control::Failure;
+
+use crate::failure::failure;
+use crate::handle::{AnyBuf, any_buf, publish, put, withdraw};
+use crate::map::told;
+use crate::pe::ctx::Context;
+use crate::pe::run::task::{Head, Stage};
+use crate::pe::{Other, Pe};
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Get,
+    NotifySet,
+    NotifyAdd,
+    WaitEq,
+    WaitNeq,
+    InvalidateCache,
+}
+
+const KINDS: usize = 6;
+
+/// A structure of C that stands for tasks of one kind.
+pub(crate) trait OfKind {
+    const KIND: Kind;
+}
+
+macro_rules! of_kind {
+    ($($object:ident: $kind:ident;)*) => {$(
+        impl OfKind for $object {
+            const KIND: Kind = Kind::$kind;
+        }
+    )*};
+}
+
+of_kind! {
+    SyncEventTaskGet: Get;
+    SyncEventTaskNotifySet: NotifySet;
+    SyncEventTaskNotifyAdd: NotifyAdd;
+    SyncEventTaskWaitEq: WaitEq;
+    SyncEventTaskWaitNeq: WaitNeq;
+    MmapAdviseTaskInvalidateCache: InvalidateCache;
+}
+
+/// A completion callback, whatever structure of C it takes.
+type Callback = TaskCallback<host::Task>;
+
+fn erased<T: OfKind>(callback: TaskCallback<T>) -> Callback {
+    // SAFETY: the two differ in the type behind one pointer, so they are called alike. `complete`
+    // calls it with a task of this kind.
+    unsafe { std::mem::transmute::<TaskCallback<T>, Callback>(callback) }
+}
+
+/// What a context allows of one kind of tasks, and how many are allocated.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    callbacks: Option<(Callback, Callback)>,
+    most: u32,
+    out: u32,
+}
+
+/// The tasks of a context.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    rooms: [Cell<Room>; KINDS],
+    pub(crate) in_flight: Cell<usize>,
+}
+
+impl Tasks {
+    fn room(&self, kind: Kind) -> &Cell<Room> {
+        &self.rooms[kind as usize]
+    }
+
+    pub(crate) fn configure<T: OfKind>(
+        &self,
+        completed: Option<TaskCallback<T>>,
+        failed: Option<TaskCallback<T>>,
+        most: u32,
+    ) -> Result<(), Failure> {
+        let (Some(completed), Some(failed), 1..) = (completed, failed, most) else {
+            let kind = T::KIND;
+            return Err(failure!(
+                INVALID_VALUE,
+                "tasks of kind {kind:?} need two callbacks and a number of at least 1"
+            ));
+        };
+        let callbacks = Some((erased(completed), erased(failed)));
+        self.room(T::KIND).set(Room { callbacks, most, out: 0 });
+        Ok(())
+    }
+
+    /// Whether the context has tasks, and so needs an engine.
+    pub(crate) fn are_configured(&self) -> bool {
+        self.rooms.iter().any(|room| room.get().most != 0)
+    }
+
+    fn count(&self, kind: Kind, change: impl FnOnce(u32) -> u32) {
+        let room = self.room(kind);
+        room.update(|now| Room { out: change(now.out), ..now });
+    }
+
+    fn are_released(&self) -> bool {
+        self.rooms.iter().all(|room| room.get().out == 0)
+    }
+
+    /// Ends what waits. `SUCCESS` when no task is allocated; else the context goes idle with the
+    /// last release.
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+        if let Ok(pe) = ctx.pe() {
+            pe.give_up_waits(ctx, DocaError::SHUTDOWN);
+        }
+        if self.are_released() {
+            ctx.set_state(CtxState::IDLE);
+            return DocaError::SUCCESS;
+        }
+        ctx.set_state(CtxState::STOPPING);
+        DocaError::IN_PROGRESS
+    }
+}
+
+/// A task. It is allocated and freed each time.
+pub(crate) struct LocalTask {
+    pub(crate) head: Head,
+    me: Weak<LocalTask>,
+    pub(crate) pointer: Cell<*mut host::Task>,
+    /// It goes idle only once this task is released.
+    pub(crate) ctx: Rc<Context>,
+    pub(crate) kind: Kind,
+    /// That of a sync event.
+    counter: Option<Counter>,
+    /// What to set, to add, or to wait for.
+    pub(crate) value: Cell<u64>,
+    pub(crate) mask: Cell<u64>,
+    /// The host's place for a number, or its buffer.
+    pub(crate) place: Cell<*mut c_void>,
+    /// Wakes a host that sleeps.
+    watch: RefCell<Option<Wait>>,
+}
+
+impl LocalTask {
+    /// A task for the host, with what is particular to its kind: `(value, mask, place)`.
+    pub(crate) fn allocate<T: OfKind>(
+        ctx: &Context,
+        counter: Option<Counter>,
+        user_data: Data,
+        (value, mask, place): (u64, u64, *mut c_void),
+    ) -> Result<*mut T, DocaError> {
+        let (kind, tasks) = (T::KIND, ctx.tasks()?);
+        let room = tasks.room(kind).get();
+        if room.most == 0 {
+            log!(warn, "no task of kind {kind:?}: none is configured; call its set_conf function");
+            return Err(DocaError::BAD_CONFIG);
+        }
+        if room.out == room.most {
+            log!(debug, "no task of kind {kind:?}: all of {} are allocated; free one", room.most);
+            return Err(DocaError::NO_MEMORY);
+        }
+        let ctx = ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let task = Rc::new_cyclic(|me| LocalTask {
+            head: Head::new(),
+            me: Weak::clone(me),
+            pointer: Cell::new(ptr::null_mut()),
+            ctx,
+            kind,
+            counter,
+            value: Cell::new(value),
+            mask: Cell::new(mask),
+            place: Cell::new(place),
+            watch: RefCell::default(),
+        });
+        task.head.hold();
+        task.head.user_data.set(user_data);
+        task.ctx.tasks()?.count(kind, |out| out + 1);
+        task.pointer.set(publish(Rc::clone(&task)));
+        Ok(task.pointer.get().cast())
+    }
+
+    pub(crate) fn release(&self) -> Result<(), DocaError> {
+        self.head.is_callers()?;
+        // SAFETY: the host's pointer to it.
+        let task: Rc<LocalTask> = unsafe { withdraw(self.pointer.get()) }?;
+        let (ctx, tasks) = (&task.ctx, task.ctx.tasks()?);
+        tasks.count(task.kind, |out| out - 1);
+        if ctx.is(CtxState::STOPPING) && tasks.are_released() {
+            ctx.pe()?.announce(ctx, CtxState::IDLE);
+        }
+        Ok(())
+    }
+
+    /// Carries it out. After an error it is still the caller's.
+    #[cold]
+    pub(crate) fn submit(&self) -> Result<(), DocaError> {
+        self.head.is_callers()?;
+        self.ctx.require_running()?;
+        let task = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
+        let (tasks, pe) = (self.ctx.tasks()?, self.ctx.pe()?);
+        let result = self.run()?;
+        self.head.stage.set(Stage::InFlight);
+        tasks.in_flight.update(|count| count + 1);
+        match result {
+            Some(result) => task.answer(&pe, DocaError::of(result)),
+            None => pe.wait_for(task),
+        }
+        Ok(())
+    }
+
+    /// How it ended, or `None` for a wait that goes on. An error outside is of its arguments.
+    fn run(&self) -> Result<Option<Result<(), DocaError>>, DocaError> {
+        let place = self.place.get().cast::<u64>();
+        let Some(counter) = &self.counter else {
+            // SAFETY: the host's buffer.
+            return match unsafe { any_buf(self.place.get().cast::<host::Buf>()) }? {
+                // Caches are coherent on this machine.
+                AnyBuf::OfMap(_) => Ok(Some(Ok(()))),
+                AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
+            };
+        };
+        if matches!(self.kind, Kind::Get | Kind::NotifyAdd) && place.is_null() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: the host's place, which stays until the task completes.
+        let store = |number| unsafe { put(place, number) };
+        Ok(match self.kind {
+            Kind::Get => Some(store(counter.get())),
+            Kind::NotifySet => Some(counter.set(self.value.get()).map_err(told)),
+            Kind::NotifyAdd => Some(counter.add(self.value.get()).map_err(told).and_then(store)),
+            _ => self.is_met().then_some(Ok(())),
+        })
+    }
+
+    fn condition(&self) -> Condition {
+        let condition = match self.kind {
+            Kind::WaitNeq => Condition::not_equal,
+            _ => Condition::equal,
+        };
+        condition(self.value.get()).masked(self.mask.get())
+    }
+
+    /// Whether the counter is what it waits for.
+    pub(super) fn is_met(&self) -> bool {
+        self.counter.as_ref().is_none_or(|counter| self.condition().is_met(counter.get()))
+    }
+
+    /// Has the waker called when the counter is what it waits for; whether it is so already.
+    pub(super) fn watch(&self, waker: &std::task::Waker) -> urom_memory::Result<bool> {
+        let Some(counter) = &self.counter else { return Ok(true) };
+        let mut watch = self.watch.borrow_mut();
+        let wait = watch.get_or_insert_with(|| counter.wait(self.condition()));
+        match std::pin::Pin::new(wait).poll(&mut std::task::Context::from_waker(waker)) {
+            std::task::Poll::Ready(found) => found.map(|_| true),
+            std::task::Poll::Pending => Ok(false),
+        }
+    }
+
+    pub(super) fn answer(self: Rc<Self>, pe: &Pe, code: DocaError) {
+        self.watch.take();
+        self.head.status.set(code);
+        self.head.stage.set(Stage::Answered);
+        pe.push(Other::Local(self));
+    }
+
+    /// Hands the task back to the host, or its result to the graph that submitted it.
+    pub(super) fn complete(&self, pe: &Pe) {
+        let Ok(tasks) = self.ctx.tasks() else { return };
+        tasks.in_flight.update(|count| count - 1);
+        self.head.stage.set(Stage::Done);
+        if self.head.in_graph.get() {
+            return pe.node_ended(&self.head, self.pointer.get());
+        }
+        let Some((completed, failed)) = tasks.room(self.kind).get().callbacks else { return };
+        let callback = match self.head.status.get() {
+            DocaError::SUCCESS => completed,
+            _ => failed,
+        };
+        let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
+        // SAFETY: the host gave this function for exactly this call, and the task is the host's
+        // from now on.
+        unsafe { callback(self.pointer.get(), user_data, ctx_data) };
+    }
+}
