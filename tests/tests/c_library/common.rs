@@ -36,6 +36,16 @@ fn sync_events_keep_docas_rules_between_threads_and_processes() -> Result<()> {
 }
 
 #[test]
+fn tasks_of_events_and_graphs_keep_docas_rules_and_wake_programs_that_sleep() -> Result<()> {
+    let service = surroundings()?;
+    for program in programs("task_graph_calls.c")? {
+        let host = Host::new(program).env("UROM_DEVICE", "virtual0");
+        assert_eq!(host.run(&service)?.success()?.stdout, "done\n");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_query_is_freed_as_any_task_and_the_cpus_are_those_of_the_variable() -> Result<()> {
     let service = surroundings()?;
     for program in programs("group_query.c")? {
