@@ -11,9 +11,82 @@
 #include "every_argument.h"
 #include "every_memory.h"
 #include "every_sync_event.h"
+#include "every_task.h"
+#include "every_graph.h"
+#include "graph_of_commands.h"
 #include "every_other.h"
 #include "every_state.h"
 #include "every_utility.h"
+
+struct objects_of_tasks {
+	struct doca_sync_event *event, *of_other_host;
+	struct doca_sync_event_remote_net *remote;
+	struct doca_mmap_advise *advise;
+	struct doca_sync_event_task_get *get;
+	struct doca_sync_event_task_notify_set *set;
+	struct doca_sync_event_task_notify_add *add;
+	struct doca_sync_event_task_wait_eq *eq;
+	struct doca_sync_event_task_wait_neq *neq;
+	struct doca_mmap_advise_task_invalidate_cache *invalidate;
+	struct doca_graph *graph;
+	struct doca_graph_node *node;
+	struct doca_graph_instance *instance;
+	uint64_t word;
+};
+
+/* One object of each kind around tasks and graphs. */
+static struct objects_of_tasks objects_of_tasks(struct doca_pe *pe, struct doca_dev *dev,
+						struct doca_buf *buf)
+{
+	struct objects_of_tasks o;
+	const uint8_t *bytes;
+	size_t len;
+
+	o.event = event_with_tasks(dev, pe);
+	MUST(doca_sync_event_task_get_alloc_init(o.event, &o.word, number(0), &o.get));
+	MUST(doca_sync_event_task_notify_set_alloc_init(o.event, 1, number(0), &o.set));
+	MUST(doca_sync_event_task_notify_add_alloc_init(o.event, 1, &o.word, number(0), &o.add));
+	MUST(doca_sync_event_task_wait_eq_alloc_init(o.event, 1, 1, number(0), &o.eq));
+	MUST(doca_sync_event_task_wait_neq_alloc_init(o.event, 1, 1, number(0), &o.neq));
+	MUST(doca_mmap_advise_create(dev, &o.advise));
+	MUST(doca_mmap_advise_task_invalidate_cache_set_conf(o.advise, invalidate_completed,
+							     invalidate_failed, 1));
+	MUST(doca_pe_connect_ctx(pe, doca_mmap_advise_as_ctx(o.advise)));
+	MUST(doca_ctx_start(doca_mmap_advise_as_ctx(o.advise)));
+	MUST(doca_mmap_advise_task_invalidate_cache_alloc_init(o.advise, buf, number(0),
+							       &o.invalidate));
+	MUST(doca_graph_create(pe, &o.graph));
+	MUST(doca_graph_set_conf(o.graph, instance_completed, instance_failed, 1));
+	MUST(doca_graph_node_create_from_ctx(o.graph, doca_sync_event_as_ctx(o.event), &o.node));
+	MUST(doca_graph_start(o.graph));
+	MUST(doca_graph_instance_create(o.graph, &o.instance));
+	MUST(doca_graph_stop(o.graph));
+	MUST(doca_sync_event_create(&o.of_other_host));
+	MUST(doca_sync_event_add_publisher_location_remote_net(o.of_other_host));
+	MUST(doca_sync_event_add_subscriber_location_cpu(o.of_other_host, dev));
+	MUST(doca_sync_event_start(o.of_other_host));
+	MUST(doca_sync_event_export_to_remote_net(o.of_other_host, &bytes, &len));
+	MUST(doca_sync_event_remote_net_create_from_export(dev, bytes, len, &o.remote));
+	return o;
+}
+
+static void end_objects_of_tasks(struct doca_pe *pe, struct objects_of_tasks *o)
+{
+	MUST(doca_graph_instance_destroy(o->instance));
+	MUST(doca_graph_destroy(o->graph));
+	doca_task_free((void *)o->get);
+	doca_task_free((void *)o->set);
+	doca_task_free((void *)o->add);
+	doca_task_free((void *)o->eq);
+	doca_task_free((void *)o->neq);
+	EXPECT(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop(doca_mmap_advise_as_ctx(o->advise)));
+	doca_task_free((void *)o->invalidate);
+	IS(1, next_event(pe));
+	MUST(doca_mmap_advise_destroy(o->advise));
+	MUST(doca_sync_event_remote_net_destroy(o->remote));
+	end_event(o->of_other_host);
+	end_event(o->event);
+}
 
 static unsigned int loopbacks;
 
@@ -51,6 +124,7 @@ static void wrong_objects(struct rig *rig)
 	struct doca_mmap *map;
 	struct doca_sync_event *event;
 	struct doca_buf *buf, *of_pool;
+	struct objects_of_tasks tasks;
 	struct doca_pe *pe;
 	uint32_t count;
 	static char bytes[64];
@@ -81,6 +155,20 @@ static void wrong_objects(struct rig *rig)
 	refuse_everywhere("a pool", POOL, pool);
 	refuse_everywhere("a buffer of a pool", ELEMENT, of_pool);
 	refuse_everywhere("a sync event", EVENT, event);
+	tasks = objects_of_tasks(rig->host.pe, dev, buf);
+	given.graph = tasks.graph;
+	given.instance = tasks.instance;
+	refuse_everywhere("hints about memory", ADVISE, tasks.advise);
+	refuse_everywhere("a task that gets", GET, tasks.get);
+	refuse_everywhere("a task that sets", NOTIFY_SET, tasks.set);
+	refuse_everywhere("a task that adds", NOTIFY_ADD, tasks.add);
+	refuse_everywhere("a task that waits", WAIT_EQ, tasks.eq);
+	refuse_everywhere("a task that waits for a change", WAIT_NEQ, tasks.neq);
+	refuse_everywhere("a task about caches", INVALIDATE_CACHE, tasks.invalidate);
+	refuse_everywhere("a graph", GRAPH, tasks.graph);
+	refuse_everywhere("a node", NODE, tasks.node);
+	refuse_everywhere("an instance", INSTANCE, tasks.instance);
+	refuse_everywhere("an event of another host", REMOTE_NET, tasks.remote);
 	refuse_everywhere("a service", SERVICE, service);
 	refuse_everywhere("a worker", WORKER, idle_worker);
 	refuse_everywhere("a domain", DOMAIN, domain);
@@ -112,6 +200,13 @@ static void wrong_objects(struct rig *rig)
 	refuse_everywhere("a destroyed domain", NOTHING, domain);
 	MUST(doca_sync_event_destroy(event));
 	refuse_everywhere("a destroyed sync event", NOTHING, event);
+	end_objects_of_tasks(rig->host.pe, &tasks);
+	refuse_everywhere("destroyed hints", NOTHING, tasks.advise);
+	refuse_everywhere("a freed task", NOTHING, tasks.get);
+	refuse_everywhere("a destroyed instance", NOTHING, tasks.instance);
+	refuse_everywhere("a node of a destroyed graph", NOTHING, tasks.node);
+	refuse_everywhere("a destroyed graph", NOTHING, tasks.graph);
+	refuse_everywhere("a destroyed event of another host", NOTHING, tasks.remote);
 	MUST(doca_buf_dec_refcount(of_pool, NULL));
 	refuse_everywhere("a buffer that is back in its pool", NOTHING, of_pool);
 	MUST(doca_buf_pool_destroy(pool));
@@ -217,6 +312,10 @@ int main(int argc, char **argv)
 	buffers_of_tasks(&rig);
 	every_memory_call(rig.host.device);
 	every_sync_event_call(rig.host.device);
+	every_task_call(rig.host.device);
+	every_graph_call(rig.host.device);
+	graph_of_commands(&rig);
+	commands_are_flushed(&rig);
 	bad_arguments_of_a_domain(&rig);
 	bad_arguments_of_an_engine(&rig);
 	bad_arguments_of_a_device();

@@ -75,7 +75,8 @@ struct diamond {
 };
 
 static inline void build_diamond(struct diamond *d, struct doca_pe *pe,
-				 struct doca_sync_event *event, doca_graph_completion_cb_t completed,
+				 struct doca_sync_event *event,
+				 doca_graph_completion_cb_t completed,
 				 doca_graph_completion_cb_t failed)
 {
 	struct doca_ctx *ctx = doca_sync_event_as_ctx(event);
@@ -397,7 +398,8 @@ static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe 
 	MUST(doca_graph_destroy(graph));
 	GIVES(BAD_VALUE, doca_graph_add_dependency, other, nodes[0], nodes[1]);
 
-	/* A context without the graph's engine; a graph that is not started, or contains this one. */
+	/* A context without the graph's engine; a graph that is not started or contains this one.
+	 */
 	MUST(doca_graph_create(pe, &graph));
 	MUST(doca_graph_set_conf(graph, instance_completed, instance_failed, 1));
 	MUST(doca_graph_node_create_from_ctx(graph, doca_sync_event_as_ctx(alone), &node));

@@ -9,24 +9,38 @@
 
 #include <doca_buf_inventory.h>
 #include <doca_buf_pool.h>
+#include <doca_graph.h>
 #include <doca_mmap.h>
+#include <doca_mmap_advise.h>
 #include <doca_sync_event.h>
 #include <urom_extensions.h>
 
-/* What a pointer can stand for; the context of a service, a worker, a domain or a sync event is the
- * object itself. */
+/* What a pointer can stand for; the context of a service, a worker, a domain, a sync event or hints
+ * about memory is the object itself. */
 enum kind {
 	SERVICE = 1,
 	WORKER = 2,
 	DOMAIN = 4,
 	EVENT = 8192,
-	CTX = SERVICE | WORKER | DOMAIN | EVENT,
+	ADVISE = 16384,
+	CTX = SERVICE | WORKER | DOMAIN | EVENT | ADVISE,
 	ENGINE = 8,
 	DEVICE_INFO = 16,
 	DEVICE = 32,
 	COMMAND = 64,
 	QUERY = 128,
-	TASK = COMMAND | QUERY,
+	GET = 32768,
+	NOTIFY_SET = 65536,
+	NOTIFY_ADD = 131072,
+	WAIT_EQ = 262144,
+	WAIT_NEQ = 524288,
+	INVALIDATE_CACHE = 1048576,
+	TASK = COMMAND | QUERY | GET | NOTIFY_SET | NOTIFY_ADD | WAIT_EQ | WAIT_NEQ |
+	       INVALIDATE_CACHE,
+	GRAPH = 2097152,
+	NODE = 4194304,
+	INSTANCE = 8388608,
+	REMOTE_NET = 16777216,
 	BUFFER = 256, /* of a task */
 	MAP = 512,
 	INVENTORY = 1024,
@@ -56,6 +70,8 @@ static struct {
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
 	struct doca_pe *pe;                /* a live one */
+	struct doca_graph *graph;          /* a live one, with an instance */
+	struct doca_graph_instance *instance;
 } given;
 
 static inline void no_memory_told(void *data, doca_error_t code, uint32_t path,
@@ -69,6 +85,26 @@ static inline void no_command_done(struct doca_urom_worker_cmd_task *task,
 {
 	(void)task, (void)task_data, (void)ctx_data;
 	INSIST(!"a command that was never submitted completes");
+}
+
+static inline void no_task_done(void *task, union doca_data task_data, union doca_data ctx_data)
+{
+	(void)task, (void)task_data, (void)ctx_data;
+	INSIST(!"a task that was never submitted completes");
+}
+
+static inline void no_graph_done(struct doca_graph_instance *instance, union doca_data of_instance,
+				 union doca_data of_graph)
+{
+	(void)instance, (void)of_instance, (void)of_graph;
+	INSIST(!"an instance that was never submitted ends");
+}
+
+static inline doca_error_t no_node(void *cookie)
+{
+	(void)cookie;
+	INSIST(!"a node of no instance runs");
+	return DOCA_SUCCESS;
 }
 
 static inline void no_query_done(struct doca_urom_service_get_workers_by_gid_task *task,
@@ -212,6 +248,104 @@ static inline void refuse_events(const char *what, enum kind is, void *o)
 	REFUSES(EVENT, doca_sync_event_wait_neq_yield, o, 0, UINT64_MAX);
 }
 
+/* The same for the tasks of sync events, hints about memory, and graphs. */
+static inline void refuse_tasks(const char *what, enum kind is, void *o)
+{
+	REFUSES(DEVICE, doca_sync_event_remote_net_create_from_export, o, (uint8_t *)given.text, 64,
+		(void *)&given.pointer);
+	REFUSES(REMOTE_NET, doca_sync_event_remote_net_destroy, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_is_create_from_export_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_remote_net_is_create_from_export_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_is_export_to_remote_pci_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_is_export_to_remote_net_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_task_get_is_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_task_notify_set_is_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_task_notify_add_is_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_task_wait_eq_is_supported, o);
+	REFUSES(DEVICE_INFO, doca_sync_event_cap_task_wait_neq_is_supported, o);
+	REFUSES(EVENT, doca_sync_event_task_get_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(EVENT, doca_sync_event_task_get_alloc_init, o, &given.word, given.data,
+		(void *)&given.pointer);
+	GIVES_ZERO(GET, doca_sync_event_task_get_as_doca_task, o);
+	IGNORES(GET, doca_sync_event_task_get_set_ret_val_ptr, o, &given.word);
+	GIVES_ZERO(GET, doca_sync_event_task_get_get_ret_val_ptr, o);
+	REFUSES(EVENT, doca_sync_event_task_notify_set_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(EVENT, doca_sync_event_task_notify_set_alloc_init, o, 1, given.data,
+		(void *)&given.pointer);
+	GIVES_ZERO(NOTIFY_SET, doca_sync_event_task_notify_set_as_doca_task, o);
+	IGNORES(NOTIFY_SET, doca_sync_event_task_notify_set_set_set_val, o, 1);
+	GIVES_ZERO(NOTIFY_SET, doca_sync_event_task_notify_set_get_set_val, o);
+	REFUSES(EVENT, doca_sync_event_task_notify_add_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(EVENT, doca_sync_event_task_notify_add_alloc_init, o, 1, &given.word, given.data,
+		(void *)&given.pointer);
+	GIVES_ZERO(NOTIFY_ADD, doca_sync_event_task_notify_add_as_doca_task, o);
+	IGNORES(NOTIFY_ADD, doca_sync_event_task_notify_add_set_inc_val, o, 1);
+	GIVES_ZERO(NOTIFY_ADD, doca_sync_event_task_notify_add_get_inc_val, o);
+	IGNORES(NOTIFY_ADD, doca_sync_event_task_notify_add_set_fetched_val_ptr, o, &given.word);
+	GIVES_ZERO(NOTIFY_ADD, doca_sync_event_task_notify_add_get_fetched_val_ptr, o);
+	REFUSES(EVENT, doca_sync_event_task_wait_eq_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(EVENT, doca_sync_event_task_wait_eq_alloc_init, o, 1, 1, given.data,
+		(void *)&given.pointer);
+	GIVES_ZERO(WAIT_EQ, doca_sync_event_task_wait_eq_as_doca_task, o);
+	IGNORES(WAIT_EQ, doca_sync_event_task_wait_eq_set_wait_val, o, 1);
+	GIVES_ZERO(WAIT_EQ, doca_sync_event_task_wait_eq_get_wait_val, o);
+	IGNORES(WAIT_EQ, doca_sync_event_task_wait_eq_set_mask, o, 1);
+	GIVES_ZERO(WAIT_EQ, doca_sync_event_task_wait_eq_get_mask, o);
+	REFUSES(EVENT, doca_sync_event_task_wait_neq_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(EVENT, doca_sync_event_task_wait_neq_alloc_init, o, 1, 1, given.data,
+		(void *)&given.pointer);
+	GIVES_ZERO(WAIT_NEQ, doca_sync_event_task_wait_neq_as_doca_task, o);
+	IGNORES(WAIT_NEQ, doca_sync_event_task_wait_neq_set_wait_val, o, 1);
+	GIVES_ZERO(WAIT_NEQ, doca_sync_event_task_wait_neq_get_wait_val, o);
+	IGNORES(WAIT_NEQ, doca_sync_event_task_wait_neq_set_mask, o, 1);
+	GIVES_ZERO(WAIT_NEQ, doca_sync_event_task_wait_neq_get_mask, o);
+	REFUSES(DEVICE, doca_mmap_advise_create, o, (void *)&given.pointer);
+	REFUSES(ADVISE, doca_mmap_advise_destroy, o);
+	GIVES_ZERO(ADVISE, doca_mmap_advise_as_ctx, o);
+	REFUSES(DEVICE_INFO, doca_mmap_advise_cap_task_cache_invalidate_is_supported, o);
+	REFUSES(DEVICE_INFO, doca_mmap_advise_task_cache_invalidate_get_max_buf_size, o,
+		&given.word);
+	REFUSES(ADVISE, doca_mmap_advise_task_invalidate_cache_set_conf, o, (void *)no_task_done,
+		(void *)no_task_done, 1);
+	REFUSES(ADVISE, doca_mmap_advise_task_invalidate_cache_alloc_init, o, given.pointer,
+		given.data, (void *)&given.pointer);
+	GIVES_ZERO(INVALIDATE_CACHE, doca_mmap_advise_task_invalidate_cache_as_doca_task, o);
+	IGNORES(INVALIDATE_CACHE, doca_mmap_advise_task_invalidate_cache_set_buf, o, given.pointer);
+	GIVES_ZERO(INVALIDATE_CACHE, doca_mmap_advise_task_invalidate_cache_get_buf, o);
+
+	REFUSES(ENGINE, doca_graph_create, o, (void *)&given.pointer);
+	REFUSES(GRAPH, doca_graph_destroy, o);
+	REFUSES(GRAPH, doca_graph_set_conf, o, no_graph_done, no_graph_done, 1);
+	REFUSES(GRAPH, doca_graph_set_user_data, o, given.data);
+	REFUSES(GRAPH, doca_graph_get_user_data, o, &given.data);
+	REFUSES(GRAPH, doca_graph_node_create_from_ctx, o, (void *)given.service,
+		(void *)&given.pointer);
+	REFUSES(CTX, doca_graph_node_create_from_ctx, given.graph, o, (void *)&given.pointer);
+	REFUSES(GRAPH, doca_graph_node_create_from_user, o, no_node, (void *)&given.pointer);
+	REFUSES(GRAPH, doca_graph_node_create_from_graph, o, given.graph, (void *)&given.pointer);
+	REFUSES(GRAPH, doca_graph_node_create_from_graph, given.graph, o, (void *)&given.pointer);
+	REFUSES(GRAPH, doca_graph_add_dependency, o, o, o);
+	REFUSES(NODE, doca_graph_add_dependency, given.graph, o, o);
+	REFUSES(GRAPH, doca_graph_start, o);
+	REFUSES(GRAPH, doca_graph_stop, o);
+	REFUSES(GRAPH, doca_graph_instance_create, o, (void *)&given.pointer);
+	REFUSES(INSTANCE, doca_graph_instance_destroy, o);
+	REFUSES(INSTANCE, doca_graph_instance_set_user_data, o, given.data);
+	REFUSES(INSTANCE, doca_graph_instance_get_user_data, o, &given.data);
+	REFUSES(INSTANCE, doca_graph_instance_set_ctx_node_data, o, o, o);
+	REFUSES(INSTANCE, doca_graph_instance_set_user_node_data, o, o, o);
+	REFUSES(INSTANCE, doca_graph_instance_set_sub_graph_node_data, o, o, o);
+	REFUSES(NODE, doca_graph_instance_set_user_node_data, given.instance, o, NULL);
+	REFUSES(INSTANCE, doca_graph_instance_submit, o);
+	REFUSES(TASK, doca_task_submit_ex, o, 0);
+	IGNORES(CTX, doca_ctx_flush_tasks, o);
+}
+
 /* Calls every function with an object of this kind, unless that is what it takes. */
 static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 {
@@ -310,6 +444,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	ATTEMPT(TASK, doca_task_get_user_data, 0, doca_task_get_user_data(o).u64);
 	refuse_memory(what, is, o);
 	refuse_events(what, is, o);
+	refuse_tasks(what, is, o);
 }
 
 #endif /* TESTS_EVERY_POINTER_H */

@@ -379,11 +379,11 @@ static inline void caps_and_what_needs_a_device(struct doca_dev *dev)
 	MUST(doca_sync_event_start(event));
 	MUST(doca_sync_event_export_to_remote_net(event, &bytes, &len));
 #define IMPORT doca_sync_event_remote_net_create_from_export
-	GIVES(BAD_VALUE, IMPORT, NULL, bytes, len, &remote);
-	GIVES(BAD_VALUE, IMPORT, dev, NULL, len, &remote);
-	GIVES(BAD_VALUE, IMPORT, dev, bytes, len - 1, &remote);
-	GIVES(BAD_VALUE, IMPORT, dev, bytes, len, NULL);
-	GIVES(BAD_VALUE, IMPORT, dev, wrong, sizeof(wrong), &remote);
+	IS(BAD_VALUE, IMPORT(NULL, bytes, len, &remote));
+	IS(BAD_VALUE, IMPORT(dev, NULL, len, &remote));
+	IS(BAD_VALUE, IMPORT(dev, bytes, len - 1, &remote));
+	IS(BAD_VALUE, IMPORT(dev, bytes, len, NULL));
+	IS(BAD_VALUE, IMPORT(dev, wrong, sizeof(wrong), &remote));
 	note_call("doca_sync_event_remote_net_create_from_export");
 	INSIST(remote == NULL);
 	MUST(doca_sync_event_remote_net_create_from_export(dev, bytes, len, &remote));

@@ -15,7 +15,7 @@
 static int differences;
 
 /* Which functions were called, each once. */
-static const char *called[400];
+static const char *called[600];
 static size_t called_count;
 
 static inline void note_call(const char *function)

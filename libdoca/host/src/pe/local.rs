@@ -37,6 +37,20 @@ pub(crate) enum Kind {
 
 const KINDS: usize = 6;
 
+impl Kind {
+    /// What the C functions of its tasks begin with.
+    fn prefix(self) -> &'static str {
+        match self {
+            Kind::Get => "doca_sync_event_task_get",
+            Kind::NotifySet => "doca_sync_event_task_notify_set",
+            Kind::NotifyAdd => "doca_sync_event_task_notify_add",
+            Kind::WaitEq => "doca_sync_event_task_wait_eq",
+            Kind::WaitNeq => "doca_sync_event_task_wait_neq",
+            Kind::InvalidateCache => "doca_mmap_advise_task_invalidate_cache",
+        }
+    }
+}
+
 /// A structure of C that stands for tasks of one kind.
 pub(crate) trait OfKind {
     const KIND: Kind;
@@ -95,10 +109,10 @@ impl Tasks {
         most: u32,
     ) -> Result<(), Failure> {
         let (Some(completed), Some(failed), 1..) = (completed, failed, most) else {
-            let kind = T::KIND;
+            let name = T::KIND.prefix();
             return Err(failure!(
                 INVALID_VALUE,
-                "tasks of kind {kind:?} need two callbacks and a number of at least 1"
+                "{name}_set_conf needs two callbacks and a number of at least 1"
             ));
         };
         let callbacks = Some((erased(completed), erased(failed)));
@@ -165,11 +179,13 @@ impl LocalTask {
         let (kind, tasks) = (T::KIND, ctx.tasks()?);
         let room = tasks.room(kind).get();
         if room.most == 0 {
-            log!(warn, "no task of kind {kind:?}: none is configured; call its set_conf function");
+            let name = kind.prefix();
+            log!(warn, "{name}_alloc_init: call {name}_set_conf before the context is started");
             return Err(DocaError::BAD_CONFIG);
         }
         if room.out == room.most {
-            log!(debug, "no task of kind {kind:?}: all of {} are allocated; free one", room.most);
+            let name = kind.prefix();
+            log!(debug, "{name}_alloc_init: all of {} are allocated; free one", room.most);
             return Err(DocaError::NO_MEMORY);
         }
         let ctx = ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
@@ -192,7 +208,8 @@ impl LocalTask {
         Ok(task.pointer.get().cast())
     }
 
-    pub(crate) fn release(&self) -> Result<(), DocaError> {
+    /// Takes it back from the host, for the caller to drop.
+    pub(crate) fn release(&self) -> Result<Rc<LocalTask>, DocaError> {
         self.head.is_callers()?;
         // SAFETY: the host's pointer to it.
         let task: Rc<LocalTask> = unsafe { withdraw(self.pointer.get()) }?;
@@ -201,7 +218,7 @@ impl LocalTask {
         if ctx.is(CtxState::STOPPING) && tasks.are_released() {
             ctx.pe()?.announce(ctx, CtxState::IDLE);
         }
-        Ok(())
+        Ok(task)
     }
 
     /// Carries it out. After an error it is still the caller's.

@@ -177,7 +177,7 @@ pub(super) unsafe extern "C" fn doca_task_free(pointer: *mut Task) {
                 // SAFETY: the caller's query.
                 unsafe { doca_urom_service_get_workers_by_gid_task_release(pointer.cast()) }.check()
             }
-            AnyTask::Local(task) => task.release(),
+            AnyTask::Local(task) => task.release().map(drop),
         });
         if let Err(code) = freed {
             log!(error, "doca_task_free: the task at {pointer:p} is not freed: {code}");

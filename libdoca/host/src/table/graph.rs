@@ -76,7 +76,9 @@ functions! {
         instance: *mut Run,
     ) => instance { Instance::create(graph)? }
 
-    fn doca_graph_instance_destroy[instance = borrow::<Instance, _>: Run]() { instance.destroy() }
+    fn doca_graph_instance_destroy[instance = borrow::<Instance, _>: Run]() {
+        instance.destroy().map(drop)
+    }
 
     fn doca_graph_instance_set_user_data[instance = borrow::<Instance, _>: Run](data: Data) {
         instance.user_data.set(data);

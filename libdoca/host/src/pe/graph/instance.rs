@@ -98,12 +98,13 @@ impl Instance {
         if self.in_flight.get() { Err(DocaError::NOT_PERMITTED) } else { Ok(()) }
     }
 
-    pub(crate) fn destroy(&self) -> Result<(), DocaError> {
+    /// Takes it back from the host, for the caller to drop.
+    pub(crate) fn destroy(&self) -> Result<Rc<Instance>, DocaError> {
         self.require_callers()?;
         // SAFETY: the host's pointer to it.
         let instance: Rc<Instance> = unsafe { withdraw(self.pointer.get()) }?;
         instance.graph.instances.update(|count| count - 1);
-        Ok(())
+        Ok(instance)
     }
 
     fn set(
