@@ -7,7 +7,7 @@ mod own_name;
 pub(crate) mod plugin;
 mod roles;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -59,8 +59,8 @@ pub(crate) fn messages(
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
-    let derived_above = above::has_derive();
-    if derived_above {
+    let above = above::derives();
+    if above.is_some() {
         errors.at(Span::call_site(), messages::derive_above(which.name()));
     }
     let misplaced = |attribute: &mut Attribute| attribute.path().is_ident("urom");
@@ -74,7 +74,7 @@ pub(crate) fn messages(
         lifetimes::remove(&mut item_enum);
     }
     let allowed = allowed(&item_enum);
-    let variants = variants(which, &mut item_enum, keys.tag, derived_above, errors);
+    let variants = variants(which, &mut item_enum, keys.tag, above.is_some(), errors);
     let model = Messages {
         plugin: keys.plugin,
         ident: item_enum.ident.clone(),
@@ -85,7 +85,7 @@ pub(crate) fn messages(
         generics: item_enum.generics.clone(),
         lifetime,
         refused_lifetime,
-        derives: shared_derives(&item_enum.attrs),
+        derives: shared_derives(&item_enum.attrs, above.as_deref()),
         allowed,
         variants,
     };
@@ -240,11 +240,16 @@ fn allowed(item: &ItemEnum) -> Option<Attribute> {
     is_any.then(|| parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]))
 }
 
-/// Those of the enum's derives that make sense for its variants' structures too.
-fn shared_derives(attributes: &[Attribute]) -> Vec<Path> {
+/// Those of the enum's derives that make sense for its variants' structures too, with those that
+/// the attributes `above` the macro name.
+fn shared_derives(attributes: &[Attribute], above: Option<&str>) -> Vec<Path> {
     const SHARED: [&str; 8] =
         ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
-    let mut derives = Vec::new();
+    let above =
+        above.into_iter().flat_map(|above| SHARED.map(|name| (name, above::names(above, name))));
+    let above = above.filter(|(_, is_named)| *is_named);
+    let mut derives =
+        above.map(|(name, _)| Ident::new(name, Span::call_site()).into()).collect::<Vec<Path>>();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         // What is no list of paths is rustc's to report.
         let _ = attribute.parse_nested_meta(|meta| {

@@ -34,11 +34,18 @@ mod words {
 }
 
 mod plain {
+    #[repr(C)] #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)] pub struct Pos(u32);
     #[derive(Debug, Clone, PartialEq)]
     #[urom_abi::urom_command(plugin = "p", version = 1)]
     pub enum Command {
         #[urom(reply = Done)]
-        Put { at: u32 },
+        Put { at: Pos },
+    }
+
+    /// What the derives promise is no second error.
+    pub fn shown(put: Put) -> String {
+        assert_eq!(put.clone(), put);
+        format!("{put:?}")
     }
 
     #[urom_abi::urom_notification]

@@ -3,34 +3,68 @@
 
 use proc_macro2::Span;
 
-/// Whether one stands on the lines right above.
-pub(super) fn has_derive() -> bool {
+/// The attributes on the lines right above, if a derive is among them.
+pub(super) fn derives() -> Option<String> {
     if !proc_macro::is_available() {
-        return false;
+        return None;
     }
     let here = Span::call_site().unwrap();
-    let source = here.local_file().and_then(|file| std::fs::read_to_string(file).ok());
-    source.is_some_and(|source| is_derived(&source, here.line()))
+    let source = here.local_file().and_then(|file| std::fs::read_to_string(file).ok())?;
+    above(&source, here.line())
 }
 
-fn is_derived(source: &str, line: usize) -> bool {
-    let above = source.lines().take(line.saturating_sub(1)).map(str::trim).collect::<Vec<_>>();
-    let is_above = |line: &&&str| ["#[", "//", "/*"].iter().any(|start| line.starts_with(start));
-    let is_derive = |line: &&str| {
-        line.starts_with("#[derive(") || line.starts_with("#[cfg_attr") && line.contains("derive(")
-    };
-    above.iter().rev().take_while(is_above).any(is_derive)
+/// Whether a derive in `attributes` names this trait.
+pub(super) fn names(attributes: &str, derive: &str) -> bool {
+    let mut words = attributes.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| word == derive)
+}
+
+/// The attributes on the lines above `line`, without comments, if one of them derives.
+fn above(source: &str, line: usize) -> Option<String> {
+    let lines = source.lines().take(line.saturating_sub(1)).collect::<Vec<_>>();
+    let mut attributes = String::new();
+    // Whether the line belongs to an attribute of several lines, read from its end.
+    let mut is_open = false;
+    for line in lines.into_iter().rev() {
+        let is_comment = ["//", "/*"].iter().any(|start| line.trim().starts_with(start));
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let begins = line.starts_with("#[");
+        is_open = (is_open || line == ")]") && !begins;
+        if is_comment {
+            continue;
+        }
+        if !is_open
+            && !(begins && (line.ends_with(']') || line.ends_with("*/") || line.ends_with('(')))
+        {
+            break;
+        }
+        attributes.insert_str(0, line);
+    }
+    let derives = ["#[derive(", "derive("].map(|start| attributes.contains(start));
+    (derives[0] || derives[1] && attributes.contains("#[cfg_attr")).then_some(attributes)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_derived;
+    use super::{above, names};
 
     #[test]
     fn derives_above_a_line_are_found_up_to_other_code() {
         let source = "#[derive(A)]\nfn f() {}\n\n/// Docs.\n#[derive(Debug)] // Why.\n  // What.\n#[x]\n#[macro]\nenum E {}\n";
-        let lines = (0..11).filter(|line| is_derived(source, *line)).collect::<Vec<_>>();
+        let lines = (0..11).filter(|line| above(source, *line).is_some()).collect::<Vec<_>>();
         assert_eq!(lines, [2, 6, 7, 8, 9]);
-        assert!(is_derived("#[cfg_attr(a, derive(B))]\n#[macro]", 2));
+        assert!(above("#[cfg_attr(a, derive(B))]\n#[macro]", 2).is_some());
+    }
+
+    #[test]
+    fn a_derive_on_several_lines_is_found_and_that_of_another_item_is_not() {
+        let found =
+            above("#[derive(\n    Debug, // Why.\n    core::clone::Clone,\n)]\n#[macro]", 5);
+        let found = found.unwrap();
+        let named = ["Debug", "Clone", "Why", "PartialEq"].map(|name| names(&found, name));
+        assert_eq!(named, [true, true, false, false]);
+        for item in ["struct A;", "struct A { x: [u8; 2] }", "struct A([u8; 2]);", "fn f() {"] {
+            assert_eq!(above(&format!("#[derive(Debug)] {item}\n#[macro]"), 2), None, "{item}");
+        }
     }
 }

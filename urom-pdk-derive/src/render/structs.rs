@@ -27,13 +27,18 @@ impl Render<'_> {
         let docs =
             self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
+        let (derived, implemented) = match self.inert {
+            true => (None, Some(self.stand_ins(variant, &derives))),
+            false => ((!derives.is_empty()).then(|| quote!(#[derive(#(#derives),*)])), None),
+        };
         let body = self.members(fields, true);
         let vis = &self.model.vis;
         quote! {
             #docs
-            #derives
+            #derived
             #allowed
             #vis struct #name #parameters #body
+            #implemented
         }
     }
 
@@ -66,7 +71,7 @@ impl Render<'_> {
 
     /// What the structure derives: all that its fields are known to do, or what the user derives
     /// for the whole enum.
-    fn derives(&self, fields: &[&Field]) -> TokenStream {
+    fn derives(&self, fields: &[&Field]) -> Vec<Path> {
         let mut derives = self.model.derives.clone();
         if fields.iter().all(|field| is_known(field)) {
             let known: [Path; 3] = [
@@ -82,12 +87,42 @@ impl Render<'_> {
                 }
             }
         }
-        // Of a definition with an error it is not known whether they can be derived.
-        if derives.is_empty() || self.inert {
-            TokenStream::new()
-        } else {
-            quote!(#[derive(#(#derives),*)])
-        }
+        derives
+    }
+
+    /// Impls without bodies of what a structure derives: of a definition with an error it is not
+    /// known whether it can be derived. Without `Copy`, which needs that of all fields.
+    fn stand_ins(&self, variant: &Variant, derives: &[Path]) -> TokenStream {
+        let (this, parameters) = (self.own_type(variant), self.parameters(variant));
+        let one = |derive: &Path| {
+            let (path, function) = match last(derive)?.as_str() {
+                "Clone" => (quote!(clone::Clone), quote!(fn clone(&self) -> Self)),
+                "Debug" => (
+                    quote!(fmt::Debug),
+                    quote!(fn fmt(&self, _: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result),
+                ),
+                "PartialEq" => (
+                    quote!(cmp::PartialEq),
+                    quote!(fn eq(&self, _: &Self) -> ::core::primitive::bool),
+                ),
+                "PartialOrd" => (
+                    quote!(cmp::PartialOrd),
+                    quote!(fn partial_cmp(&self, _: &Self) -> ::core::option::Option<::core::cmp::Ordering>),
+                ),
+                "Ord" => {
+                    (quote!(cmp::Ord), quote!(fn cmp(&self, _: &Self) -> ::core::cmp::Ordering))
+                }
+                "Hash" => (
+                    quote!(hash::Hash),
+                    quote!(fn hash<AnyHasher: ::core::hash::Hasher>(&self, _: &mut AnyHasher)),
+                ),
+                "Eq" => return Some(quote!(impl #parameters ::core::cmp::Eq for #this {})),
+                _ => return None,
+            };
+            let body = self.body(TokenStream::new());
+            Some(quote!(impl #parameters ::core::#path for #this { #function { #body } }))
+        };
+        derives.iter().filter_map(one).collect()
     }
 }
 
