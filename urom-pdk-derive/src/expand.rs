@@ -18,13 +18,14 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     // What rustc reports is reported once.
     match (errors.into_compile_errors(), parsed.model) {
         (None, Some(model)) if !clashes && !lacks_lifetime => {
-            let rendered = Render { model: &model, inert: false }.all();
+            let rendered = Render::new(&model, false).all();
             quote!(#item #rendered)
         }
         (errors, Some(model)) if !clashes => {
             let inert = fallback::messages(model);
             quote!(#errors #item #inert)
         }
+        (errors, Some(model)) if validate::reply_is_enum(&model) => quote!(#errors),
         (errors, _) => quote!(#errors #item),
     }
 }

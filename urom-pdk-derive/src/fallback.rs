@@ -39,5 +39,5 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
         }
     }
     model.variants = variants;
-    Render { model: &model, inert: true }.all()
+    Render::new(&model, true).all()
 }

@@ -2,8 +2,8 @@
 //! method `tag_send`.
 
 use heck::ToSnakeCase;
-use proc_macro2::{Ident, Span};
-use quote::{ToTokens, format_ident};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 
 /// An identifier's text without `r#`.
@@ -64,13 +64,21 @@ pub(crate) fn constant(what: &str, of: &str) -> Ident {
     Ident::new(&format!("__{what}_{of}"), Span::call_site())
 }
 
-/// A local variable that no name of the user's can clash with.
+/// A local variable. A macro's span keeps it apart from the user's variables. The underscores keep
+/// it apart from the user's constants, which a pattern of the same name would mean.
 pub(crate) fn local(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
+    format_ident!("__{name}", span = Span::mixed_site())
 }
 
 pub(crate) fn numbered(index: usize) -> Ident {
-    format_ident!("f{}", index, span = Span::mixed_site())
+    local(&format!("f{index}"))
+}
+
+/// Functions with the names of the user's variables, for the start of a block. A variable may have
+/// a function's name, but not that of a constant: the functions hide the user's constants.
+pub(crate) fn shadows<'a>(variables: impl IntoIterator<Item = &'a Ident>) -> TokenStream {
+    let variables = variables.into_iter().map(made).collect::<Vec<_>>();
+    quote!(#(fn #variables() {} let _ = #variables;)*)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //!
 //! `UROM_BLESS=1 cargo test -p urom-pdk-derive` writes them anew.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{Attribute, File, Item, Meta};
 
@@ -43,20 +44,24 @@ fn expand_item(mut item: Item) -> TokenStream {
     }
 }
 
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+fn expand_file(source: &str) -> TokenStream {
+    let source = fs::read_to_string(Path::new(CRATE).join(source)).unwrap();
+    syn::parse_file(&source).unwrap().items.into_iter().map(expand_item).collect()
+}
+
 /// Expands a file of this repository and compares the outcome with the snapshot `name`.
 fn check(source: &str, name: &str) {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = fs::read_to_string(crate_dir.join(source)).unwrap();
-    let items = syn::parse_file(&source)
-        .unwrap()
-        .items
-        .into_iter()
-        .map(expand_item)
-        .collect::<TokenStream>();
+    let items = expand_file(source);
     let expanded = prettyplease::unparse(&syn::parse2::<File>(items).unwrap());
-    let path = crate_dir.join("src/snapshots").join(name);
+    compare(&expanded, &Path::new("src/snapshots").join(name));
+}
+
+fn compare(expanded: &str, name: &Path) {
+    let (path, name) = (Path::new(CRATE).join(name), name.display());
     if std::env::var_os("UROM_BLESS").is_some() {
-        fs::write(&path, &expanded).unwrap();
+        fs::write(&path, expanded).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap();
     if expanded != expected {
@@ -91,4 +96,30 @@ fn the_sandbox_plugin() {
 #[test]
 fn a_definition_with_an_error() {
     check("src/snapshots/mistaken.rs", "mistaken.expanded.rs");
+}
+
+/// The identifiers of an expansion, without keywords and those that no user's code has: `__x`.
+fn names(tokens: TokenStream, all: &mut BTreeSet<String>) {
+    crate::tokens::identifiers(tokens, &mut |name| {
+        let name = crate::names::text(name);
+        if !name.starts_with('_') && syn::parse_str::<Ident>(&name).is_ok() {
+            all.insert(name);
+        }
+    });
+}
+
+#[test]
+fn the_test_of_every_name_has_the_names_of_an_expansion() {
+    let mut all = BTreeSet::new();
+    for file in ["protocol.rs", "plugin.rs"] {
+        names(expand_file(&format!("../ui-tests/pass/every_name/{file}")), &mut all);
+    }
+    assert!(!all.contains("compile_error"));
+    // The definition writes them, where a path would not do.
+    all.retain(|name| !["u8", "u64"].contains(&name.as_str()));
+    let all = all.into_iter().map(|name| format!("            {name}\n")).collect::<String>();
+    let list = format!(
+        "macro_rules! every_name {{\n    ($make:ident) => {{\n        $make! {{\n{all}        }}\n    }};\n}}\n"
+    );
+    compare(&list, Path::new("../ui-tests/pass/every_name/names.rs"));
 }

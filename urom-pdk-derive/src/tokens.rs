@@ -20,11 +20,20 @@ pub(crate) fn names_lifetime(ty: &Type, holds: impl Fn(&Ident) -> bool) -> bool 
 }
 
 pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(found) => found == *name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        _ => false,
-    })
+    let mut found = false;
+    identifiers(tokens, &mut |identifier| found |= identifier == name);
+    found
+}
+
+/// Gives every identifier in `tokens`, at any depth.
+pub(crate) fn identifiers(tokens: TokenStream, take: &mut dyn FnMut(&Ident)) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(found) => take(&found),
+            TokenTree::Group(group) => identifiers(group.stream(), take),
+            _ => {}
+        }
+    }
 }
 
 /// `tokens` with each token replaced, at any depth.

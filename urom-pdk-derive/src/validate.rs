@@ -19,10 +19,13 @@ pub(crate) use types::{is_number, is_primitive, unsafe_type};
 
 /// The generic parameters of generated items, which would hide a variant of that name.
 const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
-/// Items that `#[urom_command]` makes whatever the variants are.
-const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
+/// Items that every protocol has, whatever the variants are. `Command` is one by convention:
+/// `#[urom_notification]` does not see the other enum.
+const ITEMS: [&str; 4] = ["Protocol", "Handler", "Client", "Command"];
+/// The functions and the constant of every enum of messages.
+const FUNCTIONS: [&str; 4] = ["decode", "encode", "encoded_len", "FIXED_LEN"];
 /// Methods that every handler has.
-const METHODS: [&str; 3] = ["open", "address", "progress"];
+const METHODS: [&str; 5] = ["open", "address", "progress", "host_left", "arm"];
 /// Methods that every task has.
 pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
@@ -34,7 +37,7 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
     if model.is_command() {
         methods(model, errors);
     }
-    let clashes = errors.count() > before || repeats_a_name(model);
+    let clashes = errors.count() > before || repeats_a_name(model) || is_taken_elsewhere(model);
     if let Some(plugin) = &model.plugin {
         plugin.name.iter().for_each(|name| plugin_name(name, errors));
         answers_and_setters(model, errors);
@@ -47,6 +50,28 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
         exprs::expressions(variant, errors);
     }
     clashes
+}
+
+/// Whether an answer or the enum of notifications has a name for which `#[urom_notification]`
+/// refuses it.
+fn is_taken_elsewhere(model: &Messages) -> bool {
+    let taken = [ITEMS.as_slice(), &FUNCTIONS, &PARAMETERS].concat();
+    let notification = model.plugin.as_ref().and_then(|plugin| plugin.notification.get_ident());
+    notification.is_some_and(|name| ITEMS.contains(&&*names::text(name)))
+        || reply_of(model, &taken).is_some()
+}
+
+/// Whether an answer has the name of the commands' enum, which then gives way to the answer's
+/// structure, so that rustc does not report the name once more.
+pub(crate) fn reply_is_enum(model: &Messages) -> bool {
+    let own = names::text(&model.ident);
+    !ITEMS.contains(&&*own) && reply_of(model, &[&own]).is_some()
+}
+
+/// An answer with one of these names.
+fn reply_of<'a>(model: &'a Messages, names: &[&str]) -> Option<&'a Ident> {
+    let replies = model.variants.iter().filter_map(|variant| variant.reply.as_ref()?.get_ident());
+    replies.into_iter().find(|reply| names.contains(&&*names::text(reply)))
 }
 
 /// Whether two variants, or two fields of one, have the same name, which rustc reports.
@@ -101,11 +126,36 @@ fn tags(model: &Messages, errors: &mut Errors) {
 }
 
 fn items(model: &Messages, errors: &mut Errors) {
-    let mut owners = HashMap::from([(names::text(&model.ident), "the enum itself".to_owned())]);
-    if model.is_command() {
-        owners.extend(ITEMS.map(|name| (name.to_owned(), "every protocol".to_owned())));
+    let mut owners = HashMap::<String, String>::new();
+    if let Some(plugin) = &model.plugin {
+        for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()?.get_ident())
+        {
+            let owner = format!("the answer `{reply}`");
+            owners.insert(names::text(&names::echo(reply)), owner.clone());
+            // A command that is its own answer is reported there.
+            if model.variants.iter().all(|variant| variant.ident != *reply) {
+                owners.insert(names::text(reply), owner);
+            }
+        }
+        let notification = plugin.notification.get_ident().map(names::text);
+        owners.extend(notification.map(|name| (name, "the enum of notifications".to_owned())));
     }
-    owners.extend(PARAMETERS.map(|name| (name.to_owned(), "the generated code".to_owned())));
+    for (names, owner) in [
+        (FUNCTIONS.as_slice(), "every enum of messages"),
+        (ITEMS.as_slice(), "every protocol"),
+        (PARAMETERS.as_slice(), "the generated code"),
+    ] {
+        owners.extend(names.iter().map(|name| ((*name).to_owned(), owner.to_owned())));
+    }
+    owners.insert(names::text(&model.ident), "the enum itself".to_owned());
+    let own = names::text(&model.ident);
+    if own != "Command" && ITEMS.contains(&&*own) {
+        errors.on(&model.ident, messages::item_name_taken(&own, &own, "every protocol"));
+    }
+    let answer = reply_of(model, &[&own]);
+    if let Some(answer) = answer.filter(|_| reply_is_enum(model)) {
+        errors.on(answer, messages::item_name_taken(answer, answer, "the enum of commands"));
+    }
     for variant in &model.variants {
         let ident = &variant.ident;
         let second = if model.is_command() { names::task(ident) } else { names::echo(ident) };

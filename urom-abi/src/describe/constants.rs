@@ -46,13 +46,13 @@ unsafe impl<T> Reading<T> for () {
 /// Found first, for numbers.
 #[doc(hidden)]
 pub trait IsNumber: Sized {
-    fn reading(&self) -> Self;
+    fn __reading(&self) -> Self;
 }
 
 /// Found for all others: they are not read.
 #[doc(hidden)]
 pub trait IsAnything {
-    fn reading(&self) {}
+    fn __reading(&self) {}
 }
 
 impl<T> IsAnything for &TypeOf<T> {}
@@ -65,7 +65,7 @@ macro_rules! numbers {
         }
 
         impl IsNumber for TypeOf<$ty> {
-            fn reading(&self) -> Self {
+            fn __reading(&self) -> Self {
                 TypeOf(PhantomData)
             }
         }
@@ -106,7 +106,7 @@ mod tests {
         ($ty:ty, $value:expr) => {{
             const VALUE: $ty = $value;
             const FOUND: Constant =
-                constant("VALUE", &VALUE, &|| (&TypeOf::value(&VALUE)).reading());
+                constant("VALUE", &VALUE, &|| (&TypeOf::value(&VALUE)).__reading());
             FOUND.value
         }};
     }

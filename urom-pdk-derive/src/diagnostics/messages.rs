@@ -68,7 +68,7 @@ messages! {
     also_is_tag(tag): "{tag} is the variant's own tag: remove `also`, or name the other tag that it is read with";
     reply_is_command(variant): "`{variant}` cannot be the answer, because it is a command of this protocol: give the notification another name, such as `{variant}Done`";
     reply_is_variant(found, structure): "`{found}` is a variant of the enum, and the answer is the structure of that name: write `{structure}`";
-    item_name_taken(variant, item, owner): "`{variant}` makes an item `{item}`, and so does {owner}: rename the variant";
+    item_name_taken(name, item, owner): "`{name}` makes an item `{item}`, and so does {owner}: rename it";
     handler_name_taken(variant, method, owner): "`{variant}` makes a handler method `{method}`, and so does {owner}: rename the variant";
     handler_name_reserved(variant, method): "`{variant}` makes a handler method `{method}`, which cannot be a name in Rust: rename the variant";
 

@@ -1,7 +1,7 @@
 //! Arbitrary messages for tests: `urom-abi`'s feature `test-util` turns this crate's on. Where it
 //! is on for another build of this crate only, a macro of `urom-abi` drops them.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Lifetime, parse_quote};
 
@@ -17,7 +17,8 @@ impl Render<'_> {
         let (input, kind) = (names::local("input"), self.kind());
         let structs = self.model.variants.iter().map(|variant| {
             let maker = variant.constant("arbitrary");
-            let first = (!self.model.is_command()).then(|| quote!(.map(|(made, _)| made)));
+            let made = names::local("made");
+            let first = (!self.model.is_command()).then(|| quote!(.map(|(#made, _)| #made)));
             let body = quote!(__a::#kind(#input, #maker)#first);
             implementation(&self.own_type(variant), &lifetime, &input, &body)
         });
@@ -35,7 +36,8 @@ impl Render<'_> {
     }
 
     fn kind(&self) -> Ident {
-        names::local(if self.model.is_command() { "command" } else { "notification" })
+        let kind = if self.model.is_command() { "command" } else { "notification" };
+        Ident::new(kind, Span::mixed_site())
     }
 
     /// The function that makes up one variant: its structure, and what a notification repeats.
@@ -109,7 +111,7 @@ impl Render<'_> {
         let (message, name) = (variant.name(), field.name());
         let words = payload.words().into_iter().filter_map(|(word, function)| {
             let Some(Word::Member(at, path)) = word else { return None };
-            let (root, function) = (names::numbered(*at), names::local(function));
+            let (root, function) = (names::numbered(*at), Ident::new(function, Span::mixed_site()));
             Some(quote!(#root #(.#path)* = __p::#function(#message, #name, &#local)?;))
         });
         quote!(let #local = #value; #(#words)*)

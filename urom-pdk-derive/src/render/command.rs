@@ -60,7 +60,8 @@ impl Render<'_> {
         };
         let encode = self.body(self.encoding(&out, variant, value));
         let payloads = variant.payloads().map(|(field, _)| value(field));
-        let encoded_len = self.body(quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*])));
+        let encoded_len =
+            self.body(quote!(__p::total(__LEN, &[#(<[_]>::len(__p::bytes(#payloads))),*])));
         let conversion = self.conversion(
             variant,
             &self.own_type(variant),
@@ -138,7 +139,7 @@ impl Render<'_> {
 
     fn protocol_impl(&self, plugin: &Plugin) -> TokenStream {
         let (name, version, vis) = (plugin.text(), plugin.version, &self.model.vis);
-        let notification = answers(plugin);
+        let (notification, plugin) = (answers(plugin), names::local("plugin"));
         quote! {
             impl Protocol {
                 /// The plugin's name.
@@ -157,8 +158,8 @@ impl Render<'_> {
 
                 type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
 
-                fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-                    Client(plugin)
+                fn client<AnyHost: __p::HostSide>(#plugin: AnyHost::Plugin) -> Client<AnyHost> {
+                    Client(#plugin)
                 }
             }
         }

@@ -163,7 +163,7 @@ fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
             quote! {
                 __p::constant(#name, &#path, &|| {
                     use __p::{IsAnything as _, IsNumber as _};
-                    (&__p::TypeOf::value(&#path)).reading()
+                    (&__p::TypeOf::value(&#path)).__reading()
                 })
             }
         })

@@ -167,7 +167,7 @@ impl Render<'_> {
                     #decode
                 }
 
-                /// Writes the message to the start of `out` and returns its length. After an error
+                /// Writes the message to the start of the buffer and returns its length. After an error
                 /// nothing is written.
                 #[inline]
                 #vis fn encode(&self, #out: &mut [__p::u8]) -> __p::Result<__p::usize, __p::EncodeError> {

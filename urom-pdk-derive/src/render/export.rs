@@ -7,6 +7,7 @@ use syn::{Path, Type};
 
 use crate::diagnostics::messages;
 use crate::model::Export;
+use crate::names;
 
 /// What stands beside the user's impl: the exported functions, the description, and the refusal of
 /// `panic = "abort"`.
@@ -25,6 +26,7 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
     if !export.export {
         return refusal;
     }
+    let [iface, version] = ["iface", "version"].map(names::local);
     // The trait's hidden function has the protocol as its result, so its type names the protocol.
     // Builds of the crate's own tests check and use the functions, and export nothing.
     quote! {
@@ -47,16 +49,16 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
             static __DESCRIPTION: [::core::primitive::u8; __LEN] = #private::section::array(__PROTOCOL, __BUILD);
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn urom_plugin_get_iface(iface: *mut #private::PluginIface) -> #private::DocaError {
+            unsafe extern "C" fn urom_plugin_get_iface(#iface: *mut #private::PluginIface) -> #private::DocaError {
                 #private::keep(&__DESCRIPTION);
-                // SAFETY: what the caller promises of `iface` is what this asks for.
-                unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, iface) }
+                // SAFETY: what the caller promises of the table is what this asks for.
+                unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, #iface) }
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn urom_plugin_get_version(version: *mut ::core::primitive::u64) -> #private::DocaError {
-                // SAFETY: what the caller promises of `version` is what this asks for.
-                unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, version) }
+            unsafe extern "C" fn urom_plugin_get_version(#version: *mut ::core::primitive::u64) -> #private::DocaError {
+                // SAFETY: what the caller promises of the number is what this asks for.
+                unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, #version) }
             }
         };
     }

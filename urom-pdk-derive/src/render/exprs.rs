@@ -1,5 +1,5 @@
 //! The expressions of `len` and `when`, each as a function of the fields that it names: it sees
-//! nothing of the code around it, and its parameters are the fields under their own names.
+//! nothing of the code around it, and the fields are variables under their own names.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 use super::Render;
 use crate::model::{Field, Payload, Role, Variant};
-use crate::tokens;
+use crate::{names, tokens};
 
 impl Render<'_> {
     pub(super) fn expressions(&self) -> TokenStream {
@@ -38,24 +38,27 @@ impl Render<'_> {
     ) -> TokenStream {
         let (name, fields) = (function_name(key, payload), in_scope(variant, payload, expr));
         let parameters = fields.iter().map(|field| {
-            let (ident, ty) = (&field.ident, &field.ty);
+            let (local, ty) = (field.local(), &field.ty);
             match field.role {
-                Role::Codec(_) => quote!(#ident: &#ty),
+                Role::Codec(_) => quote!(#local: &#ty),
                 Role::Payload(_) if !self.model.is_command() => {
-                    quote!(#ident: <#ty as __p::Owned>::View<'_>)
+                    quote!(#local: <#ty as __p::Owned>::View<'_>)
                 }
-                _ => quote!(#ident: #ty),
+                _ => quote!(#local: #ty),
             }
         });
-        let idents = fields.iter().map(|field| &field.ident);
+        let idents = fields.iter().map(|field| &field.ident).collect::<Vec<_>>();
+        let (shadows, locals) =
+            (names::shadows(idents.iter().copied()), fields.iter().map(|field| field.local()));
         let borrows = fields.iter().any(|field| field.is_payload() && self.borrows_type(&field.ty));
         let lifetime = self.model.lifetime.as_ref().filter(|_| borrows);
         let generics = lifetime.map(|lifetime| quote!(<#lifetime>));
         quote! {
             #[inline]
             fn #name #generics(#(#parameters),*) -> #output {
+                #shadows
                 // A method may be called like a field that the expression does not use.
-                #(let _ = #idents;)*
+                #(let #idents = #locals; let _ = #idents;)*
                 #expr
             }
         }

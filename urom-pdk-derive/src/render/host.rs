@@ -1,6 +1,8 @@
 //! The typed client, with a method and a task for each command.
 
-use proc_macro2::{Span, TokenStream};
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
@@ -8,6 +10,9 @@ use syn::{Lifetime, Path};
 use super::Render;
 use crate::model::{Field, Form, Plugin, Role, Variant};
 use crate::names;
+
+/// The arguments that no field gives.
+const OWN_ARGUMENTS: [&str; 3] = ["worker", "callback", "limit"];
 
 impl Render<'_> {
     /// The types `Client` and `*Task`, and their impls.
@@ -27,11 +32,12 @@ impl Render<'_> {
         };
         let methods = self.pairs().map(|(variant, _)| self.task_method(variant));
         let task_impls = self.pairs().map(|(variant, reply)| self.task_impl(variant, reply));
+        let shadows = names::shadows(&self.arguments());
         let (formatter, shown) = (names::local("f"), format!("Client({name})"));
         let impls = quote! {
             impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
                 fn clone(&self) -> Self {
-                    Client(__p::Clone::clone(&self.0))
+                    Self(__p::Clone::clone(&self.0))
                 }
             }
 
@@ -47,18 +53,48 @@ impl Render<'_> {
                 }
             }
 
-            impl<AnyHost: __p::HostSide> Client<AnyHost> {
-                /// The plugin as the service knows it.
-                #vis fn plugin(&self) -> &AnyHost::Plugin {
-                    &self.0
+            const _: () = {
+                #shadows
+
+                impl<AnyHost: __p::HostSide> Client<AnyHost> {
+                    /// The plugin as the service knows it.
+                    #vis fn plugin(&self) -> &AnyHost::Plugin {
+                        &self.0
+                    }
+
+                    #(#methods)*
                 }
 
-                #(#methods)*
-            }
-
-            #(#task_impls)*
+                #(#task_impls)*
+            };
         };
         (items, impls)
+    }
+
+    /// The names of all arguments, each once.
+    fn arguments(&self) -> Vec<Ident> {
+        let fields = self.model.variants.iter().flat_map(Variant::values);
+        let names = fields.map(|field| self.argument_name(field));
+        let names = names.chain(OWN_ARGUMENTS.map(|name| self.own_argument(name)));
+        names
+            .map(|name| (names::text(&name), name))
+            .collect::<BTreeMap<_, _>>()
+            .into_values()
+            .collect()
+    }
+
+    fn argument_name(&self, field: &Field) -> Ident {
+        self.if_no_type_has_it(&field.ident).unwrap_or_else(|| field.local())
+    }
+
+    fn own_argument(&self, name: &str) -> Ident {
+        let plain = Ident::new(name, Span::mixed_site());
+        self.if_no_type_has_it(&plain).unwrap_or_else(|| names::local(name))
+    }
+
+    /// A name, unless a field's type has it, perhaps as that of a constant.
+    fn if_no_type_has_it(&self, name: &Ident) -> Option<Ident> {
+        (!self.in_types.contains(&names::text(name))).then(|| name.clone())
     }
 
     fn task_type(&self, variant: &Variant) -> TokenStream {
@@ -82,15 +118,18 @@ impl Render<'_> {
         let vis = &self.model.vis;
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
-        let [worker, command] = ["worker", "command"].map(names::local);
+        let (worker, command) = (self.own_argument("worker"), names::local("command"));
         let otherwise = format!(" Makes the command [`{}`].", names::text(name));
         let docs = self.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
-            let (ident, (ty, _)) = (&field.ident, self.passed(field));
-            quote!(#ident: #ty)
+            let (argument, (ty, _)) = (self.argument_name(field), self.passed(field));
+            quote!(#argument: #ty)
         });
         let arguments = arguments.collect::<Vec<_>>();
-        let given = variant.values().filter(|field| !field.has_setter()).map(|field| &field.ident);
+        let given = variant
+            .values()
+            .filter(|field| !field.has_setter())
+            .map(|field| self.argument_name(field));
         // They have the user's spans, and so are the user's to lints.
         let unused = self.inert.then(|| quote!(#(let _ = #given;)*));
         // clippy looks into macros. Its limit of seven counts `self` and the worker.
@@ -107,7 +146,9 @@ impl Render<'_> {
                 }
                 // The short form, which clippy asks for where a macro of the user's has the
                 // definition.
-                false if self.is_passed_as_it_is(field) => quote!(#ident),
+                false if self.is_passed_as_it_is(field) && self.argument_name(field) == *ident => {
+                    quote!(#ident)
+                }
                 false => {
                     let (_, value) = self.passed(field);
                     quote!(#ident: #value)
@@ -116,7 +157,7 @@ impl Render<'_> {
         });
         let body = self.body(quote! {
             let #command = #name { #(#members),* };
-            #task(__p::Task::new(&self.0, #worker, #command))
+            #task { 0: __p::Task::new(&self.0, #worker, #command) }
         });
         quote! {
             #docs
@@ -134,11 +175,12 @@ impl Render<'_> {
 
     /// The type by which a value is passed, and the value made of it.
     fn passed(&self, field: &Field) -> (TokenStream, TokenStream) {
-        let (ident, ty) = (&field.ident, self.with_lifetime(&field.ty, &task_lifetime()));
+        let (argument, ty) =
+            (self.argument_name(field), self.with_lifetime(&field.ty, &task_lifetime()));
         if self.is_passed_as_it_is(field) {
-            (ty, quote!(#ident))
+            (ty, quote!(#argument))
         } else {
-            (quote!(impl __p::Into<#ty>), quote!(__p::Into::into(#ident)))
+            (quote!(impl __p::Into<#ty>), quote!(__p::Into::into(#argument)))
         }
     }
 
@@ -162,9 +204,10 @@ impl Render<'_> {
     fn task_impl(&self, variant: &Variant, reply: &Path) -> TokenStream {
         let vis = &self.model.vis;
         let task = names::task(&variant.ident);
-        let callback = names::local("callback");
+        let [callback, limit] = ["callback", "limit"].map(|name| self.own_argument(name));
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
-            let (ident, (ty, value)) = (&field.ident, self.passed(field));
+            let (ident, argument) = (&field.ident, self.argument_name(field));
+            let (ty, value) = self.passed(field);
             let doc = match (field.is_echoed(), field.is_payload()) {
                 (true, _) => ", which the answer repeats; 0 unless set",
                 (false, true) => "; empty or not there unless set",
@@ -175,7 +218,7 @@ impl Render<'_> {
             let name = names::made(ident);
             quote! {
                 #docs
-                #vis fn #name(mut self, #ident: #ty) -> Self {
+                #vis fn #name(mut self, #argument: #ty) -> Self {
                     self.0.command.#ident = #value;
                     self
                 }
@@ -194,8 +237,8 @@ impl Render<'_> {
 
                 /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
                 /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-                #vis fn deadline(self, limit: __p::Duration) -> Self {
-                    #task(self.0.deadline(limit))
+                #vis fn deadline(self, #limit: __p::Duration) -> Self {
+                    Self(self.0.deadline(#limit))
                 }
 
                 /// Submits the command; after an error nothing was sent.

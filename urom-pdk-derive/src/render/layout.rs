@@ -134,9 +134,8 @@ impl Render<'_> {
         let (all, header) = (quote!(&__p::placed(#fields, #of, [#(#docs),*])), self.header_len());
         match variant.header().next() {
             None => [quote!(&[]), all],
-            Some(_) => {
-                [quote!(0), quote!(1)].map(|at| quote!(const { #all }.split_at(#header).#at))
-            }
+            Some(_) => [quote!(0), quote!(1)]
+                .map(|at| quote!(<[_]>::split_at(const { #all }, #header).#at)),
         }
     }
 

@@ -16,11 +16,14 @@ mod read;
 mod structs;
 mod write;
 
+use std::collections::HashSet;
+
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::Attribute;
 
 use crate::model::{Messages, Variant};
+use crate::{names, tokens};
 pub(crate) use export::export;
 
 /// Whether there are arbitrary messages. The snapshots are without them, whatever features other
@@ -31,9 +34,21 @@ pub(crate) struct Render<'a> {
     pub(crate) model: &'a Messages,
     /// Whether to give signatures only, because the definition has an error: see `fallback`.
     pub(crate) inert: bool,
+    /// All identifiers in the types of fields.
+    in_types: HashSet<String>,
 }
 
 impl Render<'_> {
+    pub(crate) fn new(model: &Messages, inert: bool) -> Render<'_> {
+        let mut in_types = HashSet::new();
+        for field in model.variants.iter().flat_map(|variant| &variant.fields) {
+            tokens::identifiers(field.ty.to_token_stream(), &mut |name| {
+                in_types.insert(names::text(name));
+            });
+        }
+        Render { model, inert, in_types }
+    }
+
     pub(crate) fn all(&self) -> TokenStream {
         let structs = self.structs();
         let (items, impls) = match &self.model.plugin {

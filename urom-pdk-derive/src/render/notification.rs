@@ -72,8 +72,7 @@ impl Render<'_> {
             ["incoming", "fixed", "echo", "message", "place"].map(names::local);
         // Without echoed fields there is nothing to compare.
         let is_whole = variant.echoed().next().is_none();
-        let given = if is_whole { names::local("_echo") } else { echo.clone() };
-        let read = self.body(self.reader(variant, &incoming, &given));
+        let read = self.body(self.reader(variant, &incoming, &echo));
         let encode = self.body(self.written(variant, &fixed, &echo, &place));
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
@@ -100,7 +99,7 @@ impl Render<'_> {
                 #[inline(always)]
                 fn read(
                     #incoming: impl __p::Incoming,
-                    #given: __p::Option<&#echo_name>,
+                    #echo: __p::Option<&#echo_name>,
                 ) -> __p::Decoded<(Self, #echo_name)> {
                     #read
                 }

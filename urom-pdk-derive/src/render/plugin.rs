@@ -33,7 +33,7 @@ impl Render<'_> {
                 ) -> ::core::result::Result<#reply, AnySide::Error>;
             })
         });
-        let allowed = self.allowed();
+        let (allowed, connection) = (self.allowed(), names::local("connection"));
         quote! {
             #[doc = #doc]
             ///
@@ -64,7 +64,7 @@ impl Render<'_> {
 
                 /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
                 /// which have all ended. Only this kit's worker calls it, and not at close.
-                fn host_left(&self, _connection: ::core::primitive::u64) {}
+                fn host_left(&self, #connection: ::core::primitive::u64) {}
 
                 /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
                 /// calls it, right before it sleeps; without it, it polls at a falling rate.
@@ -83,8 +83,8 @@ impl Render<'_> {
     }
 
     pub(super) fn serve_impl(&self) -> TokenStream {
-        let [handler, cx, bytes, command, connection] =
-            ["handler", "cx", "bytes", "command", "connection"].map(names::local);
+        let [handler, cx, bytes, command, connection, now] =
+            ["handler", "cx", "bytes", "command", "connection", "now"].map(names::local);
         let arm = |variant: &Variant| {
             // One that has none was refused.
             let (name, method) = (&variant.ident, names::method(&variant.ident));
@@ -93,7 +93,7 @@ impl Render<'_> {
                 __p::serve(
                     move || #name::decode(#bytes),
                     move |#command| AnyHandler::#method(#handler, #cx, #command),
-                    |now| AnySide::place(#cx, now),
+                    |#now| AnySide::place(#cx, #now),
                 )
                 .await
             })

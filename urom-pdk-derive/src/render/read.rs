@@ -32,7 +32,7 @@ impl Render<'_> {
             if is_command || !field.is_payload() {
                 quote!(#ident: #local)
             } else {
-                quote!(#ident: #tail.take::<#ty>(#local))
+                quote!(#ident: __p::Tail::take::<#ty>(&mut #tail, #local))
             }
         });
         let members = members.collect();
@@ -111,7 +111,7 @@ impl Render<'_> {
             Presence::Unless(at) => {
                 let selector = variant.fields[*at].place();
                 return quote! {
-                    let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
+                    let #local = __p::Behind::data(&mut #behind, #name, #selector.read(#fixed), #address, #count)?;
                 };
             }
             Presence::ByAddress | Presence::Received => quote!(__p::by_address::<#ty>(#address)),
@@ -121,10 +121,12 @@ impl Render<'_> {
         match count {
             _ if !self.model.is_command() => {
                 let view = view(field);
-                quote!(let (#view, #local) = #behind.part::<#ty>(#name, #there, #count)?;)
+                quote!(let (#view, #local) = __p::Behind::part::<#ty>(&mut #behind, #name, #there, #count)?;)
             }
-            None => quote!(let #local = #behind.fixed::<#ty>(#name, #there)?;),
-            Some(count) => quote!(let #local = #behind.take::<#ty>(#name, #there, #count)?;),
+            None => quote!(let #local = __p::Behind::fixed::<#ty>(&mut #behind, #name, #there)?;),
+            Some(count) => {
+                quote!(let #local = __p::Behind::take::<#ty>(&mut #behind, #name, #there, #count)?;)
+            }
         }
     }
 
@@ -140,5 +142,5 @@ impl Render<'_> {
 
 /// The view of a notification's payload; nothing uses it when no expression names it.
 fn view(field: &Field) -> Ident {
-    names::local(&format!("_view_{}", field.at))
+    names::local(&format!("view_{}", field.at))
 }

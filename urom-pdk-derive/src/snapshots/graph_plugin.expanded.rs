@@ -39,24 +39,24 @@ const _: () = {
     );
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_iface(
-        iface: *mut ::urom_pdk::__private::PluginIface,
+        __iface: *mut ::urom_pdk::__private::PluginIface,
     ) -> ::urom_pdk::__private::DocaError {
         ::urom_pdk::__private::keep(&__DESCRIPTION);
         unsafe {
             ::urom_pdk::__private::get_iface::<
                 Graph,
                 _,
-            >(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command, iface)
+            >(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command, __iface)
         }
     }
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_version(
-        version: *mut ::core::primitive::u64,
+        __version: *mut ::core::primitive::u64,
     ) -> ::urom_pdk::__private::DocaError {
         unsafe {
             ::urom_pdk::__private::get_version(
                 <Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command,
-                version,
+                __version,
             )
         }
     }

@@ -46,7 +46,7 @@ pub trait Handler<
     }
     /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
     /// which have all ended. Only this kit's worker calls it, and not at close.
-    fn host_left(&self, _connection: ::core::primitive::u64) {}
+    fn host_left(&self, __connection: ::core::primitive::u64) {}
     /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
     /// calls it, right before it sleeps; without it, it polls at a falling rate.
     fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
@@ -119,23 +119,23 @@ const _: () = {
         /// Reads a message of any variant. The error names the field that is wrong, and
         /// why; for an unknown tag it lists the known ones.
         #[inline]
-        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
-                0 => Loopback::decode(bytes).map(__p::From::from),
-                found => __p::unknown("Command", found, __KNOWN),
+        pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
+                0 => Loopback::decode(__bytes).map(__p::From::from),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. After an error
+        /// Writes the message to the start of the buffer and returns its length. After an error
         /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [__p::u8],
+            __out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             match self {
-                Command::Loopback { data: f0 } => {
-                    let message = Loopback { data: *f0 };
-                    __p::Request::encode(&message, out)
+                Command::Loopback { data: __f0 } => {
+                    let __message = Loopback { data: *__f0 };
+                    __p::Request::encode(&__message, __out)
                 }
             }
         }
@@ -148,20 +148,20 @@ const _: () = {
     type __Echo_Loopback = <LoopbackDone as __p::ReplyOf<__Notifications>>::Echo;
     impl __p::From<Loopback> for Command {
         #[inline]
-        fn from(message: Loopback) -> Command {
+        fn from(__message: Loopback) -> Command {
             Command::Loopback {
-                data: message.data,
+                data: __message.data,
             }
         }
     }
     impl Loopback {
         /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
-        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            let fixed = __p::exact("Loopback", bytes)?;
-            __p::own_tag("Loopback", __TAG.read(fixed), 0, __p::None)?;
-            let f0 = __AT_Loopback_data.read(fixed);
-            __p::Ok(Loopback { data: f0 })
+        pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let __fixed = __p::exact("Loopback", __bytes)?;
+            __p::own_tag("Loopback", __TAG.read(__fixed), 0, __p::None)?;
+            let __f0 = __AT_Loopback_data.read(__fixed);
+            __p::Ok(Loopback { data: __f0 })
         }
     }
     impl __p::Request for Loopback {
@@ -172,10 +172,10 @@ const _: () = {
             __p::total(__LEN, &[])
         }
         #[inline]
-        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let fixed = __p::room("Loopback", out)?;
-            __TAG.write(fixed, &0);
-            __AT_Loopback_data.write(fixed, &self.data);
+        fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
+            let __fixed = __p::room("Loopback", __out)?;
+            __TAG.write(__fixed, &0);
+            __AT_Loopback_data.write(__fixed, &self.data);
             __p::Ok(__LEN)
         }
         #[inline]
@@ -197,8 +197,8 @@ const _: () = {
             notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client(plugin)
+        fn client<AnyHost: __p::HostSide>(__plugin: AnyHost::Plugin) -> Client<AnyHost> {
+            Client(__plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -206,49 +206,53 @@ const _: () = {
         AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
-            AnyHandler::open(cx)
+        fn open(__cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(__cx)
         }
         fn address(
-            handler: &AnyHandler,
+            __handler: &AnyHandler,
         ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
-            AnyHandler::address(handler)
+            AnyHandler::address(__handler)
         }
-        fn progress(handler: &AnyHandler) -> __p::bool {
-            AnyHandler::progress(handler)
+        fn progress(__handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(__handler)
         }
-        fn host_left(handler: &AnyHandler, connection: __p::u64) {
-            AnyHandler::host_left(handler, connection);
+        fn host_left(__handler: &AnyHandler, __connection: __p::u64) {
+            AnyHandler::host_left(__handler, __connection);
         }
-        fn arm(handler: &AnyHandler) -> __p::Armed<'_> {
-            AnyHandler::arm(handler)
+        fn arm(__handler: &AnyHandler) -> __p::Armed<'_> {
+            AnyHandler::arm(__handler)
         }
         async fn serve<'command>(
-            handler: &'command AnyHandler,
-            cx: &'command AnySide::Context,
-            bytes: &'command [__p::u8],
+            __handler: &'command AnyHandler,
+            __cx: &'command AnySide::Context,
+            __bytes: &'command [__p::u8],
         ) -> __p::Result<__p::Answer, AnySide::Error> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
                 0 => {
                     __p::serve(
-                            move || Loopback::decode(bytes),
-                            move |command| AnyHandler::loopback(handler, cx, command),
-                            |now| AnySide::place(cx, now),
+                            move || Loopback::decode(__bytes),
+                            move |__command| AnyHandler::loopback(
+                                __handler,
+                                __cx,
+                                __command,
+                            ),
+                            |__now| AnySide::place(__cx, __now),
                         )
                         .await
                 }
-                found => __p::unknown("Command", found, __KNOWN),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client(__p::Clone::clone(&self.0))
+            Self(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
-        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
-            __p::fmt::Formatter::write_str(f, "Client(worker_graph)")
+        fn fmt(&self, __f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(__f, "Client(worker_graph)")
         }
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
@@ -256,42 +260,54 @@ const _: () = {
             &self.0
         }
     }
-    impl<AnyHost: __p::HostSide> Client<AnyHost> {
-        /// The plugin as the service knows it.
-        pub fn plugin(&self) -> &AnyHost::Plugin {
-            &self.0
+    const _: () = {
+        fn callback() {}
+        let _ = callback;
+        fn data() {}
+        let _ = data;
+        fn limit() {}
+        let _ = limit;
+        fn worker() {}
+        let _ = worker;
+        impl<AnyHost: __p::HostSide> Client<AnyHost> {
+            /// The plugin as the service knows it.
+            pub fn plugin(&self) -> &AnyHost::Plugin {
+                &self.0
+            }
+            /// Asks for `data` back.
+            pub fn task_loopback<'task>(
+                &'task self,
+                worker: &'task AnyHost::Worker,
+                data: u64,
+            ) -> LoopbackTask<'task, AnyHost> {
+                let __command = Loopback { data };
+                LoopbackTask {
+                    0: __p::Task::new(&self.0, worker, __command),
+                }
+            }
         }
-        /// Asks for `data` back.
-        pub fn task_loopback<'task>(
-            &'task self,
-            worker: &'task AnyHost::Worker,
-            data: u64,
-        ) -> LoopbackTask<'task, AnyHost> {
-            let command = Loopback { data };
-            LoopbackTask(__p::Task::new(&self.0, worker, command))
+        impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
+            /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            pub fn deadline(self, limit: __p::Duration) -> Self {
+                Self(self.0.deadline(limit))
+            }
+            /// Submits the command; after an error nothing was sent.
+            pub fn submit(self) -> __p::Submitted<AnyHost, Loopback> {
+                __p::Task::submit(self.0)
+            }
+            /// The same with a `callback`, called inside a progress call unless this fails.
+            /// The handle cancels the task, and may be dropped.
+            pub fn submit_with(
+                self,
+                callback: impl __p::FnOnce(
+                    __p::Result<LoopbackDone, AnyHost::Error>,
+                ) + 'static,
+            ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+                self.0.submit_with(callback)
+            }
         }
-    }
-    impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-        pub fn deadline(self, limit: __p::Duration) -> Self {
-            LoopbackTask(self.0.deadline(limit))
-        }
-        /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, Loopback> {
-            __p::Task::submit(self.0)
-        }
-        /// The same with a `callback`, called inside a progress call unless this fails.
-        /// The handle cancels the task, and may be dropped.
-        pub fn submit_with(
-            self,
-            callback: impl __p::FnOnce(
-                __p::Result<LoopbackDone, AnyHost::Error>,
-            ) + 'static,
-        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
-            self.0.submit_with(callback)
-        }
-    }
+    };
 };
 /// What the graph plugin answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -365,24 +381,24 @@ const _: () = {
         /// Reads a message of any variant. The error names the field that is wrong, and
         /// why; for an unknown tag it lists the known ones.
         #[inline]
-        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
-                0 => __p::read::<LoopbackDone, Notification>(bytes),
-                found => __p::unknown("Notification", found, __KNOWN),
+        pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Notification", __bytes)? {
+                0 => __p::read::<LoopbackDone, Notification>(__bytes),
+                __found => __p::unknown("Notification", __found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. After an error
+        /// Writes the message to the start of the buffer and returns its length. After an error
         /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [__p::u8],
+            __out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             match self {
-                Notification::LoopbackDone { data: f0 } => {
-                    let message = LoopbackDone { data: *f0 };
-                    let repeated = LoopbackDoneEcho {};
-                    __p::encode(message, &repeated, out)
+                Notification::LoopbackDone { data: __f0 } => {
+                    let __message = LoopbackDone { data: *__f0 };
+                    let __repeated = LoopbackDoneEcho {};
+                    __p::encode(__message, &__repeated, __out)
                 }
             }
         }
@@ -397,17 +413,17 @@ const _: () = {
     }
     impl __p::From<(LoopbackDone, LoopbackDoneEcho)> for Notification {
         #[inline]
-        fn from((message, _): (LoopbackDone, LoopbackDoneEcho)) -> Notification {
+        fn from((__message, _): (LoopbackDone, LoopbackDoneEcho)) -> Notification {
             Notification::LoopbackDone {
-                data: message.data,
+                data: __message.data,
             }
         }
     }
     impl __p::From<LoopbackDone> for Notification {
         #[inline]
-        fn from(message: LoopbackDone) -> Notification {
+        fn from(__message: LoopbackDone) -> Notification {
             Notification::LoopbackDone {
-                data: message.data,
+                data: __message.data,
             }
         }
     }
@@ -415,23 +431,27 @@ const _: () = {
         type Echo = LoopbackDoneEcho;
         #[inline(always)]
         fn read(
-            incoming: impl __p::Incoming,
-            _echo: __p::Option<&LoopbackDoneEcho>,
+            __incoming: impl __p::Incoming,
+            __echo: __p::Option<&LoopbackDoneEcho>,
         ) -> __p::Decoded<(Self, LoopbackDoneEcho)> {
-            let fixed = __p::exact("LoopbackDone", __p::Incoming::bytes(&incoming))?;
-            __p::own_tag("LoopbackDone", __TAG.read(fixed), 0, __p::None)?;
-            let f0 = __AT_LoopbackDone_data.read(fixed);
-            let repeated = LoopbackDoneEcho {};
-            __p::Ok((LoopbackDone { data: f0 }, repeated))
+            let __fixed = __p::exact("LoopbackDone", __p::Incoming::bytes(&__incoming))?;
+            __p::own_tag("LoopbackDone", __TAG.read(__fixed), 0, __p::None)?;
+            let __f0 = __AT_LoopbackDone_data.read(__fixed);
+            let __repeated = LoopbackDoneEcho {};
+            __p::Ok((LoopbackDone { data: __f0 }, __repeated))
         }
         #[inline]
-        fn write(self, echo: &LoopbackDoneEcho, place: __p::Place<'_>) -> __p::Written {
+        fn write(
+            self,
+            __echo: &LoopbackDoneEcho,
+            __place: __p::Place<'_>,
+        ) -> __p::Written {
             __p::notification(
                 "LoopbackDone",
-                place,
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_LoopbackDone_data.write(fixed, &self.data);
+                __place,
+                |__fixed| {
+                    __TAG.write(__fixed, &0);
+                    __AT_LoopbackDone_data.write(__fixed, &self.data);
                 },
             )
         }

@@ -44,7 +44,7 @@ trait Handler<
     }
     /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
     /// which have all ended. Only this kit's worker calls it, and not at close.
-    fn host_left(&self, _connection: ::core::primitive::u64) {}
+    fn host_left(&self, __connection: ::core::primitive::u64) {}
     /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
     /// calls it, right before it sleeps; without it, it polls at a falling rate.
     fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
@@ -121,25 +121,25 @@ const _: () = {
         /// Reads a message of any variant. The error names the field that is wrong, and
         /// why; for an unknown tag it lists the known ones.
         #[inline]
-        fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
-                0 => Wait::decode(bytes).map(__p::From::from),
-                found => __p::unknown("Command", found, __KNOWN),
+        fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
+                0 => Wait::decode(__bytes).map(__p::From::from),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. After an error
+        /// Writes the message to the start of the buffer and returns its length. After an error
         /// nothing is written.
         #[inline]
         fn encode(
             &self,
-            out: &mut [__p::u8],
+            __out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             match self {
-                Command::Wait { forever: f0 } => {
-                    let message = Wait {
-                        forever: __AT_Wait_forever.copy(f0),
+                Command::Wait { forever: __f0 } => {
+                    let __message = Wait {
+                        forever: __AT_Wait_forever.copy(__f0),
                     };
-                    __p::Request::encode(&message, out)
+                    __p::Request::encode(&__message, __out)
                 }
             }
         }
@@ -152,21 +152,21 @@ const _: () = {
     type __Echo_Wait = <Done as __p::ReplyOf<__Notifications>>::Echo;
     impl __p::From<Wait> for Command {
         #[inline]
-        fn from(message: Wait) -> Command {
+        fn from(__message: Wait) -> Command {
             Command::Wait {
-                forever: message.forever,
+                forever: __message.forever,
             }
         }
     }
     impl Wait {
         /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
-        fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            let fixed = __p::exact("Wait", bytes)?;
-            __p::own_tag("Wait", __TAG.read(fixed), 0, __p::None)?;
-            let f0 = __AT_Wait_forever
-                .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?;
-            __p::Ok(Wait { forever: f0 })
+        fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let __fixed = __p::exact("Wait", __bytes)?;
+            __p::own_tag("Wait", __TAG.read(__fixed), 0, __p::None)?;
+            let __f0 = __AT_Wait_forever
+                .checked(__fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?;
+            __p::Ok(Wait { forever: __f0 })
         }
     }
     impl __p::Request for Wait {
@@ -177,10 +177,10 @@ const _: () = {
             __p::total(__LEN, &[])
         }
         #[inline]
-        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let fixed = __p::room("Wait", out)?;
-            __TAG.write(fixed, &0);
-            __AT_Wait_forever.write(fixed, &self.forever);
+        fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
+            let __fixed = __p::room("Wait", __out)?;
+            __TAG.write(__fixed, &0);
+            __AT_Wait_forever.write(__fixed, &self.forever);
             __p::Ok(__LEN)
         }
         #[inline]
@@ -202,8 +202,8 @@ const _: () = {
             notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client(plugin)
+        fn client<AnyHost: __p::HostSide>(__plugin: AnyHost::Plugin) -> Client<AnyHost> {
+            Client(__plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -211,49 +211,53 @@ const _: () = {
         AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
-            AnyHandler::open(cx)
+        fn open(__cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(__cx)
         }
         fn address(
-            handler: &AnyHandler,
+            __handler: &AnyHandler,
         ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
-            AnyHandler::address(handler)
+            AnyHandler::address(__handler)
         }
-        fn progress(handler: &AnyHandler) -> __p::bool {
-            AnyHandler::progress(handler)
+        fn progress(__handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(__handler)
         }
-        fn host_left(handler: &AnyHandler, connection: __p::u64) {
-            AnyHandler::host_left(handler, connection);
+        fn host_left(__handler: &AnyHandler, __connection: __p::u64) {
+            AnyHandler::host_left(__handler, __connection);
         }
-        fn arm(handler: &AnyHandler) -> __p::Armed<'_> {
-            AnyHandler::arm(handler)
+        fn arm(__handler: &AnyHandler) -> __p::Armed<'_> {
+            AnyHandler::arm(__handler)
         }
         async fn serve<'command>(
-            handler: &'command AnyHandler,
-            cx: &'command AnySide::Context,
-            bytes: &'command [__p::u8],
+            __handler: &'command AnyHandler,
+            __cx: &'command AnySide::Context,
+            __bytes: &'command [__p::u8],
         ) -> __p::Result<__p::Answer, AnySide::Error> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
                 0 => {
                     __p::serve(
-                            move || Wait::decode(bytes),
-                            move |command| AnyHandler::wait(handler, cx, command),
-                            |now| AnySide::place(cx, now),
+                            move || Wait::decode(__bytes),
+                            move |__command| AnyHandler::wait(
+                                __handler,
+                                __cx,
+                                __command,
+                            ),
+                            |__now| AnySide::place(__cx, __now),
                         )
                         .await
                 }
-                found => __p::unknown("Command", found, __KNOWN),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client(__p::Clone::clone(&self.0))
+            Self(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
-        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
-            __p::fmt::Formatter::write_str(f, "Client(mistaken)")
+        fn fmt(&self, __f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(__f, "Client(mistaken)")
         }
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
@@ -261,38 +265,50 @@ const _: () = {
             &self.0
         }
     }
-    impl<AnyHost: __p::HostSide> Client<AnyHost> {
-        /// The plugin as the service knows it.
-        fn plugin(&self) -> &AnyHost::Plugin {
-            &self.0
+    const _: () = {
+        fn callback() {}
+        let _ = callback;
+        fn forever() {}
+        let _ = forever;
+        fn limit() {}
+        let _ = limit;
+        fn worker() {}
+        let _ = worker;
+        impl<AnyHost: __p::HostSide> Client<AnyHost> {
+            /// The plugin as the service knows it.
+            fn plugin(&self) -> &AnyHost::Plugin {
+                &self.0
+            }
+            /// Makes the command [`Wait`].
+            fn task_wait<'task>(
+                &'task self,
+                worker: &'task AnyHost::Worker,
+                forever: bool,
+            ) -> WaitTask<'task, AnyHost> {
+                let __command = Wait { forever };
+                WaitTask {
+                    0: __p::Task::new(&self.0, worker, __command),
+                }
+            }
         }
-        /// Makes the command [`Wait`].
-        fn task_wait<'task>(
-            &'task self,
-            worker: &'task AnyHost::Worker,
-            forever: bool,
-        ) -> WaitTask<'task, AnyHost> {
-            let command = Wait { forever };
-            WaitTask(__p::Task::new(&self.0, worker, command))
+        impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
+            /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            fn deadline(self, limit: __p::Duration) -> Self {
+                Self(self.0.deadline(limit))
+            }
+            /// Submits the command; after an error nothing was sent.
+            fn submit(self) -> __p::Submitted<AnyHost, Wait> {
+                __p::Task::submit(self.0)
+            }
+            /// The same with a `callback`, called inside a progress call unless this fails.
+            /// The handle cancels the task, and may be dropped.
+            fn submit_with(
+                self,
+                callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,
+            ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+                self.0.submit_with(callback)
+            }
         }
-    }
-    impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-        fn deadline(self, limit: __p::Duration) -> Self {
-            WaitTask(self.0.deadline(limit))
-        }
-        /// Submits the command; after an error nothing was sent.
-        fn submit(self) -> __p::Submitted<AnyHost, Wait> {
-            __p::Task::submit(self.0)
-        }
-        /// The same with a `callback`, called inside a progress call unless this fails.
-        /// The handle cancels the task, and may be dropped.
-        fn submit_with(
-            self,
-            callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,
-        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
-            self.0.submit_with(callback)
-        }
-    }
+    };
 };

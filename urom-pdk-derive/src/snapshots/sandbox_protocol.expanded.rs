@@ -170,7 +170,7 @@ pub trait Handler<
     }
     /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
     /// which have all ended. Only this kit's worker calls it, and not at close.
-    fn host_left(&self, _connection: ::core::primitive::u64) {}
+    fn host_left(&self, __connection: ::core::primitive::u64) {}
     /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
     /// calls it, right before it sleeps; without it, it polls at a falling rate.
     fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
@@ -368,56 +368,65 @@ const _: () = {
         /// Reads a message of any variant. The error names the field that is wrong, and
         /// why; for an unknown tag it lists the known ones.
         #[inline]
-        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
-                0 => MemMap::decode(bytes).map(__p::From::from),
-                1 => TagSend::decode(bytes).map(__p::From::from),
-                2 => TagRecv::decode(bytes).map(__p::From::from),
-                found => __p::unknown("Command", found, __KNOWN),
+        pub fn decode(__bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
+                0 => MemMap::decode(__bytes).map(__p::From::from),
+                1 => TagSend::decode(__bytes).map(__p::From::from),
+                2 => TagRecv::decode(__bytes).map(__p::From::from),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. After an error
+        /// Writes the message to the start of the buffer and returns its length. After an error
         /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [__p::u8],
+            __out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             match self {
-                Command::MemMap { context: f0, map_params: f1, exported_memh: f2 } => {
-                    let message = MemMap {
-                        context: *f0,
-                        map_params: __AT_MemMap_map_params.copy(f1),
-                        exported_memh: __p::Clone::clone(f2),
+                Command::MemMap {
+                    context: __f0,
+                    map_params: __f1,
+                    exported_memh: __f2,
+                } => {
+                    let __message = MemMap {
+                        context: *__f0,
+                        map_params: __AT_MemMap_map_params.copy(__f1),
+                        exported_memh: __p::Clone::clone(__f2),
                     };
-                    __p::Request::encode(&message, out)
+                    __p::Request::encode(&__message, __out)
                 }
-                Command::TagSend { context: f0, dest: f1, data: f2, tag: f3 } => {
-                    let message = TagSend {
-                        context: *f0,
-                        dest: *f1,
-                        data: __p::Clone::clone(f2),
-                        tag: *f3,
+                Command::TagSend {
+                    context: __f0,
+                    dest: __f1,
+                    data: __f2,
+                    tag: __f3,
+                } => {
+                    let __message = TagSend {
+                        context: *__f0,
+                        dest: *__f1,
+                        data: __p::Clone::clone(__f2),
+                        tag: *__f3,
                     };
-                    __p::Request::encode(&message, out)
+                    __p::Request::encode(&__message, __out)
                 }
                 Command::TagRecv {
-                    context: f0,
-                    buffer: f1,
-                    count: f2,
-                    tag: f3,
-                    tag_mask: f4,
-                    memh_id: f5,
+                    context: __f0,
+                    buffer: __f1,
+                    count: __f2,
+                    tag: __f3,
+                    tag_mask: __f4,
+                    memh_id: __f5,
                 } => {
-                    let message = TagRecv {
-                        context: *f0,
-                        buffer: *f1,
-                        count: *f2,
-                        tag: *f3,
-                        tag_mask: *f4,
-                        memh_id: *f5,
+                    let __message = TagRecv {
+                        context: *__f0,
+                        buffer: *__f1,
+                        count: *__f2,
+                        tag: *__f3,
+                        tag_mask: *__f4,
+                        memh_id: *__f5,
                     };
-                    __p::Request::encode(&message, out)
+                    __p::Request::encode(&__message, __out)
                 }
             }
         }
@@ -430,37 +439,41 @@ const _: () = {
     type __Echo_MemMap = <MemMapped as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<MemMap<'a>> for Command<'a> {
         #[inline]
-        fn from(message: MemMap<'a>) -> Command<'a> {
+        fn from(__message: MemMap<'a>) -> Command<'a> {
             Command::MemMap {
-                context: message.context,
-                map_params: message.map_params,
-                exported_memh: message.exported_memh,
+                context: __message.context,
+                map_params: __message.map_params,
+                exported_memh: __message.exported_memh,
             }
         }
     }
     impl<'a> MemMap<'a> {
         /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
-        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            let (fixed, mut behind) = __p::start("MemMap", bytes)?;
-            __p::own_tag("MemMap", __TAG.read(fixed), 0, __p::None)?;
-            let f0 = __AT_MemMap_context.read(fixed);
-            let f1 = __AT_MemMap_map_params
+        pub fn decode(__bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let (__fixed, mut __behind) = __p::start("MemMap", __bytes)?;
+            __p::own_tag("MemMap", __TAG.read(__fixed), 0, __p::None)?;
+            let __f0 = __AT_MemMap_context.read(__fixed);
+            let __f1 = __AT_MemMap_map_params
                 .checked(
-                    fixed,
+                    __fixed,
                     "MemMap",
                     "map_params",
                     const { &__FIELDS_MemMap[1].ty },
                 )?;
-            let f2 = behind
-                .take::<
-                    &'a [u8],
-                >("exported_memh", true, __length_MemMap_exported_memh.read(fixed))?;
-            behind.end()?;
+            let __f2 = __p::Behind::take::<
+                &'a [u8],
+            >(
+                &mut __behind,
+                "exported_memh",
+                true,
+                __length_MemMap_exported_memh.read(__fixed),
+            )?;
+            __behind.end()?;
             __p::Ok(MemMap {
-                context: f0,
-                map_params: f1,
-                exported_memh: f2,
+                context: __f0,
+                map_params: __f1,
+                exported_memh: __f2,
             })
         }
     }
@@ -469,30 +482,31 @@ const _: () = {
         type Reply = <MemMapped as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
+            __p::total(__LEN, &[<[_]>::len(__p::bytes(&self.exported_memh))])
         }
         #[inline]
-        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let mut f1 = __AT_MemMap_map_params.copy(&self.map_params);
-            f1.exported_memh_buffer = __p::address_word(
+        fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
+            let mut __f1 = __AT_MemMap_map_params.copy(&self.map_params);
+            __f1.exported_memh_buffer = __p::address_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
             )?;
-            let length_of_exported_memh = __p::length_word(
+            let __length_of_exported_memh = __p::length_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
             )?;
             __p::message(
                 "MemMap",
-                out,
+                __out,
                 [__p::bytes(&self.exported_memh)],
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_MemMap_context.write(fixed, &self.context);
-                    __AT_MemMap_map_params.write(fixed, &f1);
-                    __length_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
+                |__fixed| {
+                    __TAG.write(__fixed, &0);
+                    __AT_MemMap_context.write(__fixed, &self.context);
+                    __AT_MemMap_map_params.write(__fixed, &__f1);
+                    __length_MemMap_exported_memh
+                        .write(__fixed, &__length_of_exported_memh);
                 },
             )
         }
@@ -506,37 +520,37 @@ const _: () = {
     type __Echo_TagSend = <TagSent as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<TagSend<'a>> for Command<'a> {
         #[inline]
-        fn from(message: TagSend<'a>) -> Command<'a> {
+        fn from(__message: TagSend<'a>) -> Command<'a> {
             Command::TagSend {
-                context: message.context,
-                dest: message.dest,
-                data: message.data,
-                tag: message.tag,
+                context: __message.context,
+                dest: __message.dest,
+                data: __message.data,
+                tag: __message.tag,
             }
         }
     }
     impl<'a> TagSend<'a> {
         /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
-        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            let (fixed, mut behind) = __p::start("TagSend", bytes)?;
-            __p::own_tag("TagSend", __TAG.read(fixed), 1, __p::None)?;
-            let f0 = __AT_TagSend_context.read(fixed);
-            let f1 = __AT_TagSend_dest.read(fixed);
-            let f3 = __AT_TagSend_tag.read(fixed);
-            let f2 = behind
-                .data(
-                    "data",
-                    __AT_TagSend_memh_id.read(fixed),
-                    __address_TagSend_data.read(fixed),
-                    __length_TagSend_data.read(fixed),
-                )?;
-            behind.end()?;
+        pub fn decode(__bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let (__fixed, mut __behind) = __p::start("TagSend", __bytes)?;
+            __p::own_tag("TagSend", __TAG.read(__fixed), 1, __p::None)?;
+            let __f0 = __AT_TagSend_context.read(__fixed);
+            let __f1 = __AT_TagSend_dest.read(__fixed);
+            let __f3 = __AT_TagSend_tag.read(__fixed);
+            let __f2 = __p::Behind::data(
+                &mut __behind,
+                "data",
+                __AT_TagSend_memh_id.read(__fixed),
+                __address_TagSend_data.read(__fixed),
+                __length_TagSend_data.read(__fixed),
+            )?;
+            __behind.end()?;
             __p::Ok(TagSend {
-                context: f0,
-                dest: f1,
-                data: f2,
-                tag: f3,
+                context: __f0,
+                dest: __f1,
+                data: __f2,
+                tag: __f3,
             })
         }
     }
@@ -545,25 +559,25 @@ const _: () = {
         type Reply = <TagSent as __p::ReplyOf<__Notifications>>::This;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::total(__LEN, &[__p::bytes(&self.data).len()])
+            __p::total(__LEN, &[<[_]>::len(__p::bytes(&self.data))])
         }
         #[inline]
-        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let address_of_data = __p::address_word("TagSend", "data", &self.data)?;
-            let length_of_data = __p::length_word("TagSend", "data", &self.data)?;
-            let f4: u64 = __p::selector_word("TagSend", "data", &self.data)?;
+        fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
+            let __address_of_data = __p::address_word("TagSend", "data", &self.data)?;
+            let __length_of_data = __p::length_word("TagSend", "data", &self.data)?;
+            let __f4: u64 = __p::selector_word("TagSend", "data", &self.data)?;
             __p::message(
                 "TagSend",
-                out,
+                __out,
                 [__p::bytes(&self.data)],
-                |fixed| {
-                    __TAG.write(fixed, &1);
-                    __AT_TagSend_context.write(fixed, &self.context);
-                    __AT_TagSend_dest.write(fixed, &self.dest);
-                    __address_TagSend_data.write(fixed, &address_of_data);
-                    __length_TagSend_data.write(fixed, &length_of_data);
-                    __AT_TagSend_tag.write(fixed, &self.tag);
-                    __AT_TagSend_memh_id.write(fixed, &f4);
+                |__fixed| {
+                    __TAG.write(__fixed, &1);
+                    __AT_TagSend_context.write(__fixed, &self.context);
+                    __AT_TagSend_dest.write(__fixed, &self.dest);
+                    __address_TagSend_data.write(__fixed, &__address_of_data);
+                    __length_TagSend_data.write(__fixed, &__length_of_data);
+                    __AT_TagSend_tag.write(__fixed, &self.tag);
+                    __AT_TagSend_memh_id.write(__fixed, &__f4);
                 },
             )
         }
@@ -577,36 +591,36 @@ const _: () = {
     type __Echo_TagRecv = <TagReceived as __p::ReplyOf<__Notifications>>::Echo;
     impl<'a> __p::From<TagRecv> for Command<'a> {
         #[inline]
-        fn from(message: TagRecv) -> Command<'a> {
+        fn from(__message: TagRecv) -> Command<'a> {
             Command::TagRecv {
-                context: message.context,
-                buffer: message.buffer,
-                count: message.count,
-                tag: message.tag,
-                tag_mask: message.tag_mask,
-                memh_id: message.memh_id,
+                context: __message.context,
+                buffer: __message.buffer,
+                count: __message.count,
+                tag: __message.tag,
+                tag_mask: __message.tag_mask,
+                memh_id: __message.memh_id,
             }
         }
     }
     impl TagRecv {
         /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
-        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            let fixed = __p::exact("TagRecv", bytes)?;
-            __p::own_tag("TagRecv", __TAG.read(fixed), 2, __p::None)?;
-            let f0 = __AT_TagRecv_context.read(fixed);
-            let f1 = __AT_TagRecv_buffer.read(fixed);
-            let f2 = __AT_TagRecv_count.read(fixed);
-            let f3 = __AT_TagRecv_tag.read(fixed);
-            let f4 = __AT_TagRecv_tag_mask.read(fixed);
-            let f5 = __AT_TagRecv_memh_id.read(fixed);
+        pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let __fixed = __p::exact("TagRecv", __bytes)?;
+            __p::own_tag("TagRecv", __TAG.read(__fixed), 2, __p::None)?;
+            let __f0 = __AT_TagRecv_context.read(__fixed);
+            let __f1 = __AT_TagRecv_buffer.read(__fixed);
+            let __f2 = __AT_TagRecv_count.read(__fixed);
+            let __f3 = __AT_TagRecv_tag.read(__fixed);
+            let __f4 = __AT_TagRecv_tag_mask.read(__fixed);
+            let __f5 = __AT_TagRecv_memh_id.read(__fixed);
             __p::Ok(TagRecv {
-                context: f0,
-                buffer: f1,
-                count: f2,
-                tag: f3,
-                tag_mask: f4,
-                memh_id: f5,
+                context: __f0,
+                buffer: __f1,
+                count: __f2,
+                tag: __f3,
+                tag_mask: __f4,
+                memh_id: __f5,
             })
         }
     }
@@ -618,15 +632,15 @@ const _: () = {
             __p::total(__LEN, &[])
         }
         #[inline]
-        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let fixed = __p::room("TagRecv", out)?;
-            __TAG.write(fixed, &2);
-            __AT_TagRecv_context.write(fixed, &self.context);
-            __AT_TagRecv_buffer.write(fixed, &self.buffer);
-            __AT_TagRecv_count.write(fixed, &self.count);
-            __AT_TagRecv_tag.write(fixed, &self.tag);
-            __AT_TagRecv_tag_mask.write(fixed, &self.tag_mask);
-            __AT_TagRecv_memh_id.write(fixed, &self.memh_id);
+        fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
+            let __fixed = __p::room("TagRecv", __out)?;
+            __TAG.write(__fixed, &2);
+            __AT_TagRecv_context.write(__fixed, &self.context);
+            __AT_TagRecv_buffer.write(__fixed, &self.buffer);
+            __AT_TagRecv_count.write(__fixed, &self.count);
+            __AT_TagRecv_tag.write(__fixed, &self.tag);
+            __AT_TagRecv_tag_mask.write(__fixed, &self.tag_mask);
+            __AT_TagRecv_memh_id.write(__fixed, &self.memh_id);
             __p::Ok(__LEN)
         }
         #[inline]
@@ -650,8 +664,8 @@ const _: () = {
             notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
         type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
-            Client(plugin)
+        fn client<AnyHost: __p::HostSide>(__plugin: AnyHost::Plugin) -> Client<AnyHost> {
+            Client(__plugin)
         }
     }
     impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
@@ -659,65 +673,77 @@ const _: () = {
         AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
-            AnyHandler::open(cx)
+        fn open(__cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(__cx)
         }
         fn address(
-            handler: &AnyHandler,
+            __handler: &AnyHandler,
         ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
-            AnyHandler::address(handler)
+            AnyHandler::address(__handler)
         }
-        fn progress(handler: &AnyHandler) -> __p::bool {
-            AnyHandler::progress(handler)
+        fn progress(__handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(__handler)
         }
-        fn host_left(handler: &AnyHandler, connection: __p::u64) {
-            AnyHandler::host_left(handler, connection);
+        fn host_left(__handler: &AnyHandler, __connection: __p::u64) {
+            AnyHandler::host_left(__handler, __connection);
         }
-        fn arm(handler: &AnyHandler) -> __p::Armed<'_> {
-            AnyHandler::arm(handler)
+        fn arm(__handler: &AnyHandler) -> __p::Armed<'_> {
+            AnyHandler::arm(__handler)
         }
         async fn serve<'command>(
-            handler: &'command AnyHandler,
-            cx: &'command AnySide::Context,
-            bytes: &'command [__p::u8],
+            __handler: &'command AnyHandler,
+            __cx: &'command AnySide::Context,
+            __bytes: &'command [__p::u8],
         ) -> __p::Result<__p::Answer, AnySide::Error> {
-            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+            match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
                 0 => {
                     __p::serve(
-                            move || MemMap::decode(bytes),
-                            move |command| AnyHandler::mem_map(handler, cx, command),
-                            |now| AnySide::place(cx, now),
+                            move || MemMap::decode(__bytes),
+                            move |__command| AnyHandler::mem_map(
+                                __handler,
+                                __cx,
+                                __command,
+                            ),
+                            |__now| AnySide::place(__cx, __now),
                         )
                         .await
                 }
                 1 => {
                     __p::serve(
-                            move || TagSend::decode(bytes),
-                            move |command| AnyHandler::tag_send(handler, cx, command),
-                            |now| AnySide::place(cx, now),
+                            move || TagSend::decode(__bytes),
+                            move |__command| AnyHandler::tag_send(
+                                __handler,
+                                __cx,
+                                __command,
+                            ),
+                            |__now| AnySide::place(__cx, __now),
                         )
                         .await
                 }
                 2 => {
                     __p::serve(
-                            move || TagRecv::decode(bytes),
-                            move |command| AnyHandler::tag_recv(handler, cx, command),
-                            |now| AnySide::place(cx, now),
+                            move || TagRecv::decode(__bytes),
+                            move |__command| AnyHandler::tag_recv(
+                                __handler,
+                                __cx,
+                                __command,
+                            ),
+                            |__now| AnySide::place(__cx, __now),
                         )
                         .await
                 }
-                found => __p::unknown("Command", found, __KNOWN),
+                __found => __p::unknown("Command", __found, __KNOWN),
             }
         }
     }
     impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
         fn clone(&self) -> Self {
-            Client(__p::Clone::clone(&self.0))
+            Self(__p::Clone::clone(&self.0))
         }
     }
     impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
-        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
-            __p::fmt::Formatter::write_str(f, "Client(worker_sandbox)")
+        fn fmt(&self, __f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(__f, "Client(worker_sandbox)")
         }
     }
     impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
@@ -725,155 +751,193 @@ const _: () = {
             &self.0
         }
     }
-    impl<AnyHost: __p::HostSide> Client<AnyHost> {
-        /// The plugin as the service knows it.
-        pub fn plugin(&self) -> &AnyHost::Plugin {
-            &self.0
+    const _: () = {
+        fn buffer() {}
+        let _ = buffer;
+        fn callback() {}
+        let _ = callback;
+        fn context() {}
+        let _ = context;
+        fn count() {}
+        let _ = count;
+        fn data() {}
+        let _ = data;
+        fn dest() {}
+        let _ = dest;
+        fn exported_memh() {}
+        let _ = exported_memh;
+        fn limit() {}
+        let _ = limit;
+        fn map_params() {}
+        let _ = map_params;
+        fn memh_id() {}
+        let _ = memh_id;
+        fn tag() {}
+        let _ = tag;
+        fn tag_mask() {}
+        let _ = tag_mask;
+        fn worker() {}
+        let _ = worker;
+        impl<AnyHost: __p::HostSide> Client<AnyHost> {
+            /// The plugin as the service knows it.
+            pub fn plugin(&self) -> &AnyHost::Plugin {
+                &self.0
+            }
+            /// Registers memory for later sends and receives of this host, until it leaves.
+            pub fn task_mem_map<'task>(
+                &'task self,
+                worker: &'task AnyHost::Worker,
+                map_params: MapParams,
+            ) -> MemMapTask<'task, AnyHost> {
+                let __command = MemMap {
+                    context: __AT_MemMap_context.zero(),
+                    map_params,
+                    exported_memh: __p::unset(),
+                };
+                MemMapTask {
+                    0: __p::Task::new(&self.0, worker, __command),
+                }
+            }
+            /// Sends `data` to worker `dest` of the domain.
+            pub fn task_tag_send<'task>(
+                &'task self,
+                worker: &'task AnyHost::Worker,
+                dest: u64,
+                tag: u64,
+            ) -> TagSendTask<'task, AnyHost> {
+                let __command = TagSend {
+                    context: __AT_TagSend_context.zero(),
+                    dest,
+                    data: __p::unset(),
+                    tag,
+                };
+                TagSendTask {
+                    0: __p::Task::new(&self.0, worker, __command),
+                }
+            }
+            /// Receives the first message whose tag matches.
+            pub fn task_tag_recv<'task>(
+                &'task self,
+                worker: &'task AnyHost::Worker,
+                count: u64,
+                tag: u64,
+                tag_mask: u64,
+            ) -> TagRecvTask<'task, AnyHost> {
+                let __command = TagRecv {
+                    context: __AT_TagRecv_context.zero(),
+                    buffer: __AT_TagRecv_buffer.zero(),
+                    count,
+                    tag,
+                    tag_mask,
+                    memh_id: __AT_TagRecv_memh_id.zero(),
+                };
+                TagRecvTask {
+                    0: __p::Task::new(&self.0, worker, __command),
+                }
+            }
         }
-        /// Registers memory for later sends and receives of this host, until it leaves.
-        pub fn task_mem_map<'task>(
-            &'task self,
-            worker: &'task AnyHost::Worker,
-            map_params: MapParams,
-        ) -> MemMapTask<'task, AnyHost> {
-            let command = MemMap {
-                context: __AT_MemMap_context.zero(),
-                map_params,
-                exported_memh: __p::unset(),
-            };
-            MemMapTask(__p::Task::new(&self.0, worker, command))
-        }
-        /// Sends `data` to worker `dest` of the domain.
-        pub fn task_tag_send<'task>(
-            &'task self,
-            worker: &'task AnyHost::Worker,
-            dest: u64,
-            tag: u64,
-        ) -> TagSendTask<'task, AnyHost> {
-            let command = TagSend {
-                context: __AT_TagSend_context.zero(),
-                dest,
-                data: __p::unset(),
-                tag,
-            };
-            TagSendTask(__p::Task::new(&self.0, worker, command))
-        }
-        /// Receives the first message whose tag matches.
-        pub fn task_tag_recv<'task>(
-            &'task self,
-            worker: &'task AnyHost::Worker,
-            count: u64,
-            tag: u64,
-            tag_mask: u64,
-        ) -> TagRecvTask<'task, AnyHost> {
-            let command = TagRecv {
-                context: __AT_TagRecv_context.zero(),
-                buffer: __AT_TagRecv_buffer.zero(),
-                count,
-                tag,
-                tag_mask,
-                memh_id: __AT_TagRecv_memh_id.zero(),
-            };
-            TagRecvTask(__p::Task::new(&self.0, worker, command))
-        }
-    }
-    impl<'task, AnyHost: __p::HostSide> MemMapTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
-        pub fn context(mut self, context: u64) -> Self {
-            self.0.command.context = context;
-            self
-        }
-        /** The exported handle of the host's memory; empty for memory that the plugin allocates.
+        impl<'task, AnyHost: __p::HostSide> MemMapTask<'task, AnyHost> {
+            /// Any value; the answer repeats it.
+            pub fn context(mut self, context: u64) -> Self {
+                self.0.command.context = context;
+                self
+            }
+            /** The exported handle of the host's memory; empty for memory that the plugin allocates.
  The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.*/
-        pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
-            self.0.command.exported_memh = exported_memh;
-            self
+            pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
+                self.0.command.exported_memh = exported_memh;
+                self
+            }
+            /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            pub fn deadline(self, limit: __p::Duration) -> Self {
+                Self(self.0.deadline(limit))
+            }
+            /// Submits the command; after an error nothing was sent.
+            pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
+                __p::Task::submit(self.0)
+            }
+            /// The same with a `callback`, called inside a progress call unless this fails.
+            /// The handle cancels the task, and may be dropped.
+            pub fn submit_with(
+                self,
+                callback: impl __p::FnOnce(
+                    __p::Result<MemMapped, AnyHost::Error>,
+                ) + 'static,
+            ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+                self.0.submit_with(callback)
+            }
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-        pub fn deadline(self, limit: __p::Duration) -> Self {
-            MemMapTask(self.0.deadline(limit))
-        }
-        /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
-            __p::Task::submit(self.0)
-        }
-        /// The same with a `callback`, called inside a progress call unless this fails.
-        /// The handle cancels the task, and may be dropped.
-        pub fn submit_with(
-            self,
-            callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
-        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
-            self.0.submit_with(callback)
-        }
-    }
-    impl<'task, AnyHost: __p::HostSide> TagSendTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
-        pub fn context(mut self, context: u64) -> Self {
-            self.0.command.context = context;
-            self
-        }
-        /** Travels with the command, or lies in registered memory; nothing unless set. Any number
+        impl<'task, AnyHost: __p::HostSide> TagSendTask<'task, AnyHost> {
+            /// Any value; the answer repeats it.
+            pub fn context(mut self, context: u64) -> Self {
+                self.0.command.context = context;
+                self
+            }
+            /** Travels with the command, or lies in registered memory; nothing unless set. Any number
  of sends may share registered bytes.*/
-        pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
-            self.0.command.data = __p::Into::into(data);
-            self
+            pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
+                self.0.command.data = __p::Into::into(data);
+                self
+            }
+            /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            pub fn deadline(self, limit: __p::Duration) -> Self {
+                Self(self.0.deadline(limit))
+            }
+            /// Submits the command; after an error nothing was sent.
+            pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
+                __p::Task::submit(self.0)
+            }
+            /// The same with a `callback`, called inside a progress call unless this fails.
+            /// The handle cancels the task, and may be dropped.
+            pub fn submit_with(
+                self,
+                callback: impl __p::FnOnce(
+                    __p::Result<TagSent, AnyHost::Error>,
+                ) + 'static,
+            ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+                self.0.submit_with(callback)
+            }
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-        pub fn deadline(self, limit: __p::Duration) -> Self {
-            TagSendTask(self.0.deadline(limit))
-        }
-        /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
-            __p::Task::submit(self.0)
-        }
-        /// The same with a `callback`, called inside a progress call unless this fails.
-        /// The handle cancels the task, and may be dropped.
-        pub fn submit_with(
-            self,
-            callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
-        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
-            self.0.submit_with(callback)
-        }
-    }
-    impl<'task, AnyHost: __p::HostSide> TagRecvTask<'task, AnyHost> {
-        /// Any value; the answer repeats it.
-        pub fn context(mut self, context: u64) -> Self {
-            self.0.command.context = context;
-            self
-        }
-        /// Where to receive in registered memory; not used without `memh_id`.
-        pub fn buffer(mut self, buffer: u64) -> Self {
-            self.0.command.buffer = buffer;
-            self
-        }
-        /** Which registered memory to receive into, where no other command may have these bytes
+        impl<'task, AnyHost: __p::HostSide> TagRecvTask<'task, AnyHost> {
+            /// Any value; the answer repeats it.
+            pub fn context(mut self, context: u64) -> Self {
+                self.0.command.context = context;
+                self
+            }
+            /// Where to receive in registered memory; not used without `memh_id`.
+            pub fn buffer(mut self, buffer: u64) -> Self {
+                self.0.command.buffer = buffer;
+                self
+            }
+            /** Which registered memory to receive into, where no other command may have these bytes
  (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
-        pub fn memh_id(mut self, memh_id: u64) -> Self {
-            self.0.command.memh_id = memh_id;
-            self
+            pub fn memh_id(mut self, memh_id: u64) -> Self {
+                self.0.command.memh_id = memh_id;
+                self
+            }
+            /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            pub fn deadline(self, limit: __p::Duration) -> Self {
+                Self(self.0.deadline(limit))
+            }
+            /// Submits the command; after an error nothing was sent.
+            pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
+                __p::Task::submit(self.0)
+            }
+            /// The same with a `callback`, called inside a progress call unless this fails.
+            /// The handle cancels the task, and may be dropped.
+            pub fn submit_with(
+                self,
+                callback: impl __p::FnOnce(
+                    __p::Result<TagReceived, AnyHost::Error>,
+                ) + 'static,
+            ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+                self.0.submit_with(callback)
+            }
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
-        pub fn deadline(self, limit: __p::Duration) -> Self {
-            TagRecvTask(self.0.deadline(limit))
-        }
-        /// Submits the command; after an error nothing was sent.
-        pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
-            __p::Task::submit(self.0)
-        }
-        /// The same with a `callback`, called inside a progress call unless this fails.
-        /// The handle cancels the task, and may be dropped.
-        pub fn submit_with(
-            self,
-            callback: impl __p::FnOnce(
-                __p::Result<TagReceived, AnyHost::Error>,
-            ) + 'static,
-        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
-            self.0.submit_with(callback)
-        }
-    }
+    };
 };
 /// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
 /// negative otherwise.
@@ -1061,45 +1125,45 @@ const _: () = {
         /// Reads a message of any variant. The error names the field that is wrong, and
         /// why; for an unknown tag it lists the known ones.
         #[inline]
-        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-            match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
-                0 => __p::read::<MemMapped, Notification>(bytes),
-                1 => __p::read::<TagSent, Notification>(bytes),
-                2 => __p::read::<TagReceived, Notification>(bytes),
-                found => __p::unknown("Notification", found, __KNOWN),
+        pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Notification", __bytes)? {
+                0 => __p::read::<MemMapped, Notification>(__bytes),
+                1 => __p::read::<TagSent, Notification>(__bytes),
+                2 => __p::read::<TagReceived, Notification>(__bytes),
+                __found => __p::unknown("Notification", __found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. After an error
+        /// Writes the message to the start of the buffer and returns its length. After an error
         /// nothing is written.
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [__p::u8],
+            __out: &mut [__p::u8],
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             match self {
-                Notification::MemMapped { context: f0, memh_id: f1 } => {
-                    let message = MemMapped { memh_id: *f1 };
-                    let repeated = MemMappedEcho { context: *f0 };
-                    __p::encode(message, &repeated, out)
+                Notification::MemMapped { context: __f0, memh_id: __f1 } => {
+                    let __message = MemMapped { memh_id: *__f1 };
+                    let __repeated = MemMappedEcho { context: *__f0 };
+                    __p::encode(__message, &__repeated, __out)
                 }
-                Notification::TagSent { context: f0, status: f1 } => {
-                    let message = TagSent { status: *f1 };
-                    let repeated = TagSentEcho { context: *f0 };
-                    __p::encode(message, &repeated, out)
+                Notification::TagSent { context: __f0, status: __f1 } => {
+                    let __message = TagSent { status: *__f1 };
+                    let __repeated = TagSentEcho { context: *__f0 };
+                    __p::encode(__message, &__repeated, __out)
                 }
                 Notification::TagReceived {
-                    context: f0,
-                    data: f1,
-                    sender_tag: f2,
-                    status: f3,
+                    context: __f0,
+                    data: __f1,
+                    sender_tag: __f2,
+                    status: __f3,
                 } => {
-                    let message = TagReceived {
-                        data: __p::Clone::clone(f1),
-                        sender_tag: *f2,
-                        status: *f3,
+                    let __message = TagReceived {
+                        data: __p::Clone::clone(__f1),
+                        sender_tag: *__f2,
+                        status: *__f3,
                     };
-                    let repeated = TagReceivedEcho { context: *f0 };
-                    __p::encode(message, &repeated, out)
+                    let __repeated = TagReceivedEcho { context: *__f0 };
+                    __p::encode(__message, &__repeated, __out)
                 }
             }
         }
@@ -1114,10 +1178,10 @@ const _: () = {
     }
     impl __p::From<(MemMapped, MemMappedEcho)> for Notification {
         #[inline]
-        fn from((message, echo): (MemMapped, MemMappedEcho)) -> Notification {
+        fn from((__message, __echo): (MemMapped, MemMappedEcho)) -> Notification {
             Notification::MemMapped {
-                context: echo.context,
-                memh_id: message.memh_id,
+                context: __echo.context,
+                memh_id: __message.memh_id,
             }
         }
     }
@@ -1125,27 +1189,32 @@ const _: () = {
         type Echo = MemMappedEcho;
         #[inline(always)]
         fn read(
-            incoming: impl __p::Incoming,
-            echo: __p::Option<&MemMappedEcho>,
+            __incoming: impl __p::Incoming,
+            __echo: __p::Option<&MemMappedEcho>,
         ) -> __p::Decoded<(Self, MemMappedEcho)> {
-            let fixed = __p::exact("MemMapped", __p::Incoming::bytes(&incoming))?;
-            __p::own_tag("MemMapped", __TAG.read(fixed), 0, __p::Some(1))?;
+            let __fixed = __p::exact("MemMapped", __p::Incoming::bytes(&__incoming))?;
+            __p::own_tag("MemMapped", __TAG.read(__fixed), 0, __p::Some(1))?;
             __AT_MemMapped_context
-                .repeats(fixed, "MemMapped", "context", echo.map(|echo| &echo.context))?;
-            let f0 = __AT_MemMapped_context.read(fixed);
-            let f1 = __AT_MemMapped_memh_id.read(fixed);
-            let repeated = MemMappedEcho { context: f0 };
-            __p::Ok((MemMapped { memh_id: f1 }, repeated))
+                .repeats(
+                    __fixed,
+                    "MemMapped",
+                    "context",
+                    __echo.map(|__echo| &__echo.context),
+                )?;
+            let __f0 = __AT_MemMapped_context.read(__fixed);
+            let __f1 = __AT_MemMapped_memh_id.read(__fixed);
+            let __repeated = MemMappedEcho { context: __f0 };
+            __p::Ok((MemMapped { memh_id: __f1 }, __repeated))
         }
         #[inline]
-        fn write(self, echo: &MemMappedEcho, place: __p::Place<'_>) -> __p::Written {
+        fn write(self, __echo: &MemMappedEcho, __place: __p::Place<'_>) -> __p::Written {
             __p::notification(
                 "MemMapped",
-                place,
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_MemMapped_context.write(fixed, &echo.context);
-                    __AT_MemMapped_memh_id.write(fixed, &self.memh_id);
+                __place,
+                |__fixed| {
+                    __TAG.write(__fixed, &0);
+                    __AT_MemMapped_context.write(__fixed, &__echo.context);
+                    __AT_MemMapped_memh_id.write(__fixed, &self.memh_id);
                 },
             )
         }
@@ -1156,10 +1225,10 @@ const _: () = {
     }
     impl __p::From<(TagSent, TagSentEcho)> for Notification {
         #[inline]
-        fn from((message, echo): (TagSent, TagSentEcho)) -> Notification {
+        fn from((__message, __echo): (TagSent, TagSentEcho)) -> Notification {
             Notification::TagSent {
-                context: echo.context,
-                status: message.status,
+                context: __echo.context,
+                status: __message.status,
             }
         }
     }
@@ -1167,27 +1236,32 @@ const _: () = {
         type Echo = TagSentEcho;
         #[inline(always)]
         fn read(
-            incoming: impl __p::Incoming,
-            echo: __p::Option<&TagSentEcho>,
+            __incoming: impl __p::Incoming,
+            __echo: __p::Option<&TagSentEcho>,
         ) -> __p::Decoded<(Self, TagSentEcho)> {
-            let fixed = __p::exact("TagSent", __p::Incoming::bytes(&incoming))?;
-            __p::own_tag("TagSent", __TAG.read(fixed), 1, __p::None)?;
+            let __fixed = __p::exact("TagSent", __p::Incoming::bytes(&__incoming))?;
+            __p::own_tag("TagSent", __TAG.read(__fixed), 1, __p::None)?;
             __AT_TagSent_context
-                .repeats(fixed, "TagSent", "context", echo.map(|echo| &echo.context))?;
-            let f0 = __AT_TagSent_context.read(fixed);
-            let f1 = __AT_TagSent_status.read(fixed);
-            let repeated = TagSentEcho { context: f0 };
-            __p::Ok((TagSent { status: f1 }, repeated))
+                .repeats(
+                    __fixed,
+                    "TagSent",
+                    "context",
+                    __echo.map(|__echo| &__echo.context),
+                )?;
+            let __f0 = __AT_TagSent_context.read(__fixed);
+            let __f1 = __AT_TagSent_status.read(__fixed);
+            let __repeated = TagSentEcho { context: __f0 };
+            __p::Ok((TagSent { status: __f1 }, __repeated))
         }
         #[inline]
-        fn write(self, echo: &TagSentEcho, place: __p::Place<'_>) -> __p::Written {
+        fn write(self, __echo: &TagSentEcho, __place: __p::Place<'_>) -> __p::Written {
             __p::notification(
                 "TagSent",
-                place,
-                |fixed| {
-                    __TAG.write(fixed, &1);
-                    __AT_TagSent_context.write(fixed, &echo.context);
-                    __AT_TagSent_status.write(fixed, &self.status);
+                __place,
+                |__fixed| {
+                    __TAG.write(__fixed, &1);
+                    __AT_TagSent_context.write(__fixed, &__echo.context);
+                    __AT_TagSent_status.write(__fixed, &self.status);
                 },
             )
         }
@@ -1198,12 +1272,12 @@ const _: () = {
     }
     impl __p::From<(TagReceived, TagReceivedEcho)> for Notification {
         #[inline]
-        fn from((message, echo): (TagReceived, TagReceivedEcho)) -> Notification {
+        fn from((__message, __echo): (TagReceived, TagReceivedEcho)) -> Notification {
             Notification::TagReceived {
-                context: echo.context,
-                data: message.data,
-                sender_tag: message.sender_tag,
-                status: message.status,
+                context: __echo.context,
+                data: __message.data,
+                sender_tag: __message.sender_tag,
+                status: __message.status,
             }
         }
     }
@@ -1211,68 +1285,76 @@ const _: () = {
         /// Memory for `len` elements of `data`, zeroed: the notification's own, so that nothing is copied. `NoMemory` when the C heap is full.
         #[inline]
         pub fn payload(
-            len: __p::usize,
+            __len: __p::usize,
         ) -> __p::Result<::urom_abi::Payload, __p::EncodeError> {
-            __p::payload::<__LEN, _>("TagReceived", len)
+            __p::payload::<__LEN, _>("TagReceived", __len)
         }
     }
     impl __p::Reply for TagReceived {
         type Echo = TagReceivedEcho;
         #[inline(always)]
         fn read(
-            incoming: impl __p::Incoming,
-            echo: __p::Option<&TagReceivedEcho>,
+            __incoming: impl __p::Incoming,
+            __echo: __p::Option<&TagReceivedEcho>,
         ) -> __p::Decoded<(Self, TagReceivedEcho)> {
-            let (fixed, mut behind) = __p::start(
+            let (__fixed, mut __behind) = __p::start(
                 "TagReceived",
-                __p::Incoming::bytes(&incoming),
+                __p::Incoming::bytes(&__incoming),
             )?;
-            __p::own_tag("TagReceived", __TAG.read(fixed), 2, __p::None)?;
+            __p::own_tag("TagReceived", __TAG.read(__fixed), 2, __p::None)?;
             __AT_TagReceived_context
                 .repeats(
-                    fixed,
+                    __fixed,
                     "TagReceived",
                     "context",
-                    echo.map(|echo| &echo.context),
+                    __echo.map(|__echo| &__echo.context),
                 )?;
-            let f0 = __AT_TagReceived_context.read(fixed);
-            let f2 = __AT_TagReceived_sender_tag.read(fixed);
-            let f3 = __AT_TagReceived_status.read(fixed);
-            let (_view_1, f1) = behind
-                .part::<
-                    Received,
-                >(
-                    "data",
-                    __p::by_address::<Received>(__address_TagReceived_data.read(fixed)),
-                    __length_TagReceived_data.read(fixed),
-                )?;
-            behind.end()?;
-            let mut tail = __p::Tail::of(incoming, __LEN);
-            let repeated = TagReceivedEcho { context: f0 };
+            let __f0 = __AT_TagReceived_context.read(__fixed);
+            let __f2 = __AT_TagReceived_sender_tag.read(__fixed);
+            let __f3 = __AT_TagReceived_status.read(__fixed);
+            let (__view_1, __f1) = __p::Behind::part::<
+                Received,
+            >(
+                &mut __behind,
+                "data",
+                __p::by_address::<Received>(__address_TagReceived_data.read(__fixed)),
+                __length_TagReceived_data.read(__fixed),
+            )?;
+            __behind.end()?;
+            let mut __tail = __p::Tail::of(__incoming, __LEN);
+            let __repeated = TagReceivedEcho { context: __f0 };
             __p::Ok((
                 TagReceived {
-                    data: tail.take::<Received>(f1),
-                    sender_tag: f2,
-                    status: f3,
+                    data: __p::Tail::take::<Received>(&mut __tail, __f1),
+                    sender_tag: __f2,
+                    status: __f3,
                 },
-                repeated,
+                __repeated,
             ))
         }
         #[inline]
-        fn write(self, echo: &TagReceivedEcho, place: __p::Place<'_>) -> __p::Written {
-            let address_of_data = __p::address_word("TagReceived", "data", &self.data)?;
-            let length_of_data = __p::length_word("TagReceived", "data", &self.data)?;
+        fn write(
+            self,
+            __echo: &TagReceivedEcho,
+            __place: __p::Place<'_>,
+        ) -> __p::Written {
+            let __address_of_data = __p::address_word(
+                "TagReceived",
+                "data",
+                &self.data,
+            )?;
+            let __length_of_data = __p::length_word("TagReceived", "data", &self.data)?;
             __p::reply(
                 "TagReceived",
-                place,
+                __place,
                 [__p::give(self.data)],
-                |fixed| {
-                    __TAG.write(fixed, &2);
-                    __AT_TagReceived_context.write(fixed, &echo.context);
-                    __address_TagReceived_data.write(fixed, &address_of_data);
-                    __length_TagReceived_data.write(fixed, &length_of_data);
-                    __AT_TagReceived_sender_tag.write(fixed, &self.sender_tag);
-                    __AT_TagReceived_status.write(fixed, &self.status);
+                |__fixed| {
+                    __TAG.write(__fixed, &2);
+                    __AT_TagReceived_context.write(__fixed, &__echo.context);
+                    __address_TagReceived_data.write(__fixed, &__address_of_data);
+                    __length_TagReceived_data.write(__fixed, &__length_of_data);
+                    __AT_TagReceived_sender_tag.write(__fixed, &self.sender_tag);
+                    __AT_TagReceived_status.write(__fixed, &self.status);
                 },
             )
         }
