@@ -91,6 +91,7 @@ mod tag;
 #[doc(hidden)]
 pub mod test_queues;
 mod transports;
+mod variables;
 mod version;
 mod watch;
 mod worker;

@@ -43,7 +43,8 @@ impl Queues {
              only one of the two has UCX_UNIFIED_MODE; make both contexts with \
              watched_shared_memory or both without, by one release of the crate, and with the same \
              sizes"
-        )))
+        ))
+        .with_variables())
     }
 }
 

@@ -6,6 +6,8 @@ use std::fmt;
 
 use ucx_sys as sys;
 
+use crate::variables;
+
 /// The result of a UCX operation: `ucs_status_t`. Zero is success, one is "in progress", negative
 /// values are errors. Any byte is a valid value, so a status from another version of UCX or from
 /// the wire is no undefined behaviour.
@@ -116,7 +118,13 @@ impl Status {
 
     /// The error that says what was being done.
     pub(crate) fn during(self, what: impl Into<Cow<'static, str>>) -> Error {
-        Error { status: self, what: what.into() }
+        Error { status: self, what: what.into(), variables: String::new() }
+    }
+
+    /// The status with the variables `UCX_*` of this process, any of which may be its cause.
+    #[must_use]
+    pub fn with_variables(self) -> String {
+        format!("{self}{}", variables::blamed(self))
     }
 }
 
@@ -149,6 +157,8 @@ impl std::error::Error for Status {}
 pub struct Error {
     status: Status,
     what: Cow<'static, str>,
+    /// What to say of the variables that may have caused it.
+    variables: String,
 }
 
 /// The result of a call that sets something up; requests end with a plain [`Status`].
@@ -160,11 +170,17 @@ impl Error {
     pub fn status(&self) -> Status {
         self.status
     }
+
+    /// The error with the variables `UCX_*` of this process, any of which may be its cause.
+    pub(crate) fn with_variables(mut self) -> Error {
+        self.variables = variables::blamed(self.status);
+        self
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "UCX: {}: {}", self.what, self.status)
+        write!(f, "UCX: {}: {}{}", self.what, self.status, self.variables)
     }
 }
 
@@ -176,10 +192,10 @@ impl From<Error> for Status {
     }
 }
 
-/// Turns a status from C into a result that says what was being done.
+/// Turns a status from C into a result that says what was being done, and with which variables.
 pub(crate) fn check(status: sys::ucs_status_t, what: impl Into<Cow<'static, str>>) -> Result<()> {
     let status = Status::from_raw(status);
-    if status.is_error() { Err(status.during(what)) } else { Ok(()) }
+    if status.is_error() { Err(status.during(what).with_variables()) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -63,6 +63,40 @@ fn what_ucx_or_c_cannot_take_is_refused_and_named() {
     }
 }
 
+/// Prints the first error of making a worker and connecting it to one that uses tcp alone.
+#[test]
+#[ignore = "the other process of the next test"]
+fn a_worker_with_the_variables_of_its_environment() {
+    let made = |builder: ucx::ContextBuilder| builder.build()?.worker();
+    let connected = made(Context::builder(Features::AM)).and_then(|worker| {
+        let other = made(Context::builder(Features::AM).config("TLS", "tcp"))?;
+        worker.connect(&other.address()?)
+    });
+    println!("<{}>", connected.map_or_else(|error| error.to_string(), |_| "connected".to_owned()));
+}
+
+#[test]
+fn an_error_that_a_variable_may_cause_lists_the_variables_and_the_process() {
+    for (variables, expected) in [
+        (&[("UCX_TLS", "self")][..], "runs with UCX_TLS=self: UCX_TLS and UCX_NET_DEVICES of both"),
+        (&[("UCX_TLS", "rc_nothing")], "runs with UCX_TLS=rc_nothing, which may be the cause"),
+        (
+            &[("UCX_TLS", "tcp"), ("UCX_NET_DEVICES", "none0"), ("UCX_LOG_LEVEL", "fatal")],
+            "runs with UCX_NET_DEVICES=none0 UCX_TLS=tcp, which may be the cause",
+        ),
+    ] {
+        let mut process = common::again("a_worker_with_the_variables_of_its_environment");
+        let output = process.envs(variables.iter().copied()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains(expected) && said.contains("(`context-"), "{variables:?}: {said}");
+    }
+    let to_tcp = Context::builder(Features::AM).config("TLS", "tcp").build().unwrap();
+    let to_itself = Context::builder(Features::AM).config("TLS", "self").build().unwrap();
+    let (other, worker) = (to_tcp.worker().unwrap(), to_itself.worker().unwrap());
+    let error = worker.connect(&other.address().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("runs with no variable UCX_*: UCX_TLS and"), "{error}");
+}
+
 #[test]
 fn whatever_is_dropped_first_the_rest_works_on() {
     let Pair { to_b, a, b } = Pair::new("tcp");

@@ -255,8 +255,10 @@ impl Data {
             return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
         }
         self.core.borrow().hosts.departed.check()?;
-        let unreachable =
-            |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
+        let unreachable = |error: ucx::Error| {
+            let text = format!("the worker cannot reach this host: {error}");
+            Failure::new(DocaError::NOT_CONNECTED, text)
+        };
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
         // uses: the guide's page on security says so.
         let address =
@@ -348,7 +350,7 @@ impl Data {
         for (channel, dest_id, status) in self.failed.take() {
             let connection = core.hosts.connections.get(channel);
             if connection.is_some_and(|connection| connection.dest_id == dest_id) {
-                let text = format!("UCX lost the host: {status}; start the worker again");
+                let text = format!("UCX lost the host: {}; start the worker again", status.with_variables());
                 core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
         }

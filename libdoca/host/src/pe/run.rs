@@ -199,10 +199,10 @@ impl Run {
                 pe,
                 &failure!(
                     TIME_OUT,
-                    "worker {} let this host in but cannot be heard over UCX: \
-                                     check UCX_TLS and UCX_NET_DEVICES on both sides, and \
-                                     firewalls between them",
-                    WorkerId(self.id())
+                    "worker {} let this host in but cannot be heard over UCX: {}; check \
+                                     firewalls between the two as well",
+                    WorkerId(self.id()),
+                    Status::UNREACHABLE.with_variables()
                 ),
             );
         }
@@ -300,8 +300,9 @@ impl Run {
                 pe,
                 &failure!(
                     code = code,
-                    "worker {} was lost: UCX says {status}; start it again",
-                    WorkerId(self.id())
+                    "worker {} was lost: UCX says {}; start it again",
+                    WorkerId(self.id()),
+                    status.with_variables()
                 ),
             );
         }
