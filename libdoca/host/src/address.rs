@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use urom_abi::DocaError;
@@ -65,7 +65,7 @@ impl Address {
 
     pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
         match tokio::net::lookup_host((self.host.as_str(), self.port)).await {
-            Ok(found) => Ok(found.collect()),
+            Ok(found) => Ok(with_loopback(&self.host, self.port, found)),
             Err(error) => Err(self.unknown_host(&error.to_string())),
         }
     }
@@ -87,10 +87,20 @@ impl Address {
         )
     }
 
-    pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
+    /// The error for the addresses of the name, none of which let this host in, and why. A daemon
+    /// that answers explains more than an address without one.
+    pub(super) fn refused(&self, tried: &[(SocketAddr, StreamError)]) -> Failure {
+        let is_absent = |(_, error): &&(SocketAddr, StreamError)| {
+            matches!(error, StreamError::Io(_) | StreamError::Hello(HelloError::NotUrom))
+        };
+        let answer = tried.iter().find(|one| !is_absent(one));
+        let Some((at, error)) = answer.or(tried.last()) else {
+            return self.unknown_host("the name has no address");
+        };
+        let all = tried.iter().map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" and ");
+        let tried = if answer.is_some() { at.to_string() } else { all };
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
-        let tried =
-            if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
+        let tried = if tried == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         let absent = |why: &dyn std::fmt::Display| {
             failure!(
@@ -133,6 +143,25 @@ impl Address {
         };
         failure!(code = code, "the UROM daemon at {daemon} ({origin}) {what}")
     }
+}
+
+/// The addresses of a host, of `localhost` those of both families: a system may know only one of
+/// them, and the daemon may listen on the other.
+fn with_loopback(
+    host: &str,
+    port: u16,
+    found: impl Iterator<Item = SocketAddr>,
+) -> Vec<SocketAddr> {
+    let mut addresses: Vec<_> = found.collect();
+    let both = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let both = both.map(|ip| SocketAddr::new(ip, port));
+    let is_local = host.eq_ignore_ascii_case("localhost");
+    for address in both.into_iter().filter(|_| is_local) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    addresses
 }
 
 /// Splits an address; the port is missing when there is none.
@@ -289,7 +318,7 @@ mod tests {
         let version = |minor| ucx::Version { major: 1, minor, patch: 0 };
         let (theirs, ours) = (version(20), version(22));
         let other = HelloError::Ucx { role: urom_wire::hello::Role::Daemon, theirs, ours };
-        let failure = address.refused(peer, &other.into());
+        let failure = address.refused(&[(peer, other.into())]);
         assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);
         assert!(
             failure.text.starts_with("this program and the UROM daemon at 10.0.0.2:18700"),
@@ -310,6 +339,30 @@ mod tests {
                 failure.text
             );
         }
+    }
+
+    #[test]
+    fn an_error_names_all_addresses_that_were_tried_or_the_one_that_answered() {
+        let address = Address::parse("localhost:7", Some("--service")).unwrap();
+        let [four, six]: [SocketAddr; 2] = ["127.0.0.1:7", "[::1]:7"].map(|at| at.parse().unwrap());
+        let refused = || StreamError::Io(std::io::ErrorKind::ConnectionRefused.into());
+        let text = address.refused(&[(six, refused()), (four, refused())]).text;
+        let expected = "no UROM daemon answers at localhost:7, tried as [::1]:7 and 127.0.0.1:7 (";
+        assert!(text.starts_with(expected), "{text}");
+        let silent = StreamError::Silent(Patience::default());
+        let text = address.refused(&[(four, silent), (six, refused())]).text;
+        assert!(text.contains("tried as 127.0.0.1:7 (") && text.contains("silent"), "{text}");
+        assert!(address.refused(&[]).text.contains("has no address"));
+    }
+
+    #[test]
+    fn localhost_is_the_loopback_address_of_both_families() {
+        let [four, six, other]: [SocketAddr; 3] =
+            ["127.0.0.1:7", "[::1]:7", "192.0.2.1:7"].map(|at| at.parse().unwrap());
+        let all = |host, found: &[SocketAddr]| with_loopback(host, 7, found.iter().copied());
+        assert_eq!(all("localhost", &[six]), [six, four]);
+        assert_eq!(all("LocalHost", &[four, six]), [four, six]);
+        assert_eq!(all("dpu", &[other]), [other]);
     }
 
     #[test]

@@ -112,7 +112,7 @@ async fn connect(
     let secret = key.as_ref().map(Key::daemon_secret);
     let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
     loop {
-        let (mut last, mut again) = (None, false);
+        let (mut tried, mut again) = (Vec::new(), false);
         for candidate in address.resolve().await? {
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
                 Ok(stream) => match welcome(address, stream).await {
@@ -127,14 +127,12 @@ async fn connect(
                     // The port is closed, perhaps only for now.
                     again |= matches!(&error, StreamError::Io(error)
                         if error.kind() == io::ErrorKind::ConnectionRefused);
-                    last = Some(address.refused(candidate, &error));
+                    tried.push((candidate, error));
                 }
             }
         }
         if !again || waited + pause > STARTING {
-            return Err(cut_off
-                .or(last)
-                .unwrap_or_else(|| address.unknown_host("the name has no address")));
+            return Err(cut_off.unwrap_or_else(|| address.refused(&tried)));
         }
         // No event tells that a port of another machine is open.
         sleep(pause).await;

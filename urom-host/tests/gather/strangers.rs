@@ -20,12 +20,14 @@ fn when_nobody_comes_the_missing_are_named_to_those_who_did() {
     let came = thread::spawn(move || Rendezvous::join(address, 2, 4, LIMIT));
     let error = Rendezvous::host(listener, 4, Duration::from_millis(600)).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
-    assert_eq!(error.to_string(), "not all 4 participants came within 600ms: missing 1, 3");
+    let expected =
+        "not all 4 participants came within 600ms: missing 1, 3; participant 0 listened at ";
+    assert_eq!(error.to_string(), format!("{expected}{address}"));
     let error = came.join().unwrap().unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
         error.to_string().contains("participant 0 says: ")
-            && error.to_string().ends_with("missing 1, 3")
+            && error.to_string().contains("missing 1, 3; participant 0 listened at 127.0.0.1:")
     );
 }
 
@@ -37,7 +39,29 @@ fn without_participant_0_the_others_give_up_at_their_deadline_and_say_why() {
     assert!(
         error.to_string().contains("could not be reached in time")
             && error.to_string().contains("refused")
+            && error.to_string().contains(&format!("no connection to {address}:"))
     );
+}
+
+#[test]
+fn localhost_of_participant_0_is_reached_at_the_address_of_either_family() {
+    // A port that is free right now; nobody else takes it by number.
+    let port = meet().1.port();
+    let host = thread::spawn(move || Rendezvous::join(format!("localhost:{port}"), 0, 3, LIMIT));
+    let four = thread::spawn(move || Rendezvous::join(format!("127.0.0.1:{port}"), 1, 3, LIMIT));
+    let six = if TcpListener::bind("[::1]:0").is_ok() { "[::1]" } else { "127.0.0.1" };
+    Rendezvous::join(format!("{six}:{port}"), 2, 3, LIMIT).unwrap();
+    four.join().unwrap().unwrap();
+    host.join().unwrap().unwrap();
+}
+
+#[test]
+fn an_error_names_the_addresses_that_a_name_means() {
+    let (_deserted, address) = deserted();
+    let point = format!("localhost:{}", address.port());
+    let error = Rendezvous::join(point, 1, 2, SHORT).unwrap_err().to_string();
+    assert!(error.contains("no connection to localhost:"), "{error}");
+    assert!(error.contains(", tried as ") && error.contains("127.0.0.1:"), "{error}");
 }
 
 #[test]
@@ -178,7 +202,7 @@ fn a_meeting_point_that_is_taken_or_cannot_be_is_an_error() {
     let (listener, address) = meet();
     let error = Rendezvous::join(address, 0, 2, LIMIT).unwrap_err();
     assert!(
-        error.to_string().starts_with("participant 0 cannot listen at the meeting point"),
+        error.to_string().starts_with(&format!("participant 0 cannot listen at {address}: ")),
         "{error}"
     );
     drop::<TcpListener>(listener);

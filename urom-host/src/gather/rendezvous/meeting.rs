@@ -2,7 +2,7 @@
 //! and greet it, and it answers once all are there.
 
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -10,29 +10,30 @@ use urom_abi::{Count, DocaError};
 
 use super::super::Error;
 use super::link::{BLOCKS, GREETING, Link, frame};
+use super::place::{Place, listed};
 use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
 
 /// The shortest time limit: the system takes none of zero.
-const MOMENT: Duration = Duration::from_millis(1);
+pub(super) const MOMENT: Duration = Duration::from_millis(1);
 
 /// The index of a connection that has not greeted yet.
 const NOBODY: u32 = u32::MAX;
 
 /// Connects to participant 0 and waits until it says that all are there.
 pub(super) fn connect(
-    address: impl ToSocketAddrs,
+    place: &Place,
     index: u32,
     participants: u32,
     deadline: Instant,
 ) -> Result<Link, Error> {
     let mut why = String::new();
     while !left(deadline).is_zero() {
-        match attempt(&address, index, participants, deadline) {
+        match attempt(place, index, participants, deadline) {
             Err(error) if error.is_io() => why = format!(": {error}"),
             Err(error) if error.code() == DocaError::UNEXPECTED => {
-                let text = "whoever listens at the meeting point is no participant of a rendezvous";
+                let text = format!("whoever listens at {place} is no participant of a rendezvous");
                 return Err(Error::new(DocaError::INVALID_VALUE, text));
             }
             result => return result,
@@ -44,14 +45,9 @@ pub(super) fn connect(
     Err(Error::new(DocaError::TIME_OUT, text))
 }
 
-fn attempt(
-    address: &impl ToSocketAddrs,
-    index: u32,
-    participants: u32,
-    deadline: Instant,
-) -> Result<Link, Error> {
+fn attempt(place: &Place, index: u32, participants: u32, deadline: Instant) -> Result<Link, Error> {
     let no_connection = |error| Error::io("there is no connection", error);
-    let stream = open(address, deadline).map_err(no_connection)?;
+    let stream = place.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
     let mut link = Link::new(0, stream).map_err(no_connection)?;
     // The socket's buffer has room for it.
@@ -66,29 +62,14 @@ fn attempt(
     Ok(link)
 }
 
-fn open(address: &impl ToSocketAddrs, deadline: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(ErrorKind::InvalidInput, "the meeting point has no address");
-    for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left(deadline).max(MOMENT)) {
-            // Without a listener, a connection to a port of this machine can be one with itself.
-            Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
-                last = ErrorKind::ConnectionRefused.into();
-            }
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
 /// Waits for all others at participant 0; returns them in the order of their indices.
 pub(super) fn accept(
-    listener: &TcpListener,
+    listeners: &[TcpListener],
     participants: u32,
     limit: Duration,
 ) -> Result<Vec<Link>, Error> {
     let mut meeting = Meeting { participants, links: Vec::new(), strangers: Vec::new() };
-    let result = meeting.wait(listener, limit);
+    let result = meeting.wait(listeners, limit);
     let mut links: Vec<Link> = meeting.links.into_iter().map(|(link, _)| link).collect();
     if let Err(error) = result {
         // Those that have not greeted include the cause of the error.
@@ -113,18 +94,21 @@ struct Meeting {
 }
 
 impl Meeting {
-    fn wait(&mut self, listener: &TcpListener, limit: Duration) -> Result<(), Error> {
+    fn wait(&mut self, listeners: &[TcpListener], limit: Duration) -> Result<(), Error> {
         let deadline = super::deadline(limit);
-        listener.set_nonblocking(true).map_err(super::cannot_listen)?;
+        for listener in listeners {
+            let cannot = |error| Error::io("participant 0 cannot listen", error);
+            listener.set_nonblocking(true).map_err(cannot)?;
+        }
         while self.missing().next().is_some() {
             if left(deadline).is_zero() {
-                return Err(self.incomplete(limit));
+                return Err(self.incomplete(listeners, limit));
             }
             let mut set = PollSet::take();
-            set.add(listener.as_raw_fd());
+            listeners.iter().for_each(|listener| set.add(listener.as_raw_fd()));
             self.links.iter().for_each(|(link, _)| set.add(link.as_raw_fd()));
             set.poll(Some(left(deadline)));
-            self.accept(listener)?;
+            listeners.iter().try_for_each(|listener| self.accept(listener))?;
             self.read_greetings()?;
         }
         Ok(())
@@ -183,11 +167,13 @@ impl Meeting {
         }
     }
 
-    fn incomplete(&self, limit: Duration) -> Error {
+    fn incomplete(&self, listeners: &[TcpListener], limit: Duration) -> Error {
+        let at: Vec<_> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
         let missing: Vec<_> = self.missing().map(|index| index.to_string()).collect();
         let (participants, missing) = (self.participants, missing.join(", "));
         let mut text =
             format!("not all {participants} participants came within {limit:?}: missing {missing}");
+        text += &format!("; participant 0 listened at {}", listed(&at));
         if let Some(last) = self.strangers.last() {
             let strangers = Count(self.strangers.len(), "connection");
             text += &format!("; {strangers} from no participant came, too, the last from {last}");
@@ -223,6 +209,6 @@ fn reject(strangers: &mut Vec<SocketAddr>, stranger: SocketAddr) {
     strangers.push(stranger);
 }
 
-fn left(deadline: Instant) -> Duration {
+pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }

@@ -4,8 +4,10 @@
 
 mod link;
 mod meeting;
+mod place;
 
-use std::net::{TcpListener, ToSocketAddrs};
+use std::fmt;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
@@ -13,6 +15,7 @@ use urom_abi::fork::Maker;
 
 use super::{AllGather, BoxError, Error, busy, check};
 use link::{BLOCKS, Link, frame};
+use place::Place;
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
@@ -59,6 +62,10 @@ impl Rendezvous {
     /// connect until it does. `limit` is how long this may take, and how long each exchange may
     /// take.
     ///
+    /// A name may mean other addresses on another machine. Participant 0 listens at all that it
+    /// means there. If these are only loopback addresses, as in Debian's `/etc/hosts`, it listens
+    /// at all addresses of its machine, unless the name is `localhost`.
+    ///
     /// # Errors
     /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing;
     /// `INVALID_VALUE` when the participants do not agree on how many they are, two have the same
@@ -66,7 +73,7 @@ impl Rendezvous {
     /// the system's reason when participant 0 cannot listen. Connections from strangers are turned
     /// away and counted.
     pub fn join(
-        address: impl ToSocketAddrs,
+        address: impl fmt::Display,
         index: u32,
         participants: u32,
         limit: Duration,
@@ -75,11 +82,12 @@ impl Rendezvous {
             let text = format!("there is no participant {index} in a group of {participants}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
+        let place = Place::new(address);
         if index == 0 {
-            let listener = TcpListener::bind(address).map_err(cannot_listen)?;
-            return Rendezvous::host(listener, participants, limit);
+            let links = meeting::accept(&place.listen()?, participants, limit)?;
+            return Ok(Rendezvous::new(0, participants, limit, links));
         }
-        let link = meeting::connect(address, index, participants, deadline(limit))?;
+        let link = meeting::connect(&place, index, participants, deadline(limit))?;
         Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 
@@ -97,7 +105,7 @@ impl Rendezvous {
             let text = "a group has at least one participant";
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        let links = meeting::accept(&listener, participants, limit)?;
+        let links = meeting::accept(&[listener], participants, limit)?;
         Ok(Rendezvous::new(0, participants, limit, links))
     }
 
@@ -217,8 +225,4 @@ debug_fields!(Rendezvous, |it| {
 
 fn deadline(limit: Duration) -> Instant {
     Instant::now() + limit.min(Duration::from_secs(365 * 24 * 3600))
-}
-
-fn cannot_listen(error: std::io::Error) -> Error {
-    Error::io("participant 0 cannot listen at the meeting point", error)
 }

@@ -1,0 +1,172 @@
+//! The meeting point, and which addresses its name means: participant 0 listens at them, and the
+//! others try them.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::time::Instant;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
+
+use super::super::Error;
+use super::meeting::{MOMENT, left};
+
+/// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
+pub(super) struct Place(String);
+
+impl Place {
+    pub(super) fn new(address: impl fmt::Display) -> Place {
+        Place(address.to_string())
+    }
+
+    /// The name before the port; `None` for an address, such as `127.1`.
+    fn name(&self) -> Option<&str> {
+        let is_name = |name: &&str| !name.contains(':') && name.contains(char::is_alphabetic);
+        self.0.rsplit_once(':').map(|(name, _)| name).filter(is_name)
+    }
+
+    fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let mut addresses = Vec::new();
+        for address in self.0.to_socket_addrs()? {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        let none = || io::Error::new(ErrorKind::InvalidInput, "the name has no address");
+        if addresses.is_empty() { Err(none()) } else { Ok(addresses) }
+    }
+
+    /// Listens at all addresses that the name means here: others may have another of them.
+    ///
+    /// A machine's own name may mean only a loopback address, as in Debian's `/etc/hosts`, and its
+    /// true ones elsewhere. Then this listens at all addresses of the machine. `localhost` is the
+    /// loopback address of both families.
+    pub(super) fn listen(&self) -> Result<Vec<TcpListener>, Error> {
+        let at = |error| Error::io(format!("participant 0 cannot listen at {self}"), error);
+        let found = self.addresses().map_err(at)?;
+        let addresses = to_listen(self.name(), &found);
+        if addresses != found && addresses.iter().all(|address| address.ip().is_unspecified()) {
+            tracing::warn!(
+                "{self} is only {} here, which no other machine reaches: participant 0 listens at \
+                 all addresses of this machine",
+                listed(&found)
+            );
+        }
+        let (mut listeners, mut errors) = (Vec::new(), Vec::new());
+        for address in &addresses {
+            match listen(*address, self.name().is_some()) {
+                Ok(listener) => listeners.push(listener),
+                Err(error) => errors.push(error),
+            }
+        }
+        // Of an address that is not this machine's, or a family that it lacks, there is no need.
+        let in_use = errors.iter().position(|error| error.kind() == ErrorKind::AddrInUse);
+        let error = in_use.or_else(|| listeners.is_empty().then_some(0));
+        match error.map(|at| errors.swap_remove(at)) {
+            None => Ok(listeners),
+            Some(error) => {
+                let tried = self.tried(&addresses);
+                Err(Error::io(format!("participant 0 cannot listen at {self}{tried}"), error))
+            }
+        }
+    }
+
+    /// What an error adds about a name.
+    fn tried(&self, addresses: &[SocketAddr]) -> String {
+        let name = self.name().filter(|_| !addresses.is_empty());
+        name.map(|_| format!(", tried as {}", listed(addresses))).unwrap_or_default()
+    }
+
+    /// Connects to the first address that answers; with an error, the addresses that were tried.
+    pub(super) fn open(&self, deadline: Instant) -> Result<TcpStream, Error> {
+        let at = |tried: &[SocketAddr], error| {
+            let tried = self.tried(tried);
+            Error::io(format!("there is no connection to {self}{tried}"), error)
+        };
+        let addresses = self.addresses().map_err(|error| at(&[], error))?;
+        let mut last = ErrorKind::ConnectionRefused.into();
+        for (tried, address) in addresses.iter().enumerate() {
+            // An address that does not answer leaves time for the others.
+            let limit = left(deadline) / (addresses.len() - tried) as u32;
+            match TcpStream::connect_timeout(address, limit.max(MOMENT)) {
+                // Without a listener, a connection to a port of this machine can be one with
+                // itself.
+                Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
+                    last = ErrorKind::ConnectionRefused.into();
+                }
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(at(&addresses, last))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where participant 0 listens for a name that means `addresses` there.
+fn to_listen(name: Option<&str>, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let Some((name, first)) = name.zip(addresses.first()) else { return addresses.to_vec() };
+    let both = |four: Ipv4Addr, six: Ipv6Addr| {
+        [four.into(), six.into()].map(|ip| SocketAddr::new(ip, first.port())).to_vec()
+    };
+    if name.to_ascii_lowercase().contains("localhost") {
+        both(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST)
+    } else if addresses.iter().all(|address| address.ip().is_loopback()) {
+        both(Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED)
+    } else {
+        addresses.to_vec()
+    }
+}
+
+/// Listens at an address; `alone` is for one of several, whose IPv6 would take IPv4 as well.
+fn listen(address: SocketAddr, alone: bool) -> io::Result<TcpListener> {
+    if !alone || address.is_ipv4() {
+        return TcpListener::bind(address);
+    }
+    let socket = socket_with(AddressFamily::INET6, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_ipv6_v6only(&socket, true)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    rustix::net::listen(&socket, 128)?;
+    Ok(socket.into())
+}
+
+/// `192.0.2.1:7357 and [::1]:7357`.
+pub(super) fn listed(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a participant 0 listens at, whose system says `means` of the name in `point`.
+    fn at(point: &str, means: &[&str]) -> String {
+        let means: Vec<_> = means.iter().map(|address| address.parse().unwrap()).collect();
+        listed(&to_listen(Place::new(point).name(), &means))
+    }
+
+    #[test]
+    fn a_name_that_is_only_loopback_is_every_address_and_localhost_is_both_families() {
+        for (point, means, expected) in [
+            ("head:7", &["127.0.1.1:7"][..], "0.0.0.0:7 and [::]:7"),
+            ("head:7", &["127.0.0.1:7", "[::1]:7"], "0.0.0.0:7 and [::]:7"),
+            ("head:7", &["127.0.1.1:7", "192.0.2.2:7"], "127.0.1.1:7 and 192.0.2.2:7"),
+            ("head:7", &["192.0.2.2:7"], "192.0.2.2:7"),
+            ("localhost:7", &["[::1]:7"], "127.0.0.1:7 and [::1]:7"),
+            ("Localhost.localdomain:7", &["127.0.0.1:7"], "127.0.0.1:7 and [::1]:7"),
+            ("127.0.1.1:7", &["127.0.1.1:7"], "127.0.1.1:7"),
+            ("127.1:7", &["127.0.0.1:7"], "127.0.0.1:7"),
+            ("[::1]:7", &["[::1]:7"], "[::1]:7"),
+            ("0.0.0.0:7", &["0.0.0.0:7"], "0.0.0.0:7"),
+        ] {
+            assert_eq!(at(point, means), expected, "{point} {means:?}");
+        }
+    }
+}
