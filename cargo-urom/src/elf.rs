@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use object::elf;
 use object::read::ImportFlags;
 use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{Endianness, Object};
 use urom_abi::describe::section::Description;
-use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_abi::{machine, named_file};
 use urom_service::plugin_elf::{self, Export};
 
 use crate::description::sane::sane;
@@ -101,18 +100,10 @@ pub(crate) enum Unusable {
 }
 
 /// The largest file that is read, in bytes. A larger one is a sparse file.
-const MOST: u64 = 1 << 32;
+const MOST: usize = 1 << 32;
 
 pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
-    let read = || -> Result<Vec<u8>> {
-        let open = plugin_elf::open(file)?;
-        let len = open.metadata()?.len();
-        ensure!(len <= MOST, "it has {len} bytes, and no plugin has");
-        let mut bytes = Vec::with_capacity(usize::try_from(len)?);
-        open.take(MOST).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().with_context(|| format!("{} cannot be read", file.display()))
+    named_file::read(file, MOST).with_context(|| format!("{} cannot be read", file.display()))
 }
 
 impl ElfFile {

@@ -1,7 +1,7 @@
 //! What both sides of a DOCA UROM offload share: DOCA's C structures and codes, and the encoding of
 //! commands and notifications.
 //!
-//! Nothing here talks to UCX, starts a thread or opens a file. A crate that states a protocol (with
+//! Nothing here talks to UCX or starts a thread. A crate that states a protocol (with
 //! `#[urom_command]` and `#[urom_notification]`) depends on this crate and on neither side's
 //! runtime; the plugin side (`urom-pdk`) and the host side (`urom-host`) both stand on it, as does
 //! the service.
@@ -68,6 +68,9 @@ pub mod list;
 pub mod log;
 pub mod machine;
 pub mod memory;
+// Between the kit's own crates.
+#[doc(hidden)]
+pub mod named_file;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;

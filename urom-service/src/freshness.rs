@@ -14,6 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use urom_abi::named_file;
+
 pub use self::sources::list_of_copy;
 use self::sources::sources;
 
@@ -31,7 +33,7 @@ fn old_by(library: &Path) -> Option<PathBuf> {
         return None;
     }
     let library = library.canonicalize().ok()?;
-    let list = fs::read(library.with_extension("d")).ok()?;
+    let list = named_file::read(&library.with_extension("d"), sources::MOST).ok()?;
     let sources = sources(&list, &library)?;
     let built = modified(&library).ok()?;
     let built = begin(&library, built).unwrap_or(built);

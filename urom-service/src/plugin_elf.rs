@@ -13,10 +13,9 @@ use std::path::Path;
 use object::elf::{ET_DYN, STT_FUNC, STT_GNU_IFUNC, STV_DEFAULT, STV_PROTECTED};
 use object::read::elf::{ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
-use rustix::fs::{Mode, OFlags};
 use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
-use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
+use urom_abi::{machine, named_file};
 
 /// The most that is read in one piece: a table of symbols, or of their names. Files may be larger,
 /// and have holes.
@@ -54,7 +53,7 @@ pub enum LookError {
 /// # Errors
 /// Why it cannot be a plugin that this program loads.
 pub fn look(path: &Path) -> Result<PluginElf, LookError> {
-    let mut file = open(path)?;
+    let mut file = named_file::open(path, 0)?;
     let mut header = [0; machine::HEADER_LEN];
     match file.read_exact(&mut header) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -114,21 +113,6 @@ pub fn exports<'data, R: ReadRef<'data>>(
         exports.push(Export { name, function });
     }
     Ok(exports)
-}
-
-/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer
-/// perhaps.
-///
-/// # Errors
-/// It cannot be opened, or is something else.
-pub fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -151,7 +151,11 @@ impl Loaded {
     /// # Errors
     /// `Load` or `Symbol`.
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
-        let identity = Identity::of(path).ok();
+        let identity = match Identity::of(path) {
+            // The loader would wait for a pipe's writer.
+            Err(error) if path.exists() => return Err(PluginFileError::Load(error.to_string())),
+            identity => identity.ok(),
+        };
         let files = || FILES.lock().unwrap_or_else(PoisonError::into_inner);
         let is_replaced = |files: &BTreeMap<PathBuf, Identity>| {
             files.get(path).is_some_and(|before| Some(before) != identity.as_ref())

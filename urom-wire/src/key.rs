@@ -6,17 +6,17 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
+use urom_abi::named_file::{self, NotRegular};
 
 /// The variable that names the key file, for daemons and hosts that no option or call gives one.
 pub const KEY_FILE_VARIABLE: &str = "UROM_KEY_FILE";
@@ -153,20 +153,18 @@ pub fn key_file_of_environment() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Key, KeyProblem> {
-    // Does not wait for a pipe. The checks are about the open file, whatever happens to its name.
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::LOOP) if path.is_symlink() => return Err(KeyProblem::Link),
-        // A socket cannot be opened.
-        Err(Errno::NXIO) => return Err(KeyProblem::NotAFile),
-        Err(error) => return Err(io::Error::from(error).into()),
+    // The checks are about the open file, whatever happens to its name.
+    let file = match named_file::open(path, OFlags::NOFOLLOW.bits().cast_signed()) {
+        Ok(file) => file,
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) && path.is_symlink() => {
+            return Err(KeyProblem::Link);
+        }
+        Err(error) if error.get_ref().is_some_and(|source| source.is::<NotRegular>()) => {
+            return Err(KeyProblem::NotAFile);
+        }
+        Err(error) => return Err(error.into()),
     };
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(KeyProblem::NotAFile);
-    }
     let user = rustix::process::geteuid().as_raw();
     check_access(metadata.uid(), user, metadata.mode() & 0o7777)?;
     let mut bytes = Vec::with_capacity(MIN_KEY);

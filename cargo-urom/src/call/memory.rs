@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use urom_abi::Count;
+use urom_abi::{Count, named_file};
 use urom_host::memory::{Access, Mmap, View};
 
 use super::Args;
@@ -150,7 +150,7 @@ impl Content {
         match self {
             Content::Zeros(len) => Ok(Mmap::allocate(*len, access)?),
             Content::File(file) => {
-                let bytes = std::fs::read(file)
+                let bytes = named_file::read(file, 1 << 32)
                     .with_context(|| format!("cannot read {}", file.display()))?;
                 if bytes.is_empty() {
                     anyhow::bail!("{} is empty, and memory has at least one byte", file.display());

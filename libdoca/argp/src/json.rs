@@ -6,12 +6,12 @@
 
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fmt::Display;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
+use urom_abi::named_file;
 
 use crate::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
 
@@ -29,6 +29,9 @@ const SYNTAX: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
+/// The most bytes that a file may have.
+const MOST: usize = 1 << 20;
+
 /// What the built-in flags are under.
 const GENERAL: &str = "doca_general_flags";
 /// What the program's flags are under.
@@ -38,7 +41,7 @@ const PROGRAM: &str = "doca_program_flags";
 pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let shown = path.display();
-    let text = fs::read_to_string(path)
+    let text = named_file::read_text(path, MOST)
         .map_err(|error| refusal!(IO_FAILED, "the JSON file {shown} cannot be read: {error}"))?;
     parse(flags, &text)
         .map_err(|refusal| refusal!(code = refusal.code, "the JSON file {shown}: {}", refusal.text))

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, named_file};
 use urom_wire::control::{DEFAULT_PORT, Failure};
 use urom_wire::hello::HelloError;
 use urom_wire::patience::Patience;
@@ -17,6 +17,9 @@ use crate::service_file::{self, Local};
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
 /// The variable with the daemon's port, for addresses without one.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
+
+/// The most bytes of a service file: lines for some ten thousand hosts.
+const MOST: usize = 1 << 20;
 
 /// A daemon's address, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,7 +217,7 @@ fn from_file(
     pci: Option<&str>,
 ) -> Result<Target, Failure> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = named_file::read_text(file, MOST).map_err(|error| {
         let code = match error.kind() {
             std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
             _ => DocaError::IO_FAILED,

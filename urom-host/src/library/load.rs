@@ -13,9 +13,8 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
-use urom_abi::DocaError;
 use urom_abi::host::{Api, CtxState};
-use urom_abi::machine;
+use urom_abi::{DocaError, machine, named_file};
 
 use super::version::judge;
 use super::{File, Library};
@@ -43,7 +42,10 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     let origin = origin.map(|origin| format!(" (from {origin})")).unwrap_or_default();
     let what = format!("loading the DOCA library `{}`{origin}", path.display());
     // With a slash in it, so that the loader does not search for the file.
-    let found = std::path::absolute(path).and_then(|path| Ok((fs::metadata(&path)?, path)));
+    let found = std::path::absolute(path).and_then(|path| {
+        // The loader would wait for a pipe's writer.
+        Ok((named_file::open(&path, 0)?.metadata()?, path))
+    });
     let (metadata, path) = found.map_err(|error| {
         let code = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => DocaError::NOT_FOUND,
@@ -74,7 +76,7 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
 /// What is wrong with a file for another machine: the loader may say that there is no such file.
 fn foreign(path: &Path) -> Option<String> {
     let mut header = [0; machine::HEADER_LEN];
-    fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).ok()?;
+    named_file::open(path, 0).and_then(|mut file| file.read_exact(&mut header)).ok()?;
     machine::foreign(&header)
 }
 

@@ -1,9 +1,13 @@
 //! Cargo's lists of sources: `libNAME.d` beside a library, and `NAME.d` beside a copy of it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+use urom_abi::named_file;
+
+/// The most bytes of a list: one names some hundred files.
+pub(super) const MOST: usize = 16 << 20;
 
 /// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources,
 /// for the copy. `None` where cargo wrote no list.
@@ -12,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// two.
 pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     let library = library.canonicalize().ok()?;
-    let list = fs::read(library.with_extension("d")).ok()?;
+    let list = named_file::read(&library.with_extension("d"), MOST).ok()?;
     let sources = sources(&list, &library)?;
     let mut list = escaped(&std::path::absolute(copy).ok()?);
     list.push(b':');
