@@ -7,6 +7,7 @@ use std::sync::Once;
 
 use ucx_sys as sys;
 
+use crate::descriptors;
 use crate::features::Features;
 use crate::fork;
 use crate::queues::{Queues, UNIFIED_MODE};
@@ -227,6 +228,7 @@ impl ContextBuilder {
     ///   Before 1.20 UCX only logs a warning, when a worker is made.
     /// - `NO_DEVICE` when the list of transports leaves none.
     /// - `INVALID_PARAM` for a text with a zero byte.
+    /// - `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`).
     /// - `UNSUPPORTED` for settings with which this release would fail later, such as
     ///   `UCX_PROTO_ENABLE=n` from 1.22 on with remote memory.
     /// - That of [`require_version`](crate::require_version), and UCX's others.
@@ -235,6 +237,7 @@ impl ContextBuilder {
         fork::prepare().map_err(|error| {
             Status::IO_ERROR.during(format!("preparing UCX in a forked process: {error}"))
         })?;
+        descriptors::require_for("making a context")?;
         let config = Config::read()?;
         let environment = |name: &str| std::env::var(name).ok();
         if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {

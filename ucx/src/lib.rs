@@ -60,6 +60,7 @@ mod am;
 mod atomic;
 mod buffer;
 mod context;
+mod descriptors;
 mod endpoint;
 mod features;
 mod flush;
@@ -102,6 +103,8 @@ pub use am::{AmFlags, Data, Message, Reply};
 pub use atomic::Atomic;
 pub use buffer::{Buffer, BufferMut};
 pub use context::{Context, ContextBuilder};
+#[doc(hidden)]
+pub use descriptors::require_descriptors;
 pub use endpoint::{CloseMode, Endpoint, EndpointBuilder, EndpointId, ErrorMode};
 pub use features::Features;
 pub use imported::Imported;

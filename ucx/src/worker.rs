@@ -9,6 +9,7 @@ use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
 use crate::context::{Context, ContextBuilder};
+use crate::descriptors;
 use crate::features::{Features, has_rdma_device};
 use crate::inner::Inner;
 use crate::status::{Result, Status, check};
@@ -192,8 +193,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// UCX's error, usually that a resource of the system is used up.
+    /// `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`). Else UCX's error,
+    /// usually that a resource of the system is used up.
     pub fn worker(&self) -> Result<Worker> {
+        descriptors::require_for("making a worker")?;
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;

@@ -22,6 +22,7 @@ use urom_wire::patience::Patience;
 
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
+use crate::daemon::descriptors;
 use crate::daemon::discovery::entries;
 use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
@@ -80,9 +81,10 @@ impl Embedded {
     /// Starts a service on a free port of the loopback address.
     ///
     /// # Errors
-    /// The operating system's: no port, no thread, no random numbers. `InvalidInput` when
-    /// `UROM_CPUS` is no list of CPUs.
+    /// The operating system's: no port, no thread, no random numbers, too few descriptors.
+    /// `InvalidInput` when `UROM_CPUS` is no list of CPUs.
     pub fn start(options: EmbeddedOptions) -> io::Result<Embedded> {
+        ucx::require_descriptors(descriptors::OWN)?;
         let cpus = match options.cpus {
             Some(cpus) => cpus,
             None => cpus_variable(env::var_os(CPUS_VARIABLE))?.map_or_else(process_cpus, Ok)?,

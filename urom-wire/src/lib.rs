@@ -18,7 +18,7 @@
 //! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
-//! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
+//! | [`ucx_context`] | what a process needs before it uses UCX |
 
 #![allow(missing_docs, reason = "the protocol is private to the kit")]
 
@@ -26,7 +26,6 @@ pub mod awake;
 mod bounded;
 mod bytes;
 pub mod control;
-pub mod descriptors;
 pub mod domain;
 mod failure;
 pub mod frame;

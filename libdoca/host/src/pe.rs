@@ -51,6 +51,9 @@ const MOST_AT_ONCE: u32 = 64;
 /// instead of so many.
 const LOOKS: u32 = 16;
 
+/// The descriptors of an engine without UCX, and some spare ones.
+const DESCRIPTORS: usize = 8;
+
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
 pub(super) struct Pe {
     me: Weak<Pe>,
@@ -100,6 +103,7 @@ impl Drop for Busy<'_> {
 
 impl Pe {
     pub(super) fn new() -> std::io::Result<Rc<Pe>> {
+        ::ucx::require_descriptors(DESCRIPTORS)?;
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (bell, nap) = (Bell::new()?, Nap::new()?);

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::task::Context as TaskContext;
 use std::time::Instant;
 
+use rustix::process::{Resource, getrlimit};
 use urom_abi::DocaError;
 use urom_abi::fork::Maker;
 use urom_abi::host::{Ctx, Pe};
@@ -268,12 +269,25 @@ pub(crate) struct EngineCore {
     asked: Cell<bool>,
 }
 
+/// The usual reason for an engine that cannot be made: a library tells the code alone.
+fn too_many_files() -> String {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    format!(
+        "usually there are too many open files: this process may have {limit} open, and an engine \
+         needs 8 more: raise the limit (`ulimit -n`)"
+    )
+}
+
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
         let what = || "creating a progress engine";
         // SAFETY: the pointer is to a local variable.
         let new = |pe: &mut _| unsafe { (library.api().doca_pe_create)(pe) };
-        let pe = non_null(get(ptr::null_mut(), what, new)?, what)?;
+        let pe = get(ptr::null_mut(), what, new).map_err(|error| match error.code() {
+            DocaError::OPERATING_SYSTEM => error.hint(too_many_files()),
+            _ => error,
+        })?;
+        let pe = non_null(pe, what)?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let maker = Maker::here();

@@ -13,8 +13,8 @@ use urom_abi::Count;
 use super::config::Limits;
 use crate::unproven::UNPROVEN;
 
-/// The descriptors of a daemon or a worker without hosts.
-const OWN: usize = urom_wire::descriptors::LEAST as usize;
+/// The descriptors of a daemon with a worker and one host, and some spare ones.
+pub(crate) const OWN: usize = 64;
 
 /// The descriptors of a worker for each host: its stream, the lease of its memory, and those that
 /// UCX opens.

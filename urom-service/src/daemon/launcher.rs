@@ -29,6 +29,12 @@ const READY_DEADLINE: Duration = Duration::from_secs(10);
 /// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
+/// The descriptors that the start of a worker's process takes, and some spare ones.
+const FOR_A_PROCESS: usize = 8;
+
+/// The descriptors of a worker on a thread and of its first host, and some spare ones.
+const FOR_A_THREAD: usize = 40;
+
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
     Process {
@@ -61,6 +67,10 @@ impl Launcher {
         config: WorkerConfig,
         env: Vec<(OsString, OsString)>,
     ) -> io::Result<(UnixStream, Body)> {
+        ucx::require_descriptors(match self {
+            Launcher::Process { .. } => FOR_A_PROCESS,
+            Launcher::Thread => FOR_A_THREAD,
+        })?;
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {

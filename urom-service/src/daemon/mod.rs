@@ -2,7 +2,7 @@
 
 mod background;
 pub mod config;
-mod descriptors;
+pub(crate) mod descriptors;
 pub(crate) mod discovery;
 mod dispatch;
 pub(crate) mod emulation;
@@ -58,7 +58,7 @@ use crate::worker::is_loopback;
 pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     hear_signals();
     descriptors::allow(config.args.limits);
-    urom_wire::descriptors::require().map_err(anyhow::Error::msg)?;
+    ucx::require_descriptors(descriptors::OWN)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.args.listen;

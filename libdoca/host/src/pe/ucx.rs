@@ -11,7 +11,6 @@ use ucx::queue_probe::{Queue, Verdict};
 use ucx::{Data, Worker};
 use urom_abi::signals;
 use urom_wire::control::Failure;
-use urom_wire::descriptors;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::pass::Pass;
 use urom_wire::ucx_context::{BLOCKED, context};
@@ -100,7 +99,6 @@ impl Pe {
     fn make_transport(&self) -> Result<Transport, Failure> {
         require_ucx()?;
         let broken = |what: &str| failure!(INITIALIZATION, "UCX cannot be used: {what}");
-        descriptors::require().map_err(|text| broken(&text))?;
         // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is
         // a run's endpoint, and a run keeps its engine.
         let make = || unsafe { Transport::new(Weak::clone(&self.me)) };

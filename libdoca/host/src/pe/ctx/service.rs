@@ -29,6 +29,9 @@ use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::Queries;
 use crate::running::{RunningService, Shared};
 
+/// The descriptors of the control thread and a stream to a daemon, and some spare ones.
+const DESCRIPTORS: usize = 16;
+
 #[derive(Default)]
 pub(crate) struct Service {
     pub(crate) max_message: Cell<usize>,
@@ -148,7 +151,8 @@ impl Service {
                 (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))
             }
         };
-        let control = ControlThread::shared().map_err(|error| {
+        let control = ucx::require_descriptors(DESCRIPTORS).and_then(|()| ControlThread::shared());
+        let control = control.map_err(|error| {
             failure!(OPERATING_SYSTEM, "the control thread cannot be started: {error}")
         })?;
         let (requests, to_send) = mpsc::unbounded_channel();

@@ -1,0 +1,101 @@
+//! A host with the embedded service under limits of the operating system: it gets an error that
+//! names the limit, and neither a panic nor a signal nor a hang.
+
+mod embedded_support;
+
+use std::fs::File;
+use std::process::{Command, Output};
+
+use embedded_support::{Graph, LIMIT, plugins};
+use urom_host::{DocaError, Result, Service, block_on_for};
+
+/// What a host prints before its result.
+const OUTCOME: &str = "outcome: ";
+
+const WORKS: &str = "it works";
+
+fn whole_path(service: &Service) -> Result<()> {
+    block_on_for(LIMIT, async {
+        let graph = service.plugin::<Graph>()?;
+        let worker = service.worker().plugin(&graph).start().await?;
+        assert_eq!(graph.task_loopback(&worker, 42).submit()?.await?.data, 42);
+        worker.stop().await
+    })?
+}
+
+fn outcome(result: Result<()>) {
+    println!("\n{OUTCOME}{}", result.map_or_else(|error| error.to_string(), |()| WORKS.to_owned()));
+}
+
+#[test]
+#[ignore = "the other process of tests below"]
+fn a_host() {
+    outcome(Service::connect().and_then(|service| whole_path(&service)));
+}
+
+#[test]
+#[ignore = "the other process of a test below"]
+fn a_host_whose_descriptors_run_out_while_it_runs() {
+    let service = Service::connect().unwrap();
+    whole_path(&service).unwrap();
+    for free in 0..64 {
+        let mut open: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+        open.truncate(open.len() - free);
+        let result = whole_path(&service);
+        drop(open);
+        outcome(result);
+    }
+}
+
+/// Runs one of the two after these words of a shell.
+fn host(words: &str, test: &str) -> Output {
+    let plugins = plugins();
+    let script = format!("{words}; exec \"$0\" --exact --ignored --nocapture {test}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
+    shell.env("UROM_PLUGIN_PATH", plugins.path());
+    shell.output().unwrap()
+}
+
+/// The results of a host that ends in order.
+#[track_caller]
+fn outcomes(words: &str, test: &str) -> Vec<String> {
+    let output = host(words, test);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told = String::from_utf8_lossy(&output.stdout);
+    let case = format!("{words}: {}\n{told}\n{said}", output.status);
+    assert!(output.status.success() && !said.contains("panicked"), "{case}");
+    let lines = told.lines().filter_map(|line| line.strip_prefix(OUTCOME)).map(str::to_owned);
+    let lines: Vec<_> = lines.collect();
+    assert!(!lines.is_empty(), "{case}");
+    lines
+}
+
+#[test]
+fn however_few_files_a_host_may_open_it_is_told_the_limit_and_its_need() {
+    for limit in 10..=40 {
+        let told = &outcomes(&format!("ulimit -n {limit}"), "a_host")[0];
+        let limit = format!("may have {limit} open");
+        for part in ["too many open files", &limit, "needs ", "ulimit -n"] {
+            assert!(told.contains(part), "no {part} in {told}");
+        }
+    }
+    for limit in 41..=96 {
+        let outcome = &outcomes(&format!("ulimit -n {limit}"), "a_host")[0];
+        assert!(outcome == WORKS || outcome.contains("too many open files"), "{limit}: {outcome}");
+    }
+    assert_eq!(outcomes("ulimit -n 96", "a_host"), [WORKS]);
+}
+
+#[test]
+fn a_host_whose_descriptors_run_out_is_told_so_and_goes_on_with_others() {
+    let test = "a_host_whose_descriptors_run_out_while_it_runs";
+    let outcomes = outcomes("ulimit -n 256", test);
+    assert_eq!(outcomes.len(), 64);
+    for (free, outcome) in outcomes.iter().enumerate() {
+        let is_explained = outcome.to_lowercase().contains("too many open files");
+        assert!(outcome == WORKS || is_explained, "{free} free: {outcome}");
+        assert!(!outcome.contains(&DocaError::UNEXPECTED.to_string()), "{free} free: {outcome}");
+    }
+    assert_eq!(outcomes[63], WORKS);
+}
