@@ -80,7 +80,7 @@ fn however_few_files_a_host_may_open_it_is_told_the_limit_and_its_need() {
             assert!(told.contains(part), "no {part} in {told}");
         }
     }
-    for limit in 41..=96 {
+    for limit in (44..96).step_by(4) {
         let outcome = &outcomes(&format!("ulimit -n {limit}"), "a_host")[0];
         assert!(outcome == WORKS || outcome.contains("too many open files"), "{limit}: {outcome}");
     }

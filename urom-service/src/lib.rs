@@ -44,6 +44,7 @@ mod own_output;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
+mod process_one;
 mod threads;
 mod unproven;
 pub mod uromd;

@@ -18,6 +18,7 @@ use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
+use crate::process_one;
 use crate::worker::{self, Place, WorkerConfig};
 
 /// The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by
@@ -63,8 +64,16 @@ pub fn main() -> ExitCode {
 /// prints where it listens, or what is wrong, and ends the process when the arguments are wrong or
 /// ask for help. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
-    let cli = Cli::parse_from(arguments);
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let cli = Cli::parse_from(&arguments);
     let result = match cli.role {
+        None if process_one::is_this() => {
+            let daemon = words.iter().chain(arguments.iter().skip(1)).cloned();
+            match process_one::run(&daemon.collect::<Vec<_>>()) {
+                Ok(code) => return code,
+                Err(error) => Err(error),
+            }
+        }
         Some(Role::Worker(config)) => run_worker(*config),
         Some(Role::Examine { file }) => examine::run_child(&file),
         None => run_daemon(&cli.daemon, words),

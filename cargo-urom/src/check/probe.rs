@@ -14,7 +14,8 @@ use crate::UROMD;
 use crate::output::quoted;
 
 pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result<()> {
-    let examined = examine(this_program(&[UROMD.into()]), file, limit)
+    let examined = this_program(&[UROMD.into()])
+        .and_then(|program| examine(program, file, limit))
         .context("cannot start a process to try the plugin in")?;
     report.version = examined.version;
     if let Some(word) = examined.api_version {

@@ -119,7 +119,7 @@ impl DaemonConfig {
     /// This same program with the environment of workers, behind a `launcher` if there is one.
     pub(super) fn command(&self, launcher: &[OsString]) -> io::Result<Command> {
         let mut command = match launcher.split_first() {
-            None => this_program(&self.worker_words),
+            None => this_program(&self.worker_words)?,
             // The link that is used otherwise would lead an emulator or debugger to itself.
             Some((program, arguments)) => {
                 let mut command = Command::new(program);

@@ -43,6 +43,7 @@ use process::Reaper;
 pub(crate) use server::serve;
 
 use crate::entrance::let_wait;
+use crate::examine::this_program;
 use crate::hangup;
 use crate::inherited::hear_signals;
 use crate::worker::is_loopback;
@@ -59,6 +60,8 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
     hear_signals();
     descriptors::allow(config.args.limits);
     ucx::require_descriptors(descriptors::OWN)?;
+    // Each worker is started by it.
+    this_program(&[])?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.args.listen;

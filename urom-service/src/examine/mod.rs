@@ -146,14 +146,21 @@ enum Step {
 
 /// This same program, however it was started, and whatever has become of its file. Its arguments
 /// begin with `words`, which lead it to [`main_of`](crate::uromd::main_of).
-#[must_use]
-pub fn this_program(words: &[OsString]) -> Command {
-    let mut command = Command::new("/proc/self/exe");
+///
+/// # Errors
+/// `/proc` is not mounted.
+pub fn this_program(words: &[OsString]) -> io::Result<Command> {
+    const THIS: &str = "/proc/self/exe";
+    std::fs::read_link(THIS).map_err(|error| {
+        let text = format!("this program finds itself by {THIS}, and /proc must be mounted");
+        io::Error::new(error.kind(), format!("{text} (`mount -t proc proc /proc`): {error}"))
+    })?;
+    let mut command = Command::new(THIS);
     let own = std::env::current_exe().ok().filter(|_| !words.is_empty());
     // The name that `ps` shows: `uromd`, or the program that contains it.
     let name = own.as_deref().and_then(Path::file_name);
     command.arg0(name.unwrap_or("uromd".as_ref())).args(words);
-    command
+    Ok(command)
 }
 
 /// Examines a file. `command` starts this program; blocks until its process has ended, or `limit`

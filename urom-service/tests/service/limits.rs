@@ -151,13 +151,32 @@ fn daemon_and_workers_may_open_what_their_limits_ask_for() {
 
 #[test]
 fn a_daemon_that_may_open_too_few_files_says_so_and_does_not_start() {
-    let script = "ulimit -n 16 && exec \"$0\" --listen 127.0.0.1:0";
-    let mut shell = Command::new("sh");
-    let output = shell.args(["-c", script]).arg(command().get_program()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success(), "{said}");
-    for part in ["too many open files", "may have 16 open", "needs 64", "ulimit -n"] {
-        assert!(said.contains(part), "{said}");
+    for limit in 10..=40 {
+        let script = format!("ulimit -n {limit} && exec \"$0\" --listen 127.0.0.1:0");
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", &script]).arg(command().get_program()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{limit}: {said}");
+        let limit = format!("may have {limit} open");
+        for part in ["too many open files", &limit, "needs 64", "ulimit -n"] {
+            assert!(said.contains(part), "no {part} in {said}");
+        }
+    }
+}
+
+#[test]
+fn hosts_of_a_daemon_with_few_descriptors_are_told_or_served() {
+    for limit in (72..=136).step_by(8) {
+        let plugins = Plugins::obedient();
+        let directory = plugins.path().to_str().unwrap();
+        let uromd = Uromd::start_limited(&format!("-n {limit}"), &[directory], &[]);
+        let mut client = Client::connect(uromd.address);
+        let workers = (0..16).map(|id| client.start(StartWorker { id, ..any() }));
+        let failed = workers.filter_map(Result::err).collect::<Vec<_>>();
+        for failure in &failed {
+            let text = failure.text.to_lowercase();
+            assert!(text.contains("too many open files"), "{limit}: {failure}");
+        }
     }
 }
 

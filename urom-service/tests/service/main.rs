@@ -12,6 +12,7 @@ mod limits;
 mod listening;
 mod loading;
 mod manager;
+mod namespaces;
 mod queue;
 mod reports;
 mod support;

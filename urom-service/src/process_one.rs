@@ -1,0 +1,70 @@
+//! `uromd` as process 1, as in a container: the kernel gives that process all orphans, such as
+//! those of plugins.
+//!
+//! The daemon then runs in a process of its own, which has no children but those that it started.
+//! Process 1 reaps every child, and passes signals on.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::daemon::descriptors;
+use crate::examine::this_program;
+use crate::hangup;
+use crate::inherited::hear_signals;
+
+pub(crate) fn is_this() -> bool {
+    getpid().is_init()
+}
+
+/// Starts this program again with `arguments`, as the daemon, and ends with it.
+///
+/// # Errors
+/// The daemon cannot be started.
+pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    hear_signals();
+    ucx::require_descriptors(descriptors::OWN)?;
+    let mut program = this_program(arguments)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let mut ended = signal(SignalKind::child())?;
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let ends = hangup::ends_the_program();
+        let mut hangup = ends.then(|| signal(SignalKind::hangup())).transpose()?;
+        let daemon = Pid::from_child(&program.spawn().context("starting the daemon")?);
+        loop {
+            let passed_on = tokio::select! {
+                _ = ended.recv() => match reap(daemon)? {
+                    Some(status) => return Ok(code(status)),
+                    None => continue,
+                },
+                _ = terminate.recv() => Signal::TERM,
+                _ = interrupt.recv() => Signal::INT,
+                () = hangup::received(&mut hangup) => Signal::HUP,
+            };
+            // It is there until it is reaped.
+            let _ = kill_process(daemon, passed_on);
+        }
+    })
+}
+
+/// Reaps all processes that have ended; the status of the daemon if it is one of them.
+fn reap(daemon: Pid) -> Result<Option<WaitStatus>> {
+    while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
+        if pid == daemon {
+            return Ok(Some(status));
+        }
+    }
+    Ok(None)
+}
+
+/// The code as a shell gives it.
+fn code(status: WaitStatus) -> ExitCode {
+    let signal = status.terminating_signal().map(|signal| signal + 128);
+    let code = status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(u8::MAX))
+}
