@@ -5,6 +5,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::Once;
 
+use rustix::process::{Resource, getrlimit};
 use ucx_sys as sys;
 
 use crate::descriptors;
@@ -139,6 +140,9 @@ pub struct ContextBuilder {
     name: Option<String>,
 }
 
+/// The size that files of UCX's shared memory stay below, each of some MiB.
+const LEAST_FILE_SIZE: u64 = 64 << 20;
+
 impl ContextBuilder {
     /// The settings of a receive queue with
     /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Both ends must have the
@@ -222,6 +226,10 @@ impl ContextBuilder {
 
     /// Makes the context: `ucp_config_read`, `ucp_config_modify`, `ucp_init`.
     ///
+    /// It is made [`without_shared_memory`](ContextBuilder::without_shared_memory) in a process that
+    /// may not write files of 64 MiB (`ulimit -f`): shared memory is files, and the signal `SIGXFSZ`
+    /// would end the process.
+    ///
     /// # Errors
     ///
     /// - `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know.
@@ -232,12 +240,22 @@ impl ContextBuilder {
     /// - `UNSUPPORTED` for settings with which this release would fail later, such as
     ///   `UCX_PROTO_ENABLE=n` from 1.22 on with remote memory.
     /// - That of [`require_version`](crate::require_version), and UCX's others.
-    pub fn build(self) -> Result<Context> {
+    pub fn build(mut self) -> Result<Context> {
         require_version()?;
         fork::prepare().map_err(|error| {
             Status::IO_ERROR.during(format!("preparing UCX in a forked process: {error}"))
         })?;
         descriptors::require_for("making a context")?;
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < LEAST_FILE_SIZE) {
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| {
+                tracing::warn!(
+                    "UCX does not use shared memory, which is slower: this process may write files \
+                     of less than 64 MiB (`ulimit -f`, LimitFSIZE=)"
+                );
+            });
+            self = self.without_shared_memory();
+        }
         let config = Config::read()?;
         let environment = |name: &str| std::env::var(name).ok();
         if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::process::{Command, Output};
 
 use embedded_support::{Graph, LIMIT, plugins};
+use urom_host::memory::{Access, Mmap};
 use urom_host::{DocaError, Result, Service, block_on_for};
 
 /// What a host prints before its result.
@@ -23,7 +24,7 @@ fn whole_path(service: &Service) -> Result<()> {
     })?
 }
 
-fn outcome(result: Result<()>) {
+fn outcome(result: Result<(), impl std::fmt::Display>) {
     println!("\n{OUTCOME}{}", result.map_or_else(|error| error.to_string(), |()| WORKS.to_owned()));
 }
 
@@ -47,10 +48,16 @@ fn a_host_whose_descriptors_run_out_while_it_runs() {
     }
 }
 
-/// Runs one of the two after these words of a shell.
+#[test]
+#[ignore = "the other process of a test below"]
+fn a_host_with_memory() {
+    outcome(Mmap::allocate(4096, Access::LOCAL_READ_WRITE).map(drop));
+}
+
+/// Runs one of these after these words of a shell.
 fn host(words: &str, test: &str) -> Output {
     let plugins = plugins();
-    let script = format!("{words}; exec \"$0\" --exact --ignored --nocapture {test}");
+    let script = format!("{words} && exec \"$0\" --exact --ignored --nocapture {test}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
     shell.env("UROM_PLUGIN_PATH", plugins.path());
@@ -98,4 +105,25 @@ fn a_host_whose_descriptors_run_out_is_told_so_and_goes_on_with_others() {
         assert!(!outcome.contains(&DocaError::UNEXPECTED.to_string()), "{free} free: {outcome}");
     }
     assert_eq!(outcomes[63], WORKS);
+}
+
+#[test]
+fn a_host_that_may_write_no_file_is_served_without_shared_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log").display().to_string();
+    // In blocks of 512 bytes: none, too few for UCX, and enough.
+    for limit in [0, 1, 8192, 131_071, 131_072] {
+        for words in [format!("ulimit -f {limit}"), format!("ulimit -f {limit} && exec 2>{log}")] {
+            assert_eq!(outcomes(&words, "a_host"), [WORKS], "{words}");
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_longer_than_a_file_may_be_is_an_error_that_names_the_limit() {
+    for (words, wrong) in [("ulimit -f 0", true), ("ulimit -f 7", true), ("ulimit -f 8", false)] {
+        let outcome = &outcomes(words, "a_host_with_memory")[0];
+        assert_eq!(outcome.contains("ulimit -f"), wrong, "{words}: {outcome}");
+        assert_eq!(outcome != WORKS, wrong, "{words}: {outcome}");
+    }
 }

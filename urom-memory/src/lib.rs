@@ -60,6 +60,8 @@ pub use error::{Error, Result};
 pub use exported::Exported;
 pub use inventory::Inventory;
 pub use map::Map;
+#[doc(hidden)]
+pub use memfd::require_file_size;
 pub use mmap::Mmap;
 #[doc(hidden)]
 pub use mmap::ShareGuard;

@@ -9,6 +9,7 @@ use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs,
     ftruncate, memfd_create, open,
 };
+use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result};
 
@@ -62,7 +63,24 @@ impl Memfd {
     }
 }
 
+/// Checks that this process may write files of so many bytes, memfds among them. The signal
+/// `SIGXFSZ` would end one that writes more than it may.
+///
+/// # Errors
+/// It may not: the text names the limit.
+#[doc(hidden)]
+pub fn require_file_size(len: u64) -> io::Result<()> {
+    match getrlimit(Resource::Fsize).current {
+        Some(limit) if limit < len => Err(io::Error::other(format!(
+            "a file of {len} bytes is needed, and this process may write {limit}: raise the limit \
+             (`ulimit -f`, LimitFSIZE=)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn create(len: u64, others_write: bool) -> io::Result<Memfd> {
+    require_file_size(len)?;
     let fd = memfd_create("urom-memory", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, len)?;
     let map = map(fd.as_fd(), 0, len, true)?;

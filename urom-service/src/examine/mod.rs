@@ -167,10 +167,11 @@ pub fn this_program(words: &[OsString]) -> io::Result<Command> {
 /// has passed.
 ///
 /// # Errors
-/// There can be no such process.
+/// There can be no such process, or it may not write what it prints (`ulimit -f`).
 pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result<Examined> {
     // The loader looks for a bare name elsewhere.
     let file = std::path::absolute(file)?;
+    urom_memory::require_file_size(MOST)?;
     let (mut told, mut said) = (memory("told")?, memory("said")?);
     let mut child = command
         .arg(EXAMINE)
