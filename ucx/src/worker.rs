@@ -2,6 +2,7 @@
 
 use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
+use std::path::Path;
 use std::ptr;
 use std::rc::{Rc, Weak};
 
@@ -188,6 +189,15 @@ impl Worker {
     }
 }
 
+/// What UCX needs of the system and does not find, after this status of a new worker.
+fn missing(status: Status) -> &'static str {
+    match status {
+        Status::SHMEM_SEGMENT => " (/dev/shm must be writable, or UCX_TLS without `shm`)",
+        Status::IO_ERROR if !Path::new("/proc/self").exists() => " (/proc must be mounted)",
+        _ => "",
+    }
+}
+
 impl Context {
     /// Makes a worker: `ucp_worker_create`, thread mode single.
     ///
@@ -203,7 +213,7 @@ impl Context {
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
         let status = unsafe { sys::ucp_worker_create(self.raw(), &params, &mut raw) };
-        check(status, "making a worker")?;
+        check(status, format!("making a worker{}", missing(Status::from_raw(status))))?;
         let max_am_header = max_am_header(raw);
         let limit = *max_am_header.as_ref().unwrap_or(&0);
         let worker = Worker { inner: Inner::new(raw, self.clone(), limit) };

@@ -4,6 +4,7 @@
 //! any thread that does not block it, so every thread of a library does: those started inside
 //! [`blocked`], and what they start themselves.
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -25,6 +26,12 @@ const OF_A_THREAD: [libc::c_int; 8] = [
 pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
     let _restored = Restore(block());
     start()
+}
+
+/// The error for a thread that cannot be started, with the limit that is the usual reason.
+pub fn no_thread(error: io::Error) -> io::Error {
+    let text = format!("there can be no more threads: {error}; see the limit (`ulimit -u`)");
+    io::Error::new(error.kind(), text)
 }
 
 /// The thread's mask from before; `None` when it could not be changed.

@@ -3,7 +3,8 @@
 
 mod embedded_support;
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use embedded_support::{Graph, LIMIT, plugins};
@@ -54,10 +55,12 @@ fn a_host_with_memory() {
     outcome(Mmap::allocate(4096, Access::LOCAL_READ_WRITE).map(drop));
 }
 
-/// Runs one of these after these words of a shell.
+/// Runs one of these as the last words of a line for a shell.
 fn host(words: &str, test: &str) -> Output {
     let plugins = plugins();
-    let script = format!("{words} && exec \"$0\" --exact --ignored --nocapture {test}");
+    // A host of another user finds them, too.
+    fs::set_permissions(plugins.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("{words} \"$0\" --exact --ignored --nocapture {test}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
     shell.env("UROM_PLUGIN_PATH", plugins.path());
@@ -81,23 +84,23 @@ fn outcomes(words: &str, test: &str) -> Vec<String> {
 #[test]
 fn however_few_files_a_host_may_open_it_is_told_the_limit_and_its_need() {
     for limit in 10..=40 {
-        let told = &outcomes(&format!("ulimit -n {limit}"), "a_host")[0];
+        let told = &outcomes(&format!("ulimit -n {limit} && exec"), "a_host")[0];
         let limit = format!("may have {limit} open");
         for part in ["too many open files", &limit, "needs ", "ulimit -n"] {
             assert!(told.contains(part), "no {part} in {told}");
         }
     }
     for limit in (44..96).step_by(4) {
-        let outcome = &outcomes(&format!("ulimit -n {limit}"), "a_host")[0];
+        let outcome = &outcomes(&format!("ulimit -n {limit} && exec"), "a_host")[0];
         assert!(outcome == WORKS || outcome.contains("too many open files"), "{limit}: {outcome}");
     }
-    assert_eq!(outcomes("ulimit -n 96", "a_host"), [WORKS]);
+    assert_eq!(outcomes(&format!("ulimit -n 96 && exec"), "a_host"), [WORKS]);
 }
 
 #[test]
 fn a_host_whose_descriptors_run_out_is_told_so_and_goes_on_with_others() {
     let test = "a_host_whose_descriptors_run_out_while_it_runs";
-    let outcomes = outcomes("ulimit -n 256", test);
+    let outcomes = outcomes(&format!("ulimit -n 256 && exec"), test);
     assert_eq!(outcomes.len(), 64);
     for (free, outcome) in outcomes.iter().enumerate() {
         let is_explained = outcome.to_lowercase().contains("too many open files");
@@ -113,7 +116,8 @@ fn a_host_that_may_write_no_file_is_served_without_shared_memory() {
     let log = directory.path().join("log").display().to_string();
     // In blocks of 512 bytes: none, too few for UCX, and enough.
     for limit in [0, 1, 8192, 131_071, 131_072] {
-        for words in [format!("ulimit -f {limit}"), format!("ulimit -f {limit} && exec 2>{log}")] {
+        for log in ["", &format!("2>{log}")] {
+            let words = format!("ulimit -f {limit} && exec {log}");
             assert_eq!(outcomes(&words, "a_host"), [WORKS], "{words}");
         }
     }
@@ -121,9 +125,38 @@ fn a_host_that_may_write_no_file_is_served_without_shared_memory() {
 
 #[test]
 fn memory_that_is_longer_than_a_file_may_be_is_an_error_that_names_the_limit() {
-    for (words, wrong) in [("ulimit -f 0", true), ("ulimit -f 7", true), ("ulimit -f 8", false)] {
-        let outcome = &outcomes(words, "a_host_with_memory")[0];
-        assert_eq!(outcome.contains("ulimit -f"), wrong, "{words}: {outcome}");
-        assert_eq!(outcome != WORKS, wrong, "{words}: {outcome}");
+    for (limit, wrong) in [(0, true), (7, true), (8, false)] {
+        let outcome = &outcomes(&format!("ulimit -f {limit} && exec"), "a_host_with_memory")[0];
+        assert_eq!(outcome.contains("ulimit -f"), wrong, "{limit}: {outcome}");
+        assert_eq!(outcome != WORKS, wrong, "{limit}: {outcome}");
+    }
+}
+
+#[test]
+fn a_host_without_what_ucx_needs_of_the_system_is_told_what() {
+    for (hidden, options) in [("/proc", ""), ("/dev/shm", "-o ro")] {
+        let mount = format!("mount -t tmpfs {options} none {hidden}");
+        let words =
+            format!("exec unshare --mount --map-root-user sh -c '{mount} && exec \"$@\"' sh");
+        let outcome = &outcomes(&words, "a_host")[0];
+        assert!(outcome.contains(&format!("{hidden} must be")), "{hidden}: {outcome}");
+    }
+}
+
+#[test]
+fn however_few_threads_a_host_may_have_it_is_told_the_limit() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: the user's other processes count");
+        return;
+    }
+    // Root has no such limit, and this user no other process.
+    for limit in 1..=14 {
+        let user = "setpriv --reuid 54321 --clear-groups";
+        let words = format!("exec {user} prlimit --nproc={limit}");
+        let Output { status, stdout, stderr } = host(&words, "a_host");
+        // A service whose threads are too few explains it in its log.
+        let told = String::from_utf8([stdout, stderr].concat()).unwrap();
+        assert!(status.success() && !told.contains("panicked"), "{limit}: {status}: {told}");
+        assert!(told.contains(WORKS) || told.contains("ulimit -u"), "{limit}: {told}");
     }
 }

@@ -6,6 +6,7 @@ use std::thread::Builder;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::dispatcher;
+use urom_abi::signals::no_thread;
 
 /// Starts a thread that logs where this one does.
 pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
@@ -13,7 +14,7 @@ pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Res
     let work = move || dispatcher::with_default(&log, work);
     // Signals are as they are here: what the thread starts inherits which are blocked.
     let thread = Builder::new().name(name.to_owned()).spawn(work);
-    thread.map(drop).map_err(|error| format!("there is no thread for it: {error}"))
+    thread.map(drop).map_err(|error| no_thread(error).to_string())
 }
 
 /// The result of work that may block, done on a thread of its own inside this runtime.

@@ -138,7 +138,8 @@ impl Embedded {
         // The workers' threads inherit it from this one.
         let thread = signals::blocked(|| {
             std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
-        })?;
+        });
+        let thread = thread.map_err(signals::no_thread)?;
         let running = Mutex::new(Some((stop, thread)));
         Ok(Embedded { address, key, running, maker: Maker::here() })
     }

@@ -43,7 +43,8 @@ impl ControlThread {
         };
         let thread = signals::blocked(|| {
             thread::Builder::new().name("urom-control".to_owned()).spawn(carry)
-        })?;
+        });
+        let thread = thread.map_err(signals::no_thread)?;
         Ok(ControlThread { handle, stop: Some(stop), thread: Some(thread) })
     }
 

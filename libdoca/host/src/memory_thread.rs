@@ -101,7 +101,11 @@ impl MemoryThread {
         // UCX starts a thread of its own.
         let thread =
             signals::blocked(|| thread::Builder::new().name("urom-memory".to_owned()).spawn(run));
-        Ok(MemoryThread { mailbox, opening, thread: Some(thread.map_err(broken)?) })
+        Ok(MemoryThread {
+            mailbox,
+            opening,
+            thread: Some(thread.map_err(signals::no_thread).map_err(broken)?),
+        })
     }
 
     /// The address of its UCX worker, once there is one.

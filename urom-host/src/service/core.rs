@@ -79,6 +79,7 @@ impl ServiceCore {
             let name = thread::Builder::new().name("urom-service".into());
             name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
         })
+        .map_err(signals::no_thread)
         .map_err(|error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error))?;
         let Ok(Connected { service, plugins, cpus, waker }) = connected.recv() else {
             let early = Error::new(DocaError::UNEXPECTED, what).why("its thread ended early");

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
+use urom_abi::signals::no_thread;
 
 use super::config::DaemonConfig;
 use super::emulation;
@@ -141,12 +142,13 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
         Some(log) => Dispatch::new(log.named(format!("worker {}", config.id))),
         None => current.clone(),
     });
-    std::thread::Builder::new().name(format!("urom-worker-{}", config.id)).spawn(move || {
+    let thread = std::thread::Builder::new().name(format!("urom-worker-{}", config.id));
+    let started = thread.spawn(move || {
         // However the thread ends, by a panic too, these are dropped.
         let (_done, _alive) = (done, alive);
         dispatcher::with_default(&log, || worker::run(config, stream, worker::Place::Thread));
-    })?;
-    Ok(is_done)
+    });
+    started.map(|_| is_done).map_err(no_thread)
 }
 
 impl Body {
