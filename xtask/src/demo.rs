@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::Guarded;
 use crate::steps::{self, Step};
-use crate::workspace::{Plugin, Profile, Purpose, Workspace};
-use crate::{plugins, setup, shell, target};
+use crate::workspace::{Purpose, Workspace};
+use crate::{release, setup, shell};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -23,13 +23,7 @@ const LISTENING: &str = "uromd: listening on ";
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
-    let wanted = ["graph-plugin", "rdma-plugin", "rdmo-plugin", "sandbox-plugin"];
-    let mut build = target::cargo(None, "build")?;
-    build.args(["--release", "-p", "urom-service"]).args(steps::PACKAGES);
-    shell::run(build.args(wanted.iter().flat_map(|package| ["-p", package])))?;
-    let directory = workspace.profile_dir(None, Profile::Release);
-    let is_wanted = |plugin: &Plugin<'_>| wanted.contains(&plugin.package);
-    plugins::link(&directory, &workspace.plugins(), is_wanted)?;
+    let directory = release::build(workspace, None)?;
 
     let log = directory.join("uromd-demo.log");
     let mut service = service(&directory);

@@ -11,9 +11,9 @@ use urom_abi::version::RELEASE;
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig;
 use crate::place::{Placer, Transfer, files_below, make_directory};
-use crate::target::{self, Target};
+use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
-use crate::{headers, setup, shell};
+use crate::{headers, release, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 5] =
     ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom", "urom-ucx-emulation"];
@@ -25,12 +25,9 @@ const EMULATION: &str = "liburom_ucx_emulation.so";
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let mut build = target::cargo(target, "build")?;
-    build.arg("--release").args(PACKAGES.iter().flat_map(|package| ["-p", package]));
-    shell::run(&mut build)?;
+    let built = release::build(workspace, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
-    let built = workspace.profile_dir(target, Profile::Release);
     lay_out(workspace, &built, &ucx, &mut placer)
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, placer.placed().len()));

@@ -20,6 +20,7 @@ mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
+mod release;
 mod releases;
 mod sanitize;
 mod setup;

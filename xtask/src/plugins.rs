@@ -9,20 +9,28 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::shell;
 use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
+use crate::{release, shell};
 
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
-    let plugins = workspace.plugins();
-    let mut command = target::cargo(target, "build")?;
-    command.args(profile.arguments());
-    command.args(plugins.iter().flat_map(|plugin| ["-p", plugin.package]));
-    shell::run(&mut command)?;
-    let directory = workspace.profile_dir(target, profile);
-    link(&directory, &plugins, |_| true)?;
+    let directory = match profile {
+        Profile::Release => release::build(workspace, target)?,
+        Profile::Dev => build_all(workspace, target)?,
+    };
     println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())
+}
+
+/// Builds the plugins of every purpose, without optimisations.
+fn build_all(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
+    let plugins = workspace.plugins();
+    let mut command = target::cargo(target, "build")?;
+    command.args(plugins.iter().flat_map(|plugin| ["-p", plugin.package]));
+    shell::run(&mut command)?;
+    let directory = workspace.profile_dir(target, Profile::Dev);
+    link(&directory, &plugins, |_| true)?;
+    Ok(directory)
 }
 
 /// Links those of the workspace's `plugins` that were `built` into `profile_dir`, each into the
