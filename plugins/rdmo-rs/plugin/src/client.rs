@@ -15,6 +15,13 @@ use urom_pdk::{Task, Tasks, prelude::*};
 use crate::clients::dropped;
 use crate::region::{Bytes, Region};
 
+/// How many bytes may wait for an initiator's turn, and how many may be on their way to a host.
+/// Tests of the limit need not fill so much.
+pub(crate) const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+
+/// What a message or a write takes beside its data, about: UCX's part and this plugin's.
+const BESIDE: usize = 256;
+
 pub(crate) struct Client {
     pub(crate) connection: u64,
     /// To the host's UCX worker.
@@ -22,9 +29,9 @@ pub(crate) struct Client {
     regions: RefCell<SlotMap<DefaultKey, Rc<Region>>>,
     queues: RefCell<BTreeMap<u64, Queue>>,
     next_queue: Cell<u64>,
-    /// Held while memory is used: whoever waits for it is paused. Whether anything was written
-    /// that arrives by a flush of the host's endpoint.
-    unflushed: Mutex<bool>,
+    /// Held while memory is used: whoever waits for it is paused. The memory that writes take which
+    /// arrive by a flush of the host's endpoint.
+    unflushed: Mutex<usize>,
     tasks: Tasks,
     /// Those that carry out messages, by the queue's number, which may be removed.
     serving: RefCell<BTreeMap<u64, Task>>,
@@ -33,13 +40,14 @@ pub(crate) struct Client {
 /// An initiator, and who carries out its messages.
 struct Queue {
     initiator: EndpointId,
-    jobs: UnboundedSender<Job>,
-    /// Each message that is not carried out yet has one of these, too.
-    waiting: Rc<()>,
+    /// None once too much waited.
+    jobs: Option<UnboundedSender<Job>>,
+    /// The memory of the messages that are not carried out yet.
+    waiting: Rc<Cell<usize>>,
 }
 
-/// A message that waits for its turn.
-type Job = (Request, Bytes, Rc<()>);
+/// A message that waits for its turn, and the memory that it takes.
+type Job = (Request, Bytes, usize);
 
 impl Client {
     pub(crate) fn new(connection: u64, host: Rc<Endpoint>, tasks: &Tasks) -> Client {
@@ -59,9 +67,12 @@ impl Client {
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
         let (jobs, given) = unbounded_channel();
         let number = self.next_queue.replace(self.next_queue.get() + 1);
-        let queue = Queue { initiator: initiator.id(), jobs, waiting: Rc::default() };
+        let waiting = Rc::default();
+        let serving =
+            Rc::clone(self).serve(number, Rc::clone(&initiator), Rc::clone(&waiting), given);
+        let queue = Queue { initiator: initiator.id(), jobs: Some(jobs), waiting };
         self.queues.borrow_mut().insert(number, queue);
-        let serving = self.tasks.spawn(Rc::clone(self).serve(number, initiator, given));
+        let serving = self.tasks.spawn(serving);
         self.serving.borrow_mut().insert(number, serving);
         number
     }
@@ -72,22 +83,39 @@ impl Client {
         self.queues.borrow_mut().remove(&number).map(drop).ok_or_else(missing)
     }
 
-    /// Carries a message out, or puts it into the queue of its initiator.
+    /// Carries a message out, or puts it into the queue of its initiator. The queue takes no more
+    /// once too much waits there: a flush that overtakes a lost message would be answered.
     pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
-        let queues = self.queues.borrow();
+        let mut queues = self.queues.borrow_mut();
         let missing = || Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there");
-        let queue = queues.values().find(|queue| queue.initiator == from).ok_or_else(missing)?;
-        let data = match data {
+        let open = |queue: &&mut Queue| queue.initiator == from && queue.jobs.is_some();
+        let queue = queues.values_mut().find(open).ok_or_else(missing)?;
+        let here = match &data {
             Data::Eager(bytes) => {
-                if Rc::strong_count(&queue.waiting) == 1 && self.append_at_once(&request, bytes)? {
+                if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
                     return Ok(());
                 }
-                Bytes::Here(bytes.to_vec())
+                bytes.len()
             }
+            Data::Rendezvous(_) => 0,
+        };
+        let takes = BESIDE + here;
+        let waiting = queue.waiting.get() + takes;
+        if waiting > MOST_WAITING {
+            queue.jobs = None;
+            let text = format!(
+                "more than {MOST_WAITING} bytes of its messages wait, so its receive queue takes no \
+                 more: make another, and flush more often"
+            );
+            return Err(Error::new(DocaError::FULL, text));
+        }
+        let data = match data {
+            Data::Eager(bytes) => Bytes::Here(bytes.to_vec()),
             Data::Rendezvous(announced) => Bytes::Announced(announced),
         };
-        let job = (request, data, Rc::clone(&queue.waiting));
-        queue.jobs.send(job).map_err(|_| missing())
+        queue.waiting.set(waiting);
+        let jobs = queue.jobs.as_ref().ok_or_else(missing)?;
+        jobs.send((request, data, takes)).map_err(|_| missing())
     }
 
     /// Carries out an append to memory that is mapped here, if nothing else is at the client's
@@ -97,7 +125,7 @@ impl Client {
             return Ok(false);
         };
         // Whatever has not arrived, arrives first.
-        if self.unflushed.try_lock().is_ok_and(|unflushed| !*unflushed) {
+        if self.unflushed.try_lock().is_ok_and(|unflushed| *unflushed == 0) {
             let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
             if let (Some(word), Some(view)) = (pointers.in_place(pointer)?, target.mapped()) {
                 let at = word.load(Ordering::Acquire);
@@ -128,8 +156,8 @@ impl Client {
         for region in regions {
             let pointers = region.pointers.borrow().clone();
             for (&address, value) in &pointers {
-                *unflushed |=
-                    region.write(address, Bytes::Here(value.to_le_bytes().into())).await?;
+                let word = Bytes::Here(value.to_le_bytes().into());
+                self.write(&mut unflushed, region, address, word).await?;
             }
             // With a device this, and nothing less, makes the host's processor see them.
             if let Some((&last, _)) = pointers.last_key_value() {
@@ -154,12 +182,14 @@ impl Client {
         self: Rc<Self>,
         number: u64,
         initiator: Rc<Endpoint>,
+        waiting: Rc<Cell<usize>>,
         mut jobs: UnboundedReceiver<Job>,
     ) {
-        while let Some((request, data, _waiting)) = jobs.recv().await {
+        while let Some((request, data, takes)) = jobs.recv().await {
             if let Err(error) = self.carry_out(&initiator, request, data).await {
                 dropped(&error);
             }
+            waiting.set(waiting.get() - takes);
         }
         self.serving.borrow_mut().remove(&number);
     }
@@ -195,7 +225,7 @@ impl Client {
         // Now, because they may have been deregistered meanwhile.
         let [pointers, target] = [self.region(rkeys[0])?, self.region(rkeys[1])?];
         let (at, len) = (pointers.pointer(pointer).await?, data.len() as u64);
-        *unflushed |= target.write(at, data).await?;
+        self.write(&mut unflushed, &target, at, data).await?;
         if pointers.mapped().is_some() {
             // The host sees the pointer at once, and must see the data then.
             self.settle(&mut unflushed).await?;
@@ -213,13 +243,32 @@ impl Client {
         // All of them, before the first is written.
         let regions = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
         for (region, part) in regions.iter().zip(parts) {
-            *unflushed |= region.write(part.address, Bytes::Here(part.data.to_vec())).await?;
+            let data = Bytes::Here(part.data.to_vec());
+            self.write(&mut unflushed, region, part.address, data).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes to a region, once what is on its way leaves room for it.
+    async fn write(
+        &self,
+        unflushed: &mut usize,
+        region: &Region,
+        address: u64,
+        data: Bytes,
+    ) -> Result<()> {
+        let takes = BESIDE + data.len();
+        if *unflushed + takes > MOST_WAITING {
+            self.settle(unflushed).await?;
+        }
+        if region.write(address, data).await? {
+            *unflushed += takes;
         }
         Ok(())
     }
 
     /// The client's memory, for one message; after a fence, once everything has arrived.
-    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, bool>> {
+    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, usize>> {
         let mut unflushed = self.unflushed.lock().await;
         if fence {
             self.settle(&mut unflushed).await?;
@@ -238,11 +287,11 @@ impl Client {
     }
 
     /// Waits until everything that was written has arrived.
-    async fn settle(&self, unflushed: &mut bool) -> Result<()> {
-        if *unflushed {
+    async fn settle(&self, unflushed: &mut usize) -> Result<()> {
+        if *unflushed > 0 {
             let (flushed, ()) = self.host.flush().await;
             flushed.or_code(DocaError::DRIVER, "waiting for writes to the host's memory")?;
-            *unflushed = false;
+            *unflushed = 0;
         }
         Ok(())
     }

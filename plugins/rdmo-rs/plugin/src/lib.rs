@@ -20,7 +20,7 @@
 //! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
 //! from an initiator without a receive queue of that client. An append that fails does not advance
 //! its pointer, so nobody sees a hole. A scatter whose write fails leaves the parts before it
-//! written.
+//! written. A queue closes when too much waits in it, so no flush is answered after a lost message.
 //!
 //! # Endpoints
 //!

@@ -1,6 +1,6 @@
 //! Appends, scatters, flushes, fences and pausing, as the protocol says.
 
-use rdmo_protocol::MrDereg;
+use rdmo_protocol::{MrDereg, RqDestroy};
 
 use super::*;
 
@@ -163,6 +163,56 @@ fn a_host_that_makes_no_progress_pauses_its_own_initiators_only() {
     rig.workers.borrow_mut().push(asleep.worker.clone());
     rig.answered(&paused, 1);
     assert_eq!((asleep.bytes(8), asleep.pointed()), (*b"waits", 8 + 5));
+}
+
+#[test]
+fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows() {
+    if !over_tcp() {
+        return; // In shared memory UCX needs no progress of the host.
+    }
+    // The pointer of an append has to be fetched first; nothing of a scatter has.
+    for is_append in [true, false] {
+        let rig = Rig::new();
+        let host = rig.host(0);
+        let (initiator, other) = (rig.worker(), rig.initiator(&host));
+        let first = rig.initiator_with(&host, initiator.clone());
+        let memory = Memory::allocate(host.worker.context(), 4 << 20).unwrap();
+        let rkey = rig.register(&host, &memory);
+        let address = memory.address();
+        host.memory.write(0, &address.to_le_bytes());
+        let append =
+            Operation::Append { pointer: host.at(0), pointer_rkey: host.rkey, data_rkey: rkey };
+        rig.stop(&host.worker);
+        let (most, data) = (3 * crate::client::MOST_WAITING / 4096, [7; 4096]);
+        for number in 0..most {
+            match is_append {
+                true => first.request(false, append, data.to_vec()),
+                false => {
+                    let address = address + number as u64 * 4096;
+                    first.scatter(&[Part { address, rkey, data: &data }]);
+                }
+            }
+            rig.turn();
+        }
+        first.request(true, Operation::Flush { flush_id: 1 }, Vec::new());
+        let sent = first.endpoint.flush();
+        rig.until("all messages", || sent.is_done().then_some(()));
+        rig.workers.borrow_mut().push(host.worker.clone());
+        // Its own flush would be answered before this, as all that is there has arrived.
+        rig.flush(&other);
+        rig.flush(&other);
+        assert_eq!(*first.answers.borrow(), [0; 0], "a flush after a lost message");
+        let mut bytes = vec![0; most * 4096];
+        memory.read(0, &mut bytes);
+        let written = bytes.iter().position(|byte| *byte == 0).unwrap();
+        assert!(written > 0 && written % 4096 == 0, "{written}");
+        assert!(bytes[written..].iter().all(|byte| *byte == 0), "a hole at {written}");
+        // The host takes the queue away, and gives it another.
+        let gone = rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: first.rq_id }));
+        assert!(gone.is_ok());
+        let again = rig.initiator_with(&host, initiator);
+        rig.flush(&again);
+    }
 }
 
 #[test]
