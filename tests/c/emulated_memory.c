@@ -384,6 +384,42 @@ static void test_fork(void)
 	INSIST(holds(shared, 3 * MIB, 3) && holds(after, 2 * MIB, 7) && sparse[200 * MIB] == 6);
 }
 
+/* How many nanoseconds it takes to make a child. */
+static uint64_t fork_time(void)
+{
+	struct timespec from, to;
+	pid_t child;
+
+	INSIST(clock_gettime(CLOCK_MONOTONIC, &from) == 0);
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	INSIST(clock_gettime(CLOCK_MONOTONIC, &to) == 0);
+	INSIST(child > 0 && ended(child) == 0);
+	return (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+}
+
+/* To copy so many bytes takes much the same time in many blocks and in one. */
+static void test_fork_blocks(void)
+{
+	static unsigned char *blocks[32768];
+	const size_t count = sizeof(blocks) / sizeof(blocks[0]);
+	unsigned char *one = malloc(count * 4096);
+	uint64_t of_one, of_many;
+
+	fill(one, count * 4096, 1);
+	INSIST(is_in_arena(one) && arena_bytes() >= count * 4096);
+	of_one = fork_time();
+	free(one);
+	for (size_t at = 0; at < count; at++) {
+		blocks[at] = malloc(4096);
+		fill(blocks[at], 4096, 1);
+	}
+	of_many = fork_time();
+	/* To look through all of the memory for each block takes a hundred times as long. */
+	INSIST(of_many < 10 * of_one + 1000000000);
+}
+
 /* Children of a program whose other threads use memory all the time. */
 static void test_fork_threads(void)
 {
@@ -506,6 +542,7 @@ int main(int argc, char **argv)
 		{"descriptor", test_descriptor},
 		{"closed", test_closed},
 		{"fork", test_fork},
+		{"fork-blocks", test_fork_blocks},
 		{"fork-threads", test_fork_threads},
 		{"bare-fork", test_bare_fork},
 		{"exec", test_exec},

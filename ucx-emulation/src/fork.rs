@@ -5,6 +5,7 @@
 //! exist, of blocks in use. `vfork` and `posix_spawn`, and with them `system` and `popen`, call
 //! nothing here. A child that execs loses everything with its old program.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -86,38 +87,47 @@ fn copy(state: &mut State) -> Result<Shared, Errno> {
     let old = state.shared.memfd.as_ref().filter(|old| {
         rustix::fs::fstat(old).is_ok_and(|stat| File::of(&stat) == state.shared.file)
     });
-    let mut from = FIRST;
+    let (mut from, mut data) = (FIRST, 0..0);
     while let Some(run) = state.runs.next_used(from) {
         let start = run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
-        copy_range(old, &new, base, (start, end))?;
+        copy_range(old, &new, base, (start, end), &mut data)?;
         from = run.start + run.len;
     }
     Ok(Shared { memfd: Some(new), file, cookie })
 }
 
 /// Copies what exists between two offsets; everything where the file itself is gone.
+///
+/// `data` is what was found to exist, which may reach beyond the end: to look for a hole takes time
+/// in proportion to its distance, so each is looked for once.
 fn copy_range(
     old: Option<&OwnedFd>,
     new: &OwnedFd,
     base: usize,
     (start, end): (usize, usize),
+    data: &mut Range<usize>,
 ) -> Result<(), Errno> {
     let mut at = start;
     while at < end {
         let mut stop = end;
         if let Some(old) = old {
-            match rustix::fs::seek(old, SeekFrom::Data(at as u64)) {
-                Ok(data) => at = usize::try_from(data).unwrap_or(end),
-                // Nothing but holes behind it.
-                Err(Errno::NXIO) => return Ok(()),
-                Err(error) => return Err(error),
+            if at >= data.end {
+                *data = match rustix::fs::seek(old, SeekFrom::Data(at as u64)) {
+                    Ok(first) => {
+                        let hole = rustix::fs::seek(old, SeekFrom::Hole(first))?;
+                        offset(first)..offset(hole)
+                    }
+                    // Nothing but holes behind it.
+                    Err(Errno::NXIO) => usize::MAX..usize::MAX,
+                    Err(error) => return Err(error),
+                };
             }
+            at = at.max(data.start);
             if at >= end {
                 return Ok(());
             }
-            let hole = rustix::fs::seek(old, SeekFrom::Hole(at as u64))?;
-            stop = usize::try_from(hole).unwrap_or(end).min(end);
+            stop = data.end.min(end);
         }
         let source = std::ptr::with_exposed_provenance::<u8>(base + at);
         // Other threads may write to it meanwhile. What the child sees of that is undefined in any
@@ -130,6 +140,10 @@ fn copy_range(
         }
     }
     Ok(())
+}
+
+fn offset(found: u64) -> usize {
+    usize::try_from(found).unwrap_or(usize::MAX)
 }
 
 /// Puts a copy, or the parent's own file without a way back, in place of the arena.

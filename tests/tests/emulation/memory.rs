@@ -37,6 +37,7 @@ passes! {
     the_descriptor_is_sealed_closed_on_exec_and_out_of_the_way: "descriptor";
     a_program_that_closes_all_descriptors_keeps_its_memory: "closed";
     a_forked_child_has_a_copy: "fork";
+    a_fork_takes_time_in_proportion_to_the_memory_and_not_to_its_blocks: "fork-blocks";
     programs_with_threads_fork: "fork-threads";
     a_child_that_was_forked_by_the_bare_system_call_does_no_harm: "bare-fork";
     children_that_exec_have_an_arena_of_their_own: "exec";
