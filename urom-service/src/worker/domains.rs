@@ -1,16 +1,15 @@
 //! The domains a worker is in: the tables that hosts sent, and what look-ups find in them.
 //!
-//! Look-ups name a member by its id and no domain, so all domains share one name space. Two domains
-//! may both have a member of one id as long as they say the same of it; the entry is there until
-//! the last of them is over.
+//! Addresses and buffers belong to a domain, but look-ups name a member by its id alone. When
+//! several domains have a member of one id, look-ups find the member of the newest of them.
 
-use std::collections::hash_map::Entry as Place;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use urom_abi::{DocaError, WorkerId};
+use urom_abi::DocaError;
 use urom_wire::control::Failure;
-use urom_wire::domain::{self, Address, Participant, Table};
+use urom_wire::domain::{Address, Participant, Table};
 
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
@@ -28,19 +27,15 @@ pub(crate) type Key = (LinkKey, u64);
 /// All domains of a worker. Look-ups may come from any thread.
 #[derive(Debug)]
 pub(crate) struct Domains {
-    names: RwLock<HashMap<u64, Entry>>,
+    names: RwLock<HashMap<u64, Vec<Member>>>,
     registry: Mutex<Registry>,
 }
 
 #[derive(Debug)]
-struct Entry {
-    member: Member,
-    domains: usize,
-}
-
-#[derive(Debug)]
 struct Member {
-    /// Address by plugin, in the order of the names.
+    /// The number of its domain. The members of an id are in the order of these.
+    domain: u64,
+    /// Address by plugin.
     addresses: Vec<(Stored, Stored)>,
     segments: Arc<[Segment]>,
 }
@@ -57,12 +52,15 @@ struct Segment {
 struct Registry {
     store: Store,
     running: HashMap<Key, Running>,
+    /// The number of the newest domain.
+    last: u64,
     entries: usize,
     most_entries: usize,
 }
 
 #[derive(Debug)]
 struct Running {
+    number: u64,
     ids: Vec<u64>,
     entries: usize,
 }
@@ -76,6 +74,7 @@ impl Domains {
         let registry = Registry {
             store: Store::new(capacity),
             running: HashMap::new(),
+            last: 0,
             entries: 0,
             most_entries,
         };
@@ -85,29 +84,22 @@ impl Domains {
     /// Starts a domain: from now on plugins find its members.
     ///
     /// # Errors
-    /// That of the table; `ALREADY_EXIST` for a member that is known otherwise from another domain;
-    /// `FULL` when the worker keeps as much as it may. Nothing has changed then.
+    /// That of the table; `FULL` when the worker keeps as much as it may. Nothing has changed then.
     pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = table.members() + table.addresses() + table.segments();
         registry.admit(key, entries, &table)?;
-        // Names change under the registry's lock only, so that what is compared here holds below.
-        // Look-ups go on meanwhile.
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let known =
-            table.participants.iter().map(|participant| known_segments(participant, &names));
-        let known = known.collect::<Result<Vec<_>, _>>()?;
-        drop(names);
-        let members = registry.members(&table.participants, known);
+        let members = registry.members(&table.participants);
         let ids = members.iter().map(|(id, _)| *id).collect();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         for (id, member) in members {
-            names.entry(id).or_insert(Entry { member, domains: 0 }).domains += 1;
+            names.entry(id).or_default().push(member);
         }
         drop(names);
         registry.entries += entries;
-        registry.running.insert(key, Running { ids, entries });
+        let number = registry.last;
+        registry.running.insert(key, Running { number, ids, entries });
         Ok(())
     }
 
@@ -134,11 +126,12 @@ impl Domains {
         registry.entries -= over.entries;
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         for id in &over.ids {
-            if let Place::Occupied(mut entry) = names.entry(*id) {
-                entry.get_mut().domains -= 1;
-                if entry.get().domains == 0 {
-                    entry.remove();
-                }
+            let Entry::Occupied(mut members) = names.entry(*id) else { continue };
+            if let Ok(at) = members.get().binary_search_by_key(&over.number, |one| one.domain) {
+                members.get_mut().remove(at);
+            }
+            if members.get().is_empty() {
+                members.remove();
             }
         }
     }
@@ -151,11 +144,11 @@ impl Domains {
 
     fn find<T>(&self, id: u64, look: impl FnOnce(&Member) -> Option<T>) -> Option<T> {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        look(&names.get(&id)?.member)
+        look(names.get(&id)?.last()?)
     }
 
-    /// Where a plugin is reached at a member: bytes that stay until this value is dropped. So do
-    /// all below.
+    /// Where a plugin is reached at a member: bytes that stay until this value is dropped, whatever
+    /// domains start and end. So do all below.
     pub(crate) fn address(&self, id: u64, plugin: &str) -> Option<*const [u8]> {
         self.find(id, |member| {
             let (_, address) =
@@ -209,77 +202,29 @@ impl Registry {
         Ok(())
     }
 
-    /// The members of a table, with buffers that are [known](known_segments) where they are.
-    fn members(
-        &mut self,
-        participants: &[Participant<'_>],
-        known: Vec<Option<Arc<[Segment]>>>,
-    ) -> Vec<(u64, Member)> {
+    /// The members of a table, which become those of the newest domain.
+    fn members(&mut self, participants: &[Participant<'_>]) -> Vec<(u64, Member)> {
+        self.last += 1;
+        let (domain, store) = (self.last, &mut self.store);
         let mut all = Vec::new();
-        for (participant, known) in participants.iter().zip(known) {
-            let store = &mut self.store;
-            let segments = known.unwrap_or_else(|| {
-                let segments = participant.segments.iter().map(|segment| Segment {
-                    va: segment.va,
-                    len: segment.len,
-                    memh: store.keep(segment.memh),
-                    mkey: store.keep(segment.mkey),
-                });
-                segments.collect()
+        for participant in participants {
+            let segments = participant.segments.iter().map(|segment| Segment {
+                va: segment.va,
+                len: segment.len,
+                memh: store.keep(segment.memh),
+                mkey: store.keep(segment.mkey),
             });
+            let segments: Arc<[Segment]> = segments.collect();
             for member in &participant.members {
                 let keep = |address: &Address<'_>| {
-                    (self.store.keep(address.plugin.as_bytes()), self.store.keep(address.address))
+                    (store.keep(address.plugin.as_bytes()), store.keep(address.address))
                 };
-                let mut addresses: Vec<_> = member.addresses.iter().map(keep).collect();
-                addresses.sort();
-                all.push((member.id, Member { addresses, segments: Arc::clone(&segments) }));
+                let addresses = member.addresses.iter().map(keep).collect();
+                all.push((member.id, Member { domain, addresses, segments: segments.clone() }));
             }
         }
         all
     }
-}
-
-/// The buffers of a participant, if one of its members is known with them from another domain.
-fn known_segments(
-    participant: &Participant<'_>,
-    names: &HashMap<u64, Entry>,
-) -> Result<Option<Arc<[Segment]>>, Failure> {
-    // Members that came together share their buffers, so these are compared once, not for every
-    // member.
-    let mut same: Option<&Arc<[Segment]>> = None;
-    let mut compared = HashSet::new();
-    for member in &participant.members {
-        let Some(Entry { member: there, .. }) = names.get(&member.id) else { continue };
-        let mut addresses: Vec<_> = member
-            .addresses
-            .iter()
-            .map(|address| (address.plugin.as_bytes(), address.address))
-            .collect();
-        addresses.sort_unstable();
-        let are_same =
-            addresses.iter().copied().eq(there.addresses.iter().map(|(name, at)| (&**name, &**at)));
-        let is_new = compared.insert(Arc::as_ptr(&there.segments).cast::<Segment>());
-        if !are_same || is_new && !are_equal(&participant.segments, &there.segments) {
-            let text = format!(
-                "the domain's worker {} is known here from another domain, with other addresses or buffers: stop that domain \
-                 first, or use other ids",
-                WorkerId(member.id)
-            );
-            return Err(Failure::new(DocaError::ALREADY_EXIST, text));
-        }
-        same = Some(&there.segments);
-    }
-    Ok(same.map(Arc::clone))
-}
-
-fn are_equal(segments: &[domain::Segment<'_>], there: &[Segment]) -> bool {
-    let equals = |(segment, there): (&domain::Segment<'_>, &Segment)| {
-        (segment.va, segment.len) == (there.va, there.len)
-            && *segment.memh == *there.memh
-            && *segment.mkey == *there.mkey
-    };
-    segments.len() == there.len() && segments.iter().zip(there).all(equals)
 }
 
 fn strings<'a>(participant: &'a Participant<'a>) -> impl Iterator<Item = &'a [u8]> {

@@ -27,7 +27,6 @@ fn a_domain_that_does_not_start_changes_nothing() {
     let domains = Domains::new();
     domains.start((1, 1), &table(&[1, 2], b"key")).unwrap();
     assert_eq!(code(domains.start((1, 1), &table(&[3], b"key"))), DocaError::BAD_STATE);
-    assert_eq!(code(domains.start((1, 2), &table(&[3, 2], b"other"))), DocaError::ALREADY_EXIST);
     assert_eq!(code(domains.start((1, 3), b"")), DocaError::IO_FAILED);
     assert_eq!(domains.segment(3, 1), None);
     domains.end((1, 2));
@@ -36,8 +35,40 @@ fn a_domain_that_does_not_start_changes_nothing() {
     assert_eq!(bytes(domains.mkey(2, 0)).as_deref(), Some(&b"key"[..]));
     domains.end((1, 1));
     assert_eq!(domains.mkey(2, 0), None);
-    domains.start((1, 2), &table(&[3, 2], b"other")).unwrap();
-    assert_eq!(bytes(domains.mkey(2, 0)).as_deref(), Some(&b"other"[..]));
+}
+
+#[test]
+fn look_ups_find_the_member_of_the_newest_domain_and_old_answers_stay() {
+    let domains = Domains::new();
+    let key = |id| bytes(domains.mkey(id, 0));
+    let kept = [b"one", b"two", b"six"].map(|name| {
+        let number = u64::from(name[0]);
+        domains.start((1, number), &table(&[1, number], name)).unwrap();
+        assert_eq!(key(1).as_deref(), Some(&name[..]));
+        (domains.mkey(1, 0), name)
+    });
+    // Not the newest, then the newest, then the last.
+    for (ends, left) in [(b't', Some(&b"six"[..])), (b's', Some(b"one")), (b'o', None)] {
+        domains.end((1, ends.into()));
+        assert_eq!(key(1).as_deref(), left);
+        assert_eq!(key(ends.into()), None);
+    }
+    for (found, name) in kept {
+        assert_eq!(bytes(found).as_deref(), Some(&name[..]));
+    }
+    assert!(domains.names.read().unwrap().is_empty());
+}
+
+#[test]
+fn a_newer_domain_hides_all_that_an_older_one_has_of_a_member() {
+    let domains = Domains::new();
+    let address = Address { plugin: "plugin", address: b"address" };
+    domains.start((1, 1), &process(1..2, &[address], 3)).unwrap();
+    domains.start((2, 1), &process(1..2, &[], 2)).unwrap();
+    let found = || (domains.address(1, "plugin").is_some(), domains.segment(1, 3));
+    assert_eq!(found(), (false, None));
+    domains.end_all(2);
+    assert_eq!(found(), (true, Some(2)));
 }
 
 #[test]
@@ -112,45 +143,14 @@ fn process(ids: impl Iterator<Item = u64>, addresses: &[Address<'_>], buffers: u
     Participant { members: members.collect(), segments: segments.collect() }.encode()
 }
 
-/// Compared for every member they would take minutes, for which look-ups and all other hosts would
-/// wait.
+/// For each member on its own, the buffers would take all the memory there is.
 #[test]
-fn many_members_with_many_buffers_are_known_again_at_once_whichever_of_them_is_new() {
+fn members_of_one_process_share_their_buffers() {
     let domains = Domains::new();
-    domains.start((1, 1), &process(1..60_000, &[], 100_000)).unwrap();
-    let begin = std::time::Instant::now();
-    domains.start((1, 2), &process(0..60_000, &[], 100_000)).unwrap();
-    assert_eq!(
-        code(domains.start((1, 3), &process(1..60_001, &[], 99_999))),
-        DocaError::ALREADY_EXIST
-    );
-    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+    domains.start((1, 1), &process(0..60_000, &[], 100_000)).unwrap();
     assert_eq!(domains.segment(0, 100_000), Some(99_999));
-    let shared = |id| Arc::as_ptr(&domains.names.read().unwrap()[&id].member.segments);
-    assert!(std::ptr::eq(shared(0), shared(59_999)));
-}
-
-#[test]
-fn members_of_two_domains_are_known_again_as_one_process() {
-    let domains = Domains::new();
-    domains.start((1, 1), &process(1..2, &[], 3)).unwrap();
-    domains.start((1, 2), &process(2..3, &[], 3)).unwrap();
-    domains.start((1, 3), &process(1..4, &[], 3)).unwrap();
-    domains.start((1, 4), &process(3..4, &[], 3)).unwrap();
-    for other in [process(2..5, &[], 2), process(3..4, &[Address { plugin: "p", address: b"" }], 3)]
-    {
-        assert_eq!(code(domains.start((1, 5), &other)), DocaError::ALREADY_EXIST);
-    }
-}
-
-#[test]
-fn what_is_in_conflict_takes_no_room_for_ever() {
-    let domains = Domains::new();
-    domains.start((1, 1), &table(&[1], b"key")).unwrap();
-    let used = |domains: &Domains| domains.registry.lock().unwrap().store.used();
-    let before = used(&domains);
-    assert_eq!(code(domains.start((1, 2), &table(&[1, 2], &[9; 1000]))), DocaError::ALREADY_EXIST);
-    assert_eq!(used(&domains), before);
+    let buffers = |id| Arc::as_ptr(&domains.names.read().unwrap()[&id][0].segments);
+    assert!(std::ptr::eq(buffers(0), buffers(59_999)));
 }
 
 #[test]

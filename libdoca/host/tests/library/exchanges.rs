@@ -257,27 +257,34 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
 #[test]
 fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
     with_two(|_, two| {
-        // The second's worker knows the first's id otherwise.
-        let alone = Rally::new(1).party(0);
-        let before = TestDomain::new(two.engines[1], &alone, &[(1, two.workers[1])]);
-        before.run(two.engines[1]);
+        // The second's worker keeps what its plugins may have looked up, and has little room left.
+        for round in 0..4 {
+            let alone = Rally::new(1).party(0);
+            let before = TestDomain::new(two.engines[1], &alone, &[(1, two.workers[1])]);
+            assert_eq!(before.set_count(1), OK);
+            assert_eq!(before.add(0x1000, 16, &vec![round; 63 << 20], b"k"), OK);
+            before.run(two.engines[1]);
+            before.end();
+        }
         let domains = two.domains([1, 2]);
+        assert_eq!(domains[0].set_count(1), OK);
+        assert_eq!(domains[0].add(0x1000, 16, &vec![7; 5 << 20], b"k"), OK);
         assert_eq!(two.together(&domains), [1, 1]);
         let expected = [
-            ["participant 1", "worker 1 is known"],
+            ["participant 1", "no room for the domain's"],
             ["the domain could not start at worker 2", ""],
         ];
         for (domain, words) in domains.iter().zip(expected) {
             let (code, text) = domain.reason();
-            assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+            assert_eq!(code, DocaError::FULL, "{text}");
             has(&text, &words);
         }
         two.is_quiet();
         // It was there at the first's worker, for a moment.
         let found = || ask(two.engines[0], &two.workers[0], op::ADDR, 2, 0).0;
         until("it is still there", || found() == DocaError::NOT_FOUND);
-        before.end();
-        two.meet(&domains);
+        domains.into_iter().for_each(TestDomain::end);
+        two.meet(&two.domains([1, 2]));
         assert_eq!(found(), OK);
     });
 }
