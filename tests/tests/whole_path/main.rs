@@ -227,6 +227,7 @@ macro_rules! on_processes {
 
 on_processes! {
     workers::{
+        a_second_context_has_the_same_worker_and_a_domain_of_its_own,
         a_worker_is_shown_as_what_it_is,
     }
     domains::{

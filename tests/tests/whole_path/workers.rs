@@ -1,6 +1,8 @@
 //! Workers: ids, environment, CPUs.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use urom_host::gather::InProcess;
+use urom_host::{Buffer, DocaError};
 
 use crate::deadlines::process;
 use crate::provider::{Provider, faulty, graph, variable};
@@ -25,6 +27,32 @@ pub(crate) fn environment_reaches_the_worker(provider: &Provider) -> Result<()> 
     // A thread cannot have an environment of its own; the service logs that it is left out.
     assert_eq!(colour.as_deref(), provider.has_processes().then_some("deep=blue"));
     assert_eq!(variable(&faulty, &worker, "UROM_TEST_ABSENT")?, None);
+    Ok(())
+}
+
+/// As UCC's test program has it: each of its contexts has a service, a worker of its rank, and a
+/// domain with a buffer.
+pub(crate) fn a_second_context_has_the_same_worker_and_a_domain_of_its_own(
+    provider: &Provider,
+) -> Result<()> {
+    let services = [provider.connect()?, provider.connect()?];
+    let faulty = [faulty(&services[0])?, faulty(&services[1])?];
+    let builder = |at: usize| services[at].worker().id(0).plugin(&faulty[at]);
+    let start =
+        |at, value| builder(at).env("UROM_TEST_A", "same").env("UROM_TEST_B", value).start().wait();
+    let workers = [start(0, "b")?, start(1, "b")?];
+    assert_eq!(process(&faulty[0], &workers[0])?, process(&faulty[1], &workers[1])?);
+    let mut domains = Vec::new();
+    for at in [0, 1] {
+        let address = 0x1000 * (at as u64 + 1);
+        let buffer = Buffer { address, length: 4096, ..Buffer::default() };
+        let domain = services[at].domain().worker(0, &workers[at]).buffer(buffer);
+        domains.push(domain.gather(InProcess::alone()).start().wait()?);
+    }
+    domains.into_iter().try_for_each(|domain| domain.stop())?;
+    let refused = start(1, "other").err().context("it has another environment")?;
+    assert_eq!(refused.code(), DocaError::ALREADY_EXIST);
+    assert!(refused.to_string().contains("`UROM_TEST_B`"), "{refused}");
     Ok(())
 }
 

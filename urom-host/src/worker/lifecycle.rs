@@ -66,8 +66,8 @@ impl Worker {
     /// after a millisecond, then after twice the pause before. Nothing else is tried again.
     ///
     /// When another host has started a worker of this id meanwhile, this connects to that one, as
-    /// [`WorkerBuilder::id`] does. With an [environment](WorkerBuilder::env) it does so only at the
-    /// end of these two seconds, and the worker keeps the environment that the other host gave it.
+    /// [`WorkerBuilder::id`] does. If the [environment](WorkerBuilder::env) of that worker differs,
+    /// it does so only at the end of these two seconds, and the worker keeps its environment.
     /// A worker that must be started after all, because that one ends at this moment, has none.
     ///
     /// # Errors

@@ -99,6 +99,7 @@ impl Roster {
             id,
             gid: worker.gid,
             plugins: worker.plugins,
+            env: worker.env.clone().unwrap_or_default(),
             state: State::Starting(vec![waiting]),
             given_up: false,
             visitors: HashMap::new(),
@@ -131,9 +132,13 @@ impl Roster {
             // was asked for.
             let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
             let name = WorkerId(id);
-            if worker.env.is_some() && !is_followed {
+            if let Some(env) = &worker.env
+                && !is_followed
+                && let Some(variable) = entry.differs(env)
+            {
                 let text = format!(
-                    "worker {name} runs already, so its environment cannot be set: start it without one"
+                    "worker {name} runs already, and {variable} of its environment differs: start it with the same \
+                     environment, or without one, or start a worker with another id"
                 );
                 return refuse(DocaError::ALREADY_EXIST, text);
             }

@@ -234,10 +234,57 @@ fn no_worker_is_started_for_a_host_that_was_given_up() {
     assert!(fixture.roster.host_gone(2).is_empty());
 }
 
+fn with_variables(env: &[&str]) -> StartWorker {
+    StartWorker { env: Some(env.iter().map(|text| (*text).to_owned()).collect()), ..wish(7) }
+}
+
+#[test]
+fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
+    let own = ["A=1", "B=old", "B=x=y", "C="];
+    for ready in [false, true] {
+        let mut fixture = Fixture::new();
+        fixture.start(1, with_variables(&own));
+        if ready {
+            fixture.ready(1);
+        }
+        let mut start = |env: &[&str]| {
+            let actions = fixture.roster.start(2, 20, with_variables(env), 0b111);
+            match &actions[..] {
+                [Action::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
+                    assert_eq!(failure.code(), DocaError::ALREADY_EXIST);
+                    Err(failure.text.to_string())
+                }
+                _ => Ok(()),
+            }
+        };
+        for same in [&own[..], &["C=", "B=x=y", "A=1"]] {
+            assert_eq!(start(same), Ok(()), "{same:?}");
+        }
+        for (other, differs) in [
+            (&["A=1", "B=old", "C="][..], "`B`"),
+            (&["A=1", "C=secret", "B=secret"], "`C`"),
+            (&["D=secret", "A=1", "B=x=y", "C="], "`D`"),
+            (&["A=1"], "`B`"),
+            (&[], "`A`"),
+            (&["A=1", "secret"], "not NAME=value"),
+        ] {
+            let text = start(other).unwrap_err();
+            let names = text.contains(&format!("{differs} of its environment"));
+            assert!(names && !text.contains("secret"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_worker_without_an_environment_is_joined_with_an_empty_one() {
+    let mut fixture = Fixture::ready_for_one();
+    assert_eq!(fixture.start(2, with_variables(&[])), promised(1, 2));
+}
+
 #[test]
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
     let mut fixture = Fixture::ready_for_one();
-    let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
+    let with_env = with_variables(&["MARK=kept"]);
     assert_eq!(fixture.start(2, with_env.clone()), ["host 2: 20 failed ALREADY_EXIST"], "it runs");
     fixture.roster.silent(1);
     assert!(fixture.roster.group(0).is_empty(), "nobody is sent there by its group");
@@ -250,7 +297,7 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
     assert_eq!(worker.env, with_env.env);
     fixture.roster.silent(1);
     assert_eq!(
-        fixture.start(3, with_env),
+        fixture.start(3, with_variables(&["MARK=lost"])),
         ["host 3: 30 failed ALREADY_EXIST"],
         "the old one's silence is over"
     );
@@ -259,7 +306,7 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
 #[test]
 fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started()
 {
-    let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
+    let with_env = with_variables(&["MARK=kept"]);
     // Tickets are in no order, so not once only.
     for with in 2..12 {
         let mut fixture = Fixture::new();
@@ -281,7 +328,7 @@ fn a_worker_that_falls_silent_while_it_starts_is_none_to_follow() {
     let mut fixture = Fixture::new();
     fixture.start(1, wish(7));
     fixture.roster.silent(1);
-    let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
+    let with_env = with_variables(&["MARK=kept"]);
     assert_eq!(fixture.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
 }
 
@@ -318,7 +365,7 @@ fn who_was_given_up_keeps_no_worker_that_its_last_host_left() {
 #[test]
 fn a_wish_that_does_not_fit_is_refused() {
     let mut fixture = Fixture::ready_for_one();
-    let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
+    let with_env = with_variables(&["MARK=kept"]);
     assert_eq!(fixture.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
     for plugins in [0b11, 0, 0b1001] {
         let worker = StartWorker { plugins, ..wish(7) };

@@ -262,7 +262,7 @@ fn a_request_that_cannot_be_met_says_why() {
         (StartWorker { env: env("NOTHING"), ..any() }, invalid, "entry 0"),
         (StartWorker { cpus: Some("7-8".to_owned()), ..any() }, invalid, "7-8"),
         (StartWorker { cpus: Some("x".to_owned()), ..any() }, invalid, "x"),
-        (StartWorker { id: 5, env: env("A=b"), ..any() }, DocaError::ALREADY_EXIST, "worker 5"),
+        (StartWorker { id: 5, env: env("A=b"), ..any() }, DocaError::ALREADY_EXIST, "`A`"),
         (StartWorker { id: 5, plugins: 0b11, ..any() }, invalid, "0x3"),
     ] {
         let failure = client.start(worker).unwrap_err();

@@ -13,6 +13,8 @@ pub(super) struct Entry {
     pub(super) id: u64,
     pub(super) gid: u32,
     pub(super) plugins: u64,
+    /// What its first host set, as `NAME=value`.
+    pub(super) env: Vec<String>,
     pub(super) state: State,
     /// It was silent for too long and is about to be killed.
     pub(super) given_up: bool,
@@ -56,6 +58,18 @@ pub(super) enum Stage {
 }
 
 impl Entry {
+    /// The first variable that another environment has otherwise than the worker's, if any. Its
+    /// value is not named: it may be a secret.
+    pub(super) fn differs(&self, env: &[String]) -> Option<String> {
+        let (own, other) = (variables(&self.env), variables(env));
+        let differs = |name: &&str| own.get(name) != other.get(name);
+        let mut names = env.iter().chain(&self.env).map(|text| variable(text).0);
+        Some(match names.find(differs)? {
+            "" => "an entry that is not NAME=value".to_owned(),
+            name => format!("`{}`", name.escape_debug()),
+        })
+    }
+
     /// Notes a host that may come with a ticket, or has it told why there is none. The worker hears
     /// of it first, and the host once the worker has confirmed it.
     pub(super) fn promise(
@@ -84,4 +98,14 @@ impl Entry {
         };
         waiting + self.visitors.values().filter(counts).count()
     }
+}
+
+/// An environment as a process sees it: of two variables with one name the later counts.
+fn variables(env: &[String]) -> HashMap<&str, &str> {
+    env.iter().map(|text| variable(text)).collect()
+}
+
+/// Name and value; without a name, the text is all value.
+fn variable(text: &str) -> (&str, &str) {
+    text.split_once('=').unwrap_or(("", text))
 }
