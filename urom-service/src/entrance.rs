@@ -4,6 +4,7 @@
 //! backlog. Accepting is tried again a little later, and the caller does other work in between.
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_send_buffer_size;
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Enlarges the backlog to as many connections as may come at once: the standard library's is 128.
 /// If this fails, it stays at that.
-pub(crate) fn let_wait(listener: &TcpListener) {
+pub(crate) fn let_wait(listener: impl AsFd) {
     let _ = rustix::net::listen(listener, BACKLOG);
 }
 

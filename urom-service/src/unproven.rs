@@ -1,8 +1,9 @@
 //! The connections that have proven nothing yet: a limited number at a time.
 //!
 //! Further ones wait in the kernel's backlog. A connection that had time to greet and did not may
-//! lose its place: the oldest silent one of the address that has the most. An IPv6 network counts
-//! as one address. Refused hosts and strangers have their own limits on log lines.
+//! lose its place: the oldest silent one of the owner that has the most. An IPv6 network is one
+//! owner; on a Unix socket, users are compared first, then the processes of one user. Refused hosts
+//! and strangers have their own limits on log lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -43,9 +44,37 @@ struct State {
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    owner: IpAddr,
+    owner: Owner,
     is_silent: bool,
     _evicts: oneshot::Sender<Infallible>,
+}
+
+/// The origin of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    Address(IpAddr),
+    User(u32),
+    /// A process of a user.
+    Process(u32, i32),
+}
+
+impl From<IpAddr> for Owner {
+    /// A 64-bit network of IPv6 is one owner, and IPv4 written as IPv6 is IPv4.
+    fn from(address: IpAddr) -> Owner {
+        Owner::Address(match address.to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+            address => address,
+        })
+    }
+}
+
+impl Owner {
+    fn user(self) -> Owner {
+        match self {
+            Owner::Process(user, _) => Owner::User(user),
+            other => other,
+        }
+    }
 }
 
 /// An unproven connection's place, which is free when this is dropped.
@@ -72,15 +101,16 @@ impl UnprovenSet {
         }
     }
 
-    /// Gives a connection a place, at the cost of a silent one's if there is none.
-    pub(crate) fn enter(&self, from: IpAddr) -> Unproven {
+    /// Gives a connection a place. If there is none, a silent connection loses its place, or
+    /// without [`room`](UnprovenSet::room) one that had no time to greet.
+    pub(crate) fn enter(&self, from: impl Into<Owner>) -> Unproven {
         let mut state = self.lock();
         if state.entries.len() >= self.0.most {
             evict(&mut state.entries);
         }
         state.last += 1;
         let (number, (evicts, evicted)) = (state.last, oneshot::channel());
-        let entry = Entry { number, owner: owner(from), is_silent: false, _evicts: evicts };
+        let entry = Entry { number, owner: from.into(), is_silent: false, _evicts: evicts };
         state.entries.push_back(entry);
         Unproven { set: self.clone(), number, evicted }
     }
@@ -90,25 +120,22 @@ impl UnprovenSet {
     }
 }
 
-/// Makes room for one more: the oldest silent connection of the address that has the most goes.
+/// Makes room for one more: the oldest silent connection goes, of the user that has the most, and
+/// there of the process that has the most. If none is silent, all count.
 fn evict(entries: &mut VecDeque<Entry>) {
-    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-    for entry in entries.iter().filter(|entry| entry.is_silent) {
+    let any_silent = entries.iter().any(|entry| entry.is_silent);
+    let mut counts: HashMap<Owner, usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_silent == any_silent) {
+        *counts.entry(entry.owner.user()).or_default() += 1;
         *counts.entry(entry.owner).or_default() += 1;
     }
-    let most = counts.values().max();
-    let goes = |entry: &Entry| entry.is_silent && counts.get(&entry.owner) == most;
-    if let Some(at) = entries.iter().position(goes) {
+    let rank = |entry: &Entry| {
+        let counts = [entry.owner.user(), entry.owner].map(|owner| counts.get(&owner));
+        (entry.is_silent, counts)
+    };
+    let most = entries.iter().map(rank).max();
+    if let Some(at) = entries.iter().position(|entry| Some(rank(entry)) == most) {
         entries.remove(at);
-    }
-}
-
-/// The owner of an address: a 64-bit network of IPv6 is one owner, and IPv4 written as IPv6 is
-/// IPv4.
-fn owner(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
     }
 }
 
@@ -146,7 +173,7 @@ impl Unproven {
     }
 
     /// The result of `proving`; `None` when the place was needed before.
-    async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
         let Unproven { set, number, evicted } = self;
         let silence = async {
             sleep(TIME_TO_GREET).await;
@@ -239,6 +266,30 @@ mod tests {
         set.room().await;
     }
 
+    /// Whether each connection of these processes lost its place, to so many others of the last.
+    async fn evicted(owners: &[Owner], others: usize) -> Vec<bool> {
+        let set = UnprovenSet::new(owners.len());
+        let places: Vec<_> = owners.iter().map(|owner| silent(set.enter(*owner))).collect();
+        let _others: Vec<_> = (0..others).map(|_| set.enter(owners[owners.len() - 1])).collect();
+        tokio::task::yield_now().await;
+        let evicted = places.iter().map(JoinHandle::is_finished).collect();
+        places.iter().for_each(JoinHandle::abort);
+        evicted
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_user_with_the_most_connections_loses_those_of_its_greediest_process() {
+        let [own, other] = [1, 2].map(|process| Owner::Process(0, process));
+        // Without room for another, and without time to greet: a Unix socket accepts at once.
+        let crowd = [3, 4, 5].map(|process| Owner::Process(7, process));
+        let all = [own, own, other, crowd[0], crowd[0], crowd[1], crowd[2]];
+        let gone = evicted(&all, 2).await;
+        assert_eq!(gone, [false, false, false, true, false, false, true]);
+        // Of one user.
+        let gone = evicted(&[own, other, other, other], 2).await;
+        assert_eq!(gone, [false, true, true, false]);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_place_that_is_given_back_is_another_ones() {
         let set = UnprovenSet::new(1);
@@ -273,8 +324,8 @@ mod tests {
             ("::ffff:10.0.0.1", "10.0.0.1", true),
             ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false),
         ] {
-            let [a, b] = [a, b].map(|text| owner(text.parse().unwrap()));
-            assert_eq!(a == b, are_one, "{a} {b}");
+            let [a, b] = [a, b].map(|text| Owner::from(text.parse::<IpAddr>().unwrap()));
+            assert_eq!(a == b, are_one, "{a:?} {b:?}");
         }
     }
 

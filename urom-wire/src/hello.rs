@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The version of everything that follows the hello, and of the receive queues in shared memory
 /// into which both ends write.
-pub const PROTOCOL: u16 = 12;
+pub const PROTOCOL: u16 = 13;
 
 const MAGIC: [u8; 4] = *b"UROM";
 
@@ -128,6 +128,6 @@ mod tests {
             ("POSIX_FIFO_ELEM_SIZE", "4224"),
             ("POSIX_SEG_SIZE", "8256"),
         ];
-        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (12, queues));
+        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (13, queues));
     }
 }

@@ -13,6 +13,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -23,6 +24,7 @@ use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
 
 use super::{bounded, bytes};
+use crate::awake::sleep;
 use crate::failure::Failure;
 
 /// The longest address of a Unix socket, in bytes.
@@ -88,13 +90,15 @@ pub enum MemoryPlace {
 pub enum MemoryAnswer {
     /// The address of its socket, an abstract one if it begins with a zero; empty when there is
     /// none.
-    Door(
+    Door {
         #[serde(
             serialize_with = "bytes::serialize",
             deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
         )]
-        Vec<u8>,
-    ),
+        address: Vec<u8>,
+        /// The worker's [`machine`].
+        machine: u128,
+    },
     /// Commands may use it, or this failed.
     Shared { share: u64, result: Result<SharedBy, Failure> },
     /// No command uses it by this share, and none will.
@@ -131,6 +135,9 @@ pub const LEASE: u64 = 0;
 /// ends when nothing is mapped any more, either.
 pub const COPIES_END: u8 = 2;
 
+/// How long a host waits before it tries a door with a full backlog again.
+const AGAIN: Duration = Duration::from_millis(1);
+
 /// The worker's answer at the door.
 const TAKEN: u8 = 1;
 
@@ -151,8 +158,14 @@ impl Slip {
     }
 }
 
+/// The machine of this process, for all its containers: the kernel's boot id; 0 without one.
+pub fn machine() -> u128 {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default()
+}
+
 /// Hands memory over at a worker's door: a descriptor, or this process alone. Returns the
-/// connection when the worker has it.
+/// connection when the worker has it. Waits for room in the backlog of the door, without a limit.
 ///
 /// # Errors
 /// The system's, and `PermissionDenied` when the worker does not take it.
@@ -161,7 +174,12 @@ pub async fn hand_over(
     slip: Slip,
     fd: Option<BorrowedFd<'_>>,
 ) -> io::Result<UnixStream> {
-    let mut stream = UnixStream::connect(door).await?;
+    let mut stream = loop {
+        match UnixStream::connect(door).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(AGAIN).await,
+            connected => break connected?,
+        }
+    };
     let bytes = slip.to_bytes();
     let sent = stream
         .async_io(Interest::WRITABLE, || {

@@ -5,37 +5,33 @@
 //! memory thread answers the worker's questions over UCX.
 
 mod lease;
+mod ready;
 #[cfg(test)]
 mod tests;
 mod told;
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinSet;
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::awake::timeout;
 use urom_wire::control::{
     Failure, HostToWorker, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
 };
-use urom_wire::memory::{Slip, hand_over};
+use urom_wire::memory::machine;
 
 use self::lease::Lease;
+use self::ready::{Ready, Reason, Refused, make_ready};
 use self::told::Ending;
 pub(super) use self::told::{Late, Told};
-use crate::memory_thread::{MemoryThread, Served};
+use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
-
-/// How long the door may take to answer.
-const AT_DOOR: Duration = Duration::from_secs(2);
 
 /// How many offers are made ready, or wait for the worker's answer, at a time: fewer than the
 /// worker keeps at its door.
@@ -56,10 +52,16 @@ pub(super) struct Offered {
 
 /// What one worker has of this program's memory.
 pub(super) struct Sharing {
+    /// What log lines call the worker.
+    worker: String,
     ticket: u128,
     door: Door,
-    /// From the first memory on that goes by the door; `None` when the worker gives none.
-    lease: Arc<OnceCell<Option<Lease>>>,
+    /// Whether the worker is on this machine, in whichever container.
+    is_here: bool,
+    /// The last line about a path that is slower than it could be.
+    slow: String,
+    /// From the first memory on that goes by the door.
+    lease: Arc<OnceCell<Lease>>,
     /// The number of the last share.
     last: u64,
     /// Shares whose turn has not come.
@@ -71,7 +73,7 @@ pub(super) struct Sharing {
     /// Shares that were not offered yet, and who asked for their end after how many commands.
     unoffered: HashMap<u64, Option<(u64, Told)>>,
     /// Those that the worker has not answered for, and their memories.
-    asked: HashMap<u64, (u64, Told)>,
+    asked: HashMap<u64, (u64, Told, Reason)>,
     /// Shares whose end was asked for.
     ending: HashMap<u64, Told>,
     /// Whether the kernel may copy memory of this process for the worker.
@@ -87,26 +89,14 @@ enum Door {
     Known(Option<PathBuf>),
 }
 
-/// An offer that can be made.
-struct Ready {
-    offer: MemoryOffer,
-    told: Told,
-    thread: Option<Arc<MemoryThread>>,
-}
-
-/// A share that cannot be offered.
-struct Refused {
-    share: u64,
-    memory: u64,
-    failure: Failure,
-    told: Told,
-}
-
 impl Sharing {
-    pub(super) fn new(ticket: u128) -> Sharing {
+    pub(super) fn new(worker: &str, ticket: u128) -> Sharing {
         Sharing {
+            worker: worker.to_owned(),
             ticket,
             door: Door::Unknown,
+            is_here: false,
+            slow: String::new(),
             lease: Arc::default(),
             last: 0,
             waiting: VecDeque::new(),
@@ -182,12 +172,12 @@ impl Sharing {
             return std::future::pending().await;
         };
         let words = match made {
-            Ok(Ok(Ready { offer, told, thread })) => {
+            Ok(Ok(Ready { offer, told, reason, thread })) => {
                 self.thread = thread.or(self.thread.take());
                 self.is_copied |= matches!(offer.place, MemoryPlace::Process);
                 self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
                 let MemoryOffer { share, memory, .. } = offer;
-                self.asked.insert(share, (memory, told));
+                self.asked.insert(share, (memory, told, reason));
                 let mut words = vec![MemoryWord::Share(offer)];
                 if let Some((after, ended)) = self.unoffered.remove(&share).flatten() {
                     self.ending.insert(share, ended);
@@ -213,12 +203,16 @@ impl Sharing {
     /// Hears the worker.
     pub(super) fn hear(&mut self, answer: MemoryAnswer) {
         match answer {
-            MemoryAnswer::Door(address) => {
+            MemoryAnswer::Door { address, machine: theirs } => {
+                self.is_here = theirs != 0 && theirs == machine();
                 let door = !address.is_empty();
                 self.door = Door::Known(door.then(|| OsString::from_vec(address).into()));
             }
             MemoryAnswer::Shared { share, result } => {
-                let Some((memory, told)) = self.asked.remove(&share) else { return };
+                let Some((memory, told, reason)) = self.asked.remove(&share) else { return };
+                if let Ok(by) = &result {
+                    self.note_path(MemoryPath(by.path), reason);
+                }
                 match (result, &self.thread) {
                     // Told when the worker's questions are answered, the first of which may be
                     // there at once.
@@ -247,6 +241,24 @@ impl Sharing {
             }
         }
         self.begin();
+    }
+
+    /// Logs that a path is slower than this machine allows: each line once, until another differs.
+    fn note_path(&mut self, path: MemoryPath, Reason { best, door }: Reason) {
+        if !self.is_here || path.0 <= best.0 {
+            return;
+        }
+        let why = door.unwrap_or_else(|| {
+            "the kernel copies nothing of this process for the worker: the worker has another user, \
+             or kernel.yama.ptrace_scope or a container forbids it"
+                .to_owned()
+        });
+        let (worker, path, best) = (&self.worker, path.name(), best.name());
+        let line = format!("{worker} uses memory by the path `{path}`, not `{best}`: {why}");
+        if line != self.slow {
+            log!(info, "{line}");
+            self.slow = line;
+        }
     }
 
     /// Has the worker, which is about to be left, end all shares.
@@ -283,7 +295,7 @@ impl Sharing {
         }
         let unoffered = self.unoffered.into_values().flatten().map(|(_, told)| told);
         self.ending.into_values().chain(unoffered).for_each(|told| late.keep(told));
-        match Arc::into_inner(self.lease).and_then(OnceCell::into_inner).flatten() {
+        match Arc::into_inner(self.lease).and_then(OnceCell::into_inner) {
             Some(mut lease) => {
                 let copies_end = !self.is_copied || lease.copies_end().await;
                 if copies_end && !self.is_mapped { late.end() } else { lease.end(late) }
@@ -291,58 +303,4 @@ impl Sharing {
             None => late.end(),
         }
     }
-}
-
-/// Tries the ways one after the other.
-async fn make_ready(
-    share: u64,
-    offered: Offered,
-    door: Option<PathBuf>,
-    lease: Arc<OnceCell<Option<Lease>>>,
-    ticket: u128,
-) -> Result<Ready, Refused> {
-    let Offered { memory, address, len, access, fd, path, told } = offered;
-    let offer = |place, ucx_address| MemoryOffer {
-        share,
-        memory,
-        address,
-        len,
-        access,
-        place,
-        ucx_address,
-    };
-    let slip = Slip { ticket, share };
-    let hand = async |fd: Option<&OwnedFd>| {
-        let Some(door) = &door else { return false };
-        if lease.get_or_init(|| Lease::take(door, ticket)).await.is_none() {
-            return false;
-        }
-        let handed = timeout(AT_DOOR, hand_over(door, slip, fd.map(OwnedFd::as_fd))).await;
-        let handed = handed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let why = |error| log!(debug, "memory is not handed over at {door:?}: {error}");
-        handed.map_err(why).is_ok()
-    };
-    if let Some((fd, offset)) = &fd
-        && path == MemoryPath::MAPPED
-        && hand(Some(fd)).await
-    {
-        let offer = offer(MemoryPlace::Handed { offset: *offset }, Vec::new());
-        return Ok(Ready { offer, told, thread: None });
-    }
-    let opened = async {
-        let thread = MemoryThread::shared()?;
-        let address = thread.address().await?;
-        Ok((thread, address))
-    };
-    let (thread, ucx_address) = match opened.await {
-        Ok(opened) => opened,
-        Err(failure) => return Err(Refused { share, memory, failure, told }),
-    };
-    let place = match path != MemoryPath::NETWORK && hand(None).await {
-        true => MemoryPlace::Process,
-        false => MemoryPlace::Network,
-    };
-    // Last: what is served is offered, or forgotten with the stream.
-    thread.serve(Served { ticket, share, address, len, access });
-    Ok(Ready { offer: offer(place, ucx_address), told, thread: Some(thread) })
 }

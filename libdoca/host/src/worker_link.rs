@@ -78,7 +78,7 @@ pub(super) async fn serve(
         Ok((mut stream, attached, ticket)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
-            let mut sharing = Sharing::new(ticket);
+            let mut sharing = Sharing::new(&who, ticket);
             let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
             if end.is_none() {

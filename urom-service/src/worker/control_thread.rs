@@ -97,8 +97,8 @@ struct Link {
     ticket: Option<u128>,
     /// What it handed over at the door and has not offered yet.
     handed: HashMap<u64, Handed>,
-    /// Whether it has the lease of its memory.
-    has_lease: bool,
+    /// Whether it has handed memory over. It has the lease then, and gets no other.
+    has_handed: bool,
     /// For how many looks at the data thread that has not let it in, if it has not.
     waits: Option<u32>,
 }
@@ -186,7 +186,7 @@ impl Control {
                         intake: None,
                         ticket: None,
                         handed: HashMap::new(),
-                        has_lease: false,
+                        has_handed: false,
                         waits: None,
                     },
                 );

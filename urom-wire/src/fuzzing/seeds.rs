@@ -96,7 +96,7 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::Refused(failure())),
         encoded(&WorkerToHost::Health(Some(stuck()))),
         encoded(&WorkerToHost::Health(None)),
-        memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
+        memory(MemoryAnswer::Door { address: b"/run/urom/7".to_vec(), machine: 7 }),
         memory(MemoryAnswer::Shared { share: 2, result: Err(failure()) }),
         memory(MemoryAnswer::Shared {
             share: 2,

@@ -69,7 +69,7 @@ async fn from_worker(said: &[u8]) {
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());
     let watched = Watched { who, run: RUN, mailbox: &mailbox, patience, health: &health };
-    let mut sharing = Sharing::new(7);
+    let mut sharing = Sharing::new("a worker", 7);
     let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);

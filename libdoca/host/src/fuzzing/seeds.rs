@@ -29,7 +29,7 @@ pub(super) fn of_host_control() -> Seeds {
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         encoded(&WorkerToHost::DomainEnded { domain: 6 }),
         encoded(&WorkerToHost::Health(Some(stuck()))),
-        memory(MemoryAnswer::Door(b"/run/urom/7".to_vec())),
+        memory(MemoryAnswer::Door { address: b"/run/urom/7".to_vec(), machine: 7 }),
         memory(MemoryAnswer::Shared { share: 1, result: Err(failure()) }),
         memory(MemoryAnswer::Shared { share: 2, result: Ok(by) }),
         memory(MemoryAnswer::Ended { share: 2 }),

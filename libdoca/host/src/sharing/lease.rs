@@ -1,6 +1,7 @@
 //! The lease of a worker's memory of this process: by it this process learns when the worker uses
 //! that memory no more, however the worker is left or lost.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use urom_abi::signals;
 use urom_wire::awake::timeout;
 use urom_wire::memory::{LEASE, Slip, hand_over};
 
-use super::AT_DOOR;
 use super::told::Late;
 
 /// How long a plugin may take to return, so that the worker copies nothing any more.
@@ -24,16 +24,8 @@ pub(super) struct Lease(UnixStream);
 
 impl Lease {
     /// Asks for it at the worker's door.
-    pub(super) async fn take(door: &Path, ticket: u128) -> Option<Lease> {
-        let taken = hand_over(door, Slip { ticket, share: LEASE }, None);
-        match timeout(AT_DOOR, taken).await {
-            Ok(Ok(lease)) => return Some(Lease(lease)),
-            Ok(Err(error)) => {
-                log!(debug, "the worker is not reached at {door:?}: {error}");
-            }
-            Err(_) => log!(debug, "the worker does not answer at {door:?}"),
-        }
-        None
+    pub(super) async fn take(door: &Path, ticket: u128) -> io::Result<Lease> {
+        hand_over(door, Slip { ticket, share: LEASE }, None).await.map(Lease)
     }
 
     /// Waits until the worker copies nothing of this process any more, but not for ever. Returns

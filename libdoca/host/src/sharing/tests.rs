@@ -21,7 +21,7 @@ unsafe extern "C" fn heard(
 fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
     let thread = Arc::new(MemoryThread::start().unwrap());
     thread.forget(1, 1, Some(Box::new(|| panic!("as a test wants"))));
-    let mut sharing = Sharing { thread: Some(thread), ..Sharing::new(1) };
+    let mut sharing = Sharing { thread: Some(thread), ..Sharing::new("a worker", 1) };
     for share in [2, 3] {
         let (tell, told) = channel();
         sharing.ending.insert(share, Told::new(heard, Box::into_raw(Box::new(tell)).cast()));

@@ -3,7 +3,7 @@
 use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
-use urom_wire::memory::{LEASE, Slip, say_taken};
+use urom_wire::memory::{LEASE, Slip, machine, say_taken};
 
 use super::{Control, Event};
 use crate::worker::memory::Shared;
@@ -19,7 +19,8 @@ impl Control {
         match word {
             MemoryWord::Door => {
                 let address = self.memory_door();
-                self.say_of_memory(key, MemoryAnswer::Door(address));
+                let machine = machine();
+                self.say_of_memory(key, MemoryAnswer::Door { address, machine });
             }
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
@@ -64,15 +65,16 @@ impl Control {
         // One without a ticket is told nothing: the connection closes.
         let Some((key, link)) = self.links.iter_mut().find(of_ticket) else { return };
         let is_lease = share == LEASE;
-        let is_over = if is_lease { link.has_lease } else { link.handed.len() >= MOST_HANDED };
+        // A host may have given up before it had the answer, and asks for its lease again.
+        let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
         // A host that does not hear it gives up by itself.
         if is_over || say_taken(&stream).is_err() {
             return;
         }
         if !is_lease {
+            link.has_handed = true;
             link.handed.insert(share, handed);
         } else if let Ok(lease) = stream.into_std() {
-            link.has_lease = true;
             self.mailbox.post(ToData::Lease { link: *key, lease: lease.into() });
         }
     }

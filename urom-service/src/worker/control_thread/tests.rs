@@ -374,7 +374,10 @@ async fn each_host_is_given_one_lease() {
             [ToData::Lease { link, .. }] => assert_eq!(u128::from(*link), ticket),
             other => panic!("{other:?}"),
         }
-        assert!(!shows(&mut worker, ticket, LEASE).await, "it has one");
+        assert!(shows(&mut worker, ticket, LEASE).await, "it gave up the first");
+        worker.control.mailbox.take();
+        assert!(shows(&mut worker, ticket, 1).await);
+        assert!(!shows(&mut worker, ticket, LEASE).await, "it uses the second");
     }
     assert!(!shows(&mut worker, 3, LEASE).await, "a stranger");
     assert!(worker.control.mailbox.take().is_empty());

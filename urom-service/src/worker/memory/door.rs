@@ -3,22 +3,26 @@
 //! It is opened when the first host asks for it. With a folder for sockets it is a file there,
 //! which containers can share; otherwise it has an abstract name, which reaches as far as the
 //! network namespace does.
+//!
+//! Any local user can connect to it. So a connection is accepted at once, and the backlog stays
+//! empty; if there are too many connections, the [`UnprovenSet`] closes one.
 
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use urom_abi::WorkerId;
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::key::fill_random;
 use urom_wire::memory::{Handed, receive_handed};
 
-/// How many may be at the door at a time, and for how long each. Hosts take some microseconds.
-const MOST: usize = 64;
+use crate::entrance::let_wait;
+use crate::unproven::{Owner, UNPROVEN, UnprovenSet};
+
+/// How long a visitor may take. Hosts take some microseconds.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// How long nobody is let in after the system had no descriptor left.
@@ -52,6 +56,7 @@ impl Door {
             None => (abstract_name(id)?, false),
         };
         let listener = UnixListener::bind(&address)?;
+        let_wait(&listener);
         if is_file {
             // Who may come here is for the folder to say.
             use std::os::unix::fs::PermissionsExt;
@@ -71,9 +76,8 @@ impl Door {
         events: mpsc::Sender<E>,
         said: impl Fn(Visitor) -> E + Copy + Send + 'static,
     ) {
-        let places = Arc::new(Semaphore::new(MOST));
+        let places = UnprovenSet::new(UNPROVEN);
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(problem) => {
@@ -82,13 +86,24 @@ impl Door {
                     continue;
                 }
             };
+            let Ok(peer) = stream.peer_cred() else { continue };
+            // A process of another namespace has the number 0, or none.
+            let (user, process) = (peer.uid(), peer.pid().unwrap_or_default());
+            let mut place = places.enter(Owner::Process(user, process));
             let events = events.clone();
             tokio::spawn(async move {
-                if let Ok(Ok(handed)) = timeout(LIMIT, receive_handed(&stream)).await {
-                    // Nobody listens when the worker ends.
-                    let _ = events.send(said(Visitor { handed, stream })).await;
+                match place.hold(timeout(LIMIT, receive_handed(&stream))).await {
+                    Some(Ok(Ok(handed))) => {
+                        // Nobody listens when the worker ends.
+                        let _ = events.send(said(Visitor { handed, stream })).await;
+                    }
+                    Some(_) => {}
+                    None => limited!(
+                        info,
+                        "closed a connection of process {process} of user {user} to the socket for \
+                         hosts' memory: it handed nothing over, and others wait"
+                    ),
                 }
-                drop(place);
             });
         }
     }

@@ -1,0 +1,121 @@
+//! Makes the offer of a share ready: which path the worker is offered, and why it is no faster one.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+use urom_abi::host_memory::MemoryPath;
+use urom_wire::awake::timeout;
+use urom_wire::control::{Failure, MemoryOffer, MemoryPlace};
+use urom_wire::memory::{Slip, hand_over};
+
+use super::lease::Lease;
+use super::{Offered, Told};
+use crate::memory_thread::{MemoryThread, Served};
+
+/// How long a share may try the worker's door, with what it hands over and without.
+const AT_DOOR: Duration = Duration::from_secs(2);
+
+/// Why the path of a share is slower than the best one for its memory, if it is.
+pub(super) struct Reason {
+    pub(super) best: MemoryPath,
+    /// What failed at the door.
+    pub(super) door: Option<String>,
+}
+
+/// An offer that can be made.
+pub(super) struct Ready {
+    pub(super) offer: MemoryOffer,
+    pub(super) told: Told,
+    pub(super) reason: Reason,
+    pub(super) thread: Option<Arc<MemoryThread>>,
+}
+
+/// A share that cannot be offered.
+pub(super) struct Refused {
+    pub(super) share: u64,
+    pub(super) memory: u64,
+    pub(super) failure: Failure,
+    pub(super) told: Told,
+}
+
+/// Tries the paths one after the other.
+pub(super) async fn make_ready(
+    share: u64,
+    offered: Offered,
+    door: Option<PathBuf>,
+    lease: Arc<OnceCell<Lease>>,
+    ticket: u128,
+) -> Result<Ready, Refused> {
+    let Offered { memory, address, len, access, fd, path, told } = offered;
+    let offer = |place, ucx_address| MemoryOffer {
+        share,
+        memory,
+        address,
+        len,
+        access,
+        place,
+        ucx_address,
+    };
+    let slip = Slip { ticket, share };
+    let hand = async |fd: Option<&OwnedFd>| {
+        let Some(door) = &door else {
+            return Err("the worker cannot open a socket for it, as its log says".to_owned());
+        };
+        let visit = async {
+            // Only a lease that was taken is kept: the next share tries again.
+            lease.get_or_try_init(|| Lease::take(door, ticket)).await?;
+            hand_over(door, slip, fd.map(OwnedFd::as_fd)).await
+        };
+        let visited = timeout(AT_DOOR, visit).await;
+        let visited = visited.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        visited.map(drop).map_err(|error| at_door(door, &error))
+    };
+    let mut reason = Reason { best: path, door: None };
+    match &fd {
+        Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
+            Ok(()) => {
+                let offer = offer(MemoryPlace::Handed { offset: *offset }, Vec::new());
+                return Ok(Ready { offer, told, reason, thread: None });
+            }
+            Err(why) => reason.door = Some(why),
+        },
+        _ => reason.best.0 = path.0.max(MemoryPath::PROCESS.0),
+    }
+    let opened = async {
+        let thread = MemoryThread::shared()?;
+        let address = thread.address().await?;
+        Ok((thread, address))
+    };
+    let (thread, ucx_address) = match opened.await {
+        Ok(opened) => opened,
+        Err(failure) => return Err(Refused { share, memory, failure, told }),
+    };
+    let place = match path {
+        MemoryPath::NETWORK => MemoryPlace::Network,
+        _ => match hand(None).await {
+            Ok(()) => MemoryPlace::Process,
+            Err(why) => {
+                reason.door.get_or_insert(why);
+                MemoryPlace::Network
+            }
+        },
+    };
+    // Last: what is served is offered, or forgotten with the stream.
+    thread.serve(Served { ticket, share, address, len, access });
+    Ok(Ready { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
+}
+
+/// Why nothing was handed over at a door.
+fn at_door(door: &Path, error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+            "; containers need one network namespace, or a common folder for `uromd --socket-dir`"
+        }
+        _ => "",
+    };
+    format!("the socket {door:?} of the worker cannot be used: {error}{hint}")
+}
