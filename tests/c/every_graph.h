@@ -14,7 +14,7 @@
 #define BAD_CONFIG DOCA_ERROR_BAD_CONFIG
 #define IN_USE DOCA_ERROR_IN_USE
 
-/* Which functions of the program ran, in their order, as digits; and what the next returns. */
+/* Which functions of the program ran, in their order, as digits; and the code of the next. */
 static struct {
 	uint64_t order;
 	doca_error_t next;
@@ -183,7 +183,7 @@ static inline void a_graph_runs(struct doca_pe *pe, struct doca_sync_event *even
 	end_diamond(&d);
 }
 
-/* What may not be done while an instance is in flight, and how a wait in it ends. */
+/* The calls that an instance in flight forbids, and how a wait in it ends. */
 static inline void an_instance_in_flight(struct doca_pe *pe, struct doca_sync_event *event)
 {
 	struct doca_graph_instance *none;
@@ -232,7 +232,7 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	ended_so(&d, 0, 1, 1);
 	IS(0, counter_of(event));
 	IS(BAD_STATE, doca_task_get_status((void *)d.add_task));
-	/* A task that is refused when its turn comes: the one beside it does not begin. */
+	/* A task that is refused when its turn comes: its neighbour does not begin. */
 	ran.next = DOCA_SUCCESS;
 	ran.order = 0;
 	doca_sync_event_task_notify_add_set_fetched_val_ptr(d.add_task, NULL);
@@ -260,7 +260,7 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	MUST(doca_sync_event_start(event));
 }
 
-/* What a submit finds, and that it changes nothing. */
+/* A submit that finds a fault changes nothing. */
 static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_pe *pe,
 					      struct doca_sync_event *event)
 {
@@ -296,7 +296,7 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	MUST(doca_graph_instance_set_ctx_node_data(instance, d.add, (void *)d.add_task));
 	GIVES(BAD_CONFIG, doca_graph_instance_submit, instance);
 	IS(BAD_STATE, doca_task_get_status((void *)d.add_task));
-	/* One task of two nodes; a task in flight; one that is freed. */
+	/* One task of two nodes; a task in flight; a freed task. */
 	MUST(doca_graph_instance_set_ctx_node_data(instance, d.wait, (void *)d.add_task));
 	MUST(doca_graph_instance_set_user_node_data(instance, d.last, NULL));
 	GIVES(NOT_PERMITTED, doca_graph_instance_submit, instance);
@@ -333,7 +333,7 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	end_diamond(&d);
 }
 
-/* What a graph must be, to be started. */
+/* A start finds every fault of a graph. */
 static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe *pe,
 					   struct doca_sync_event *event)
 {
@@ -455,7 +455,7 @@ static inline void graphs_in_graphs(struct doca_pe *pe, struct doca_sync_event *
 	IS(3, progress_all(pe));
 	IS(1, ran.completed == 1 && ran.failed == 1 && ran.order == 1);
 
-	/* What the inner one lacks, and that a refusal leaves it. */
+	/* A fault of the inner instance refuses the outer one. */
 	MUST(doca_graph_stop(d.graph));
 	GIVES(BAD_STATE, doca_graph_instance_submit, instance);
 	MUST(doca_graph_start(d.graph));

@@ -14,7 +14,7 @@
 
 #define ROOM 2 /* tasks of each kind */
 
-/* What the callbacks saw. */
+/* The last task that a callback was given, and how many there were. */
 static struct {
 	unsigned int completed, failed;
 	void *task;
@@ -212,7 +212,7 @@ static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
 	end_event(event);
 }
 
-/* What waits, and how waits end; and that a stop waits for what is allocated. */
+/* Waits, and their ends; a stop waits for the release of all tasks. */
 static inline void waits_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 {
 	struct doca_sync_event *event = event_with_tasks(dev, pe);
@@ -276,7 +276,7 @@ static inline void waits_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 	IS(DOCA_CTX_STATE_STOPPING, state_of_event(event));
 	IS(1, doca_pe_progress(pe));
 	IS(DOCA_CTX_STATE_IDLE, state_of_event(event));
-	/* It is as new, with what was configured. */
+	/* It keeps its configuration. */
 	GIVES(DOCA_SUCCESS, doca_sync_event_start, event);
 	IS(0, counter_of(event));
 	configure_tasks(event, BAD_STATE);
@@ -461,7 +461,7 @@ static inline void hints_about_memory(struct doca_dev *dev, struct doca_pe *pe)
 	IS((uintptr_t)buf, (uintptr_t)INVALIDATE(get_buf)(task));
 	MUST(doca_task_submit((void *)task));
 	ends(pe, task, DOCA_SUCCESS, 1);
-	/* A buffer that is gone. */
+	/* A buffer that was given back. */
 	MUST(doca_buf_dec_refcount(buf, NULL));
 	GIVES(BAD_VALUE, doca_task_submit, (void *)task);
 	GIVES(BAD_STATE, doca_mmap_advise_destroy, advise);

@@ -207,7 +207,7 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 		MUST(doca_pe_clear_notification(pe, bell.fd));
 		ends(pe, tasks[0], DOCA_SUCCESS, 3);
 	}
-	/* A change between the submit and the request, and one that is there at the submit. */
+	/* A change between the submit and the request, and a change before the submit. */
 	doca_sync_event_task_wait_eq_set_wait_val(tasks[0], TURNS + 1);
 	MUST(doca_task_submit((void *)tasks[0]));
 	__atomic_store_n(&counter, TURNS + 1, __ATOMIC_RELEASE);
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 	MUST(doca_devinfo_destroy_list(list));
 	if (argc == 2)
 		return other_process(argv[1], dev);
-	/* Again with what the first round left. */
+	/* The second round uses the memory of the first. */
 	for (round = 0; round < 2; round++) {
 		every_task_call(dev);
 		every_graph_call(dev);

@@ -10,7 +10,7 @@
  *
  * From the submit to the end of the instance its tasks and sub-instances belong to it. They are
  * NOT_PERMITTED to be submitted or freed, and their own callbacks are not called. After the end the
- * status of each task tells how it ended, and is BAD_STATE for one that was not submitted.
+ * status of each task shows how it ended; it is BAD_STATE for a task that was not submitted.
  *
  * A graph belongs to the thread of its engine. Every function gives INVALID_VALUE for a pointer
  * that is NULL or stands for something else.
@@ -55,7 +55,7 @@ doca_error_t doca_graph_create(struct doca_pe *pe, struct doca_graph **graph);
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_destroy(struct doca_graph *graph);
 
-/* What the end of an instance calls, and how many instances there are at a time. INVALID_VALUE
+/* Sets the callbacks for the end of an instance, and the number of instances. INVALID_VALUE
  * without both functions, or for no instance. As for all functions that build: BAD_STATE while the
  * graph is started. */
 DOCA_EXPERIMENTAL
@@ -63,7 +63,7 @@ doca_error_t doca_graph_set_conf(struct doca_graph *graph,
 				 doca_graph_completion_cb_t graph_completion_cb,
 				 doca_graph_completion_cb_t graph_error_cb, uint32_t num_instances);
 
-/* What the callbacks get as the graph's data, at any time; 0 until it is set. */
+/* The graph's data, which the callbacks get. It is 0 until it is set, at any time. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_set_user_data(struct doca_graph *graph, union doca_data user_data);
 DOCA_EXPERIMENTAL
@@ -107,14 +107,14 @@ doca_error_t doca_graph_stop(struct doca_graph *graph);
 /* ---- Instances: NOT_PERMITTED while it is in flight ---- */
 
 /* An instance without data. The caller destroys it, before the graph. BAD_STATE unless the graph is
- * started, NO_MEMORY when it has as many as it may have. */
+ * started, NO_MEMORY when the number of instances is reached. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_create(const struct doca_graph *graph,
 					struct doca_graph_instance **graph_instance);
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_destroy(struct doca_graph_instance *graph_instance);
 
-/* What the callbacks get as the instance's data, at any time; 0 until it is set. */
+/* The instance's data, which the callbacks get. It is 0 until it is set, at any time. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_set_user_data(struct doca_graph_instance *graph_instance,
 					       union doca_data user_data);
@@ -122,7 +122,7 @@ DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_get_user_data(const struct doca_graph_instance *graph_instance,
 					       union doca_data *user_data);
 
-/* What a node runs. It is kept for all submissions. INVALID_VALUE for a node of another graph or
+/* The data of a node. It is kept for all submissions. INVALID_VALUE for a node of another graph or
  * kind, and for a task or an instance of another context or graph than the node's. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_set_ctx_node_data(struct doca_graph_instance *graph_instance,
@@ -138,8 +138,8 @@ doca_graph_instance_set_sub_graph_node_data(struct doca_graph_instance *graph_in
 					    struct doca_graph_instance *sub_graph_instance);
 
 /* Runs the nodes. SUCCESS: one callback follows. Any other code: nothing has happened. BAD_CONFIG,
- * with a log line, when a node has no data; BAD_STATE unless the graph is started and is what the
- * instance was made for; NOT_PERMITTED when a task or a sub-instance is in flight, or there twice;
+ * with a log line, when a node lacks its data; BAD_STATE unless the graph is started, with the nodes
+ * of the instance; NOT_PERMITTED when a task or a sub-instance is in flight, or there twice;
  * INVALID_VALUE when one is freed. So it is for sub-instances. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_submit(struct doca_graph_instance *graph_instance);

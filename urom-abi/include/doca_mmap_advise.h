@@ -53,7 +53,7 @@ doca_error_t
 doca_mmap_advise_task_cache_invalidate_get_max_buf_size(const struct doca_devinfo *devinfo,
 							uint64_t *buf_size);
 
-/* How many tasks there are at a time, and what is called for one that succeeded or failed.
+/* Sets the number of tasks, and the callbacks for a success and a failure of a task.
  * INVALID_VALUE without both functions, or for no task; BAD_STATE once it was started. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_mmap_advise_task_invalidate_cache_set_conf(

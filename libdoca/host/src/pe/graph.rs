@@ -1,4 +1,4 @@
-//! `doca_graph`: nodes and the order in which they run.
+//! `doca_graph`: nodes and their order.
 
 pub(crate) mod instance;
 
@@ -14,7 +14,7 @@ use crate::handle::{borrow, publish, withdraw};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 
-/// What a node does in each instance.
+/// The work of a node in each instance.
 #[derive(Clone)]
 pub(crate) enum Work {
     /// A task of this context.
@@ -32,7 +32,7 @@ pub(crate) struct Node {
     before: usize,
 }
 
-/// What a host's pointer to a node stands for.
+/// The object behind a host's pointer to a node.
 pub(crate) struct NodeOf {
     graph: Weak<Graph>,
     at: usize,
@@ -83,7 +83,7 @@ impl Graph {
         if self.is_started.get() { Err(DocaError::BAD_STATE) } else { Ok(()) }
     }
 
-    /// The host destroys it: its nodes are gone.
+    /// Ends the nodes of a graph that the host destroys.
     pub(crate) fn retire(&self) -> Result<(), DocaError> {
         self.require_stopped()?;
         if self.instances.get() != 0 {
@@ -166,7 +166,7 @@ impl Graph {
         if self.conf.get().is_none() {
             return Err(failure!(
                 BAD_CONFIG,
-                "the graph has no callbacks: call doca_graph_set_conf before"
+                "the graph lacks callbacks: call doca_graph_set_conf before"
             ));
         }
         let nodes = self.nodes.borrow();
@@ -181,7 +181,7 @@ impl Graph {
             return Err(failure!(BAD_CONFIG, "node {at}, in the order of creation: {problem}"));
         }
         if nodes.iter().all(|node| matches!(node.work, Work::User(_))) {
-            return Err(failure!(BAD_CONFIG, "the graph has no node of a context or of a graph"));
+            return Err(failure!(BAD_CONFIG, "the graph lacks a node of a context or of a graph"));
         }
         if has_cycle(&nodes) {
             return Err(failure!(BAD_CONFIG, "the graph's dependencies form a cycle"));
@@ -222,4 +222,31 @@ fn has_cycle(nodes: &[Node]) -> bool {
         }
     }
     seen != nodes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) -> DocaError {
+        DocaError::SUCCESS
+    }
+
+    #[test]
+    fn nodes_that_wait_for_each_other_are_found_behind_any_others() {
+        let circular = |count: usize, dependencies: &[(usize, usize)]| {
+            let node = Node { work: Work::User(nothing), after: Vec::new(), before: 0 };
+            let mut nodes = vec![node; count];
+            for &(from, to) in dependencies {
+                nodes[from].after.push(to);
+                nodes[to].before += 1;
+            }
+            has_cycle(&nodes)
+        };
+        assert!(!circular(0, &[]) && !circular(3, &[]));
+        assert!(!circular(3, &[(2, 1), (1, 0), (2, 0)]));
+        assert!(!circular(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]));
+        assert!(circular(2, &[(0, 1), (1, 0)]));
+        assert!(circular(5, &[(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)]));
+    }
 }

@@ -24,7 +24,7 @@ use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
-/// What a task does.
+/// The operation of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Get,
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 const KINDS: usize = 6;
 
 impl Kind {
-    /// What the C functions of its tasks begin with.
+    /// The beginning of the names of its C functions.
     fn prefix(self) -> &'static str {
         match self {
             Kind::Get => "doca_sync_event_task_get",
@@ -82,7 +82,7 @@ fn erased<T: OfKind>(callback: TaskCallback<T>) -> Callback {
     unsafe { std::mem::transmute::<TaskCallback<T>, Callback>(callback) }
 }
 
-/// What a context allows of one kind of tasks, and how many are allocated.
+/// The limit of one kind of tasks, and how many are allocated.
 #[derive(Clone, Copy, Default)]
 struct Room {
     callbacks: Option<(Callback, Callback)>,
@@ -159,7 +159,7 @@ pub(crate) struct LocalTask {
     pub(crate) kind: Kind,
     /// That of a sync event.
     counter: Option<Counter>,
-    /// What to set, to add, or to wait for.
+    /// The number to set, to add, or to wait for.
     pub(crate) value: Cell<u64>,
     pub(crate) mask: Cell<u64>,
     /// The host's place for a number, or its buffer.
@@ -169,7 +169,7 @@ pub(crate) struct LocalTask {
 }
 
 impl LocalTask {
-    /// A task for the host, with what is particular to its kind: `(value, mask, place)`.
+    /// A task for the host, with the arguments of its kind: `(value, mask, place)`.
     pub(crate) fn allocate<T: OfKind>(
         ctx: &Context,
         counter: Option<Counter>,

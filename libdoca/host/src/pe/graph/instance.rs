@@ -18,7 +18,7 @@ use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
-/// What progress delivers of an instance.
+/// An event of an instance, which progress delivers.
 pub(crate) enum Step {
     /// The host's function of this node is due.
     User(usize),
@@ -55,7 +55,7 @@ pub(crate) struct Instance {
 
 /// The host's task of a node, if it is one of the node's context.
 fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
-    // SAFETY: the host keeps DOCA's thread rules; a task that is freed has no mark.
+    // SAFETY: the host keeps DOCA's thread rules; a freed task lacks its mark.
     let task = unsafe { handle::task(data.cast::<Task>()) }?;
     let is_its = !task.ctx().is_null() && task.ctx() == ctx.as_ctx();
     if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
@@ -63,7 +63,7 @@ fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaErro
 
 /// The host's instance of a node, if it is one of the node's graph.
 fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
-    // SAFETY: the host keeps DOCA's thread rules; an instance that is destroyed has no shell.
+    // SAFETY: the host keeps DOCA's thread rules; a destroyed instance lacks its shell.
     let instance: &Instance = unsafe { borrow(data) }?;
     let is_its = ptr::eq(&*instance.graph, graph);
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
@@ -115,7 +115,7 @@ impl Instance {
     ) -> Result<(), DocaError> {
         self.require_callers()?;
         let at = self.graph.find(node)?;
-        // A node that is newer than the instance is none of it.
+        // The graph may have nodes that are newer than the instance.
         check(&self.nodes.get(at).ok_or(DocaError::INVALID_VALUE)?.work)?;
         self.places.borrow_mut()[at].data = Some(data);
         Ok(())
