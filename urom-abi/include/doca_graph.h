@@ -138,9 +138,9 @@ doca_graph_instance_set_sub_graph_node_data(struct doca_graph_instance *graph_in
 					    struct doca_graph_instance *sub_graph_instance);
 
 /* Runs the nodes. SUCCESS: one callback follows. Any other code: nothing has happened. BAD_CONFIG,
- * with a log line, when a node lacks its data; BAD_STATE unless the graph is started, with the nodes
- * of the instance; NOT_PERMITTED when a task or a sub-instance is in flight, or there twice;
- * INVALID_VALUE when one is freed. So it is for sub-instances. */
+ * with a log line, when a node lacks its data; BAD_STATE unless the graph is started, with the
+ * nodes of the instance; NOT_PERMITTED when a task or a sub-instance is in flight or of two nodes;
+ * INVALID_VALUE when it is freed. The same codes come from the sub-instances. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_submit(struct doca_graph_instance *graph_instance);
 
