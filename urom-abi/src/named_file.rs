@@ -1,5 +1,5 @@
-//! Files that a variable, an option or a call names, and that are read whole: the name may be of
-//! anything, such as a pipe without a writer or a device without an end.
+//! Reads the file that a variable, an option or a call names. The name may lead to a pipe without a
+//! writer, or to a device without an end.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -38,8 +38,8 @@ pub fn open(path: &Path, flags: i32) -> io::Result<File> {
     }
 }
 
-/// Reads a regular file of at most `most` bytes. A file of `/proc` has a size of 0, so the size is
-/// the number of bytes that are read.
+/// Reads a regular file of at most `most` bytes. Files of `/proc` state the size 0, so the limit
+/// also holds for the bytes read.
 ///
 /// # Errors
 /// As [`open`], and for a longer file.
@@ -58,14 +58,13 @@ pub fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 /// Reads a text in the same way.
 ///
 /// # Errors
-/// As [`read`], and for bytes that are not UTF-8.
+/// As [`read`], and for bytes outside UTF-8.
 pub fn read_text(path: &Path, most: usize) -> io::Result<String> {
-    String::from_utf8(read(path, most)?)
-        .map_err(|_| io::Error::other("it is not a text: its bytes are not UTF-8"))
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::other("its bytes are not UTF-8"))
 }
 
 #[cfg(test)]
-// Miri has no pipes with names.
+// Miri cannot make named pipes.
 #[cfg(not(miri))]
 mod tests {
     use std::fs;
@@ -81,7 +80,7 @@ mod tests {
         fs::write(&file, "four").unwrap();
         assert_eq!(read_text(&file, 4).unwrap(), "four");
         assert_eq!(read(&file, 3).unwrap_err().to_string(), "it has more than 3 bytes");
-        // The size of this one says nothing.
+        // The kernel states the size 0.
         assert!(read(Path::new("/proc/self/status"), 1 << 20).unwrap().starts_with(b"Name"));
         assert!(read(Path::new("/proc/self/status"), 10).is_err());
         File::options().write(true).open(&file).unwrap().set_len(1 << 40).unwrap();

@@ -11,7 +11,7 @@ use embedded_support::{Graph, LIMIT, plugins};
 use urom_host::memory::{Access, Mmap};
 use urom_host::{DocaError, Result, Service, block_on_for};
 
-/// What a host prints before its result.
+/// Stands before the result of a host.
 const OUTCOME: &str = "outcome: ";
 
 const WORKS: &str = "it works";

@@ -1,8 +1,8 @@
-//! `uromd` as process 1, as in a container: the kernel gives that process all orphans, such as
-//! those of plugins.
+//! `uromd` as process 1 of a container. The kernel makes every orphan, such as a process that a
+//! plugin started, a child of process 1.
 //!
-//! The daemon then runs in a process of its own, which has no children but those that it started.
-//! Process 1 reaps every child, and passes signals on.
+//! The daemon runs in a second process, whose children are all its own. Process 1 reaps every
+//! child, and passes signals on.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -46,13 +46,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 _ = interrupt.recv() => Signal::INT,
                 () = hangup::received(&mut hangup) => Signal::HUP,
             };
-            // It is there until it is reaped.
+            // The number stays the daemon's until the daemon is reaped.
             let _ = kill_process(daemon, passed_on);
         }
     })
 }
 
-/// Reaps all processes that have ended; the status of the daemon if it is one of them.
+/// Reaps all processes that have ended. Returns the daemon's status if the daemon has ended.
 fn reap(daemon: Pid) -> Result<Option<WaitStatus>> {
     while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
         if pid == daemon {
@@ -62,7 +62,7 @@ fn reap(daemon: Pid) -> Result<Option<WaitStatus>> {
     Ok(None)
 }
 
-/// The code as a shell gives it.
+/// The exit code, as a shell computes it.
 fn code(status: WaitStatus) -> ExitCode {
     let signal = status.terminating_signal().map(|signal| signal + 128);
     let code = status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok());

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
+use rustix::fs::Mode;
+
 use super::*;
 
 /// A place for files, and a function that makes one of a mode.

@@ -25,7 +25,7 @@ fn is_used(plugin: &Plugin<'_>) -> bool {
     plugin.purpose == Purpose::Use
 }
 
-/// What is installed, the plugins, and on this machine the demo's programs, which need its MPI.
+/// The installed packages, the plugins, and on this machine the demo's programs, which need MPI.
 fn selection<'a>(plugins: &'a [Plugin<'_>], target: Option<Target>) -> Vec<&'a str> {
     let used = plugins.iter().filter(|plugin| is_used(plugin)).map(|plugin| plugin.package);
     let packages = install::PACKAGES.into_iter().chain(used).flat_map(|package| ["-p", package]);

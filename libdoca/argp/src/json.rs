@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
-        for path in [c"/nonexistent/flags.json", c"/", c""] {
+        for path in [c"/nonexistent/flags.json", c"/", c"", c"/dev/zero"] {
             let refusal = read(&flags(), path).unwrap_err();
             assert_eq!(refusal.code, DocaError::IO_FAILED);
             assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);

@@ -13,6 +13,7 @@ mod processes;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use processes::{Plugins, Uromd};
 use support::{At, Engine, TestService, TestWorker, failed_start};
@@ -54,6 +55,22 @@ fn the_environment_names_the_service() {
     std::fs::write(file, "some.other.host dpu 127.0.0.1 03:00.0 eth0\n").unwrap();
     let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
+
+    // What is not a file, or too long for one.
+    let pipe = directory.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for other in [&*pipe, Path::new("/dev/zero")] {
+        set("DOCA_UROM_SERVICE_FILE", other);
+        let (code, text) = failed_start(&At::Environment);
+        let shown = other.display().to_string();
+        assert!(code == DocaError::IO_FAILED && text.contains(&shown), "{text}");
+        assert!(text.contains("not a regular file"), "{text}");
+    }
+    set("DOCA_UROM_SERVICE_FILE", file);
+    std::fs::write(file, vec![b'\n'; (1 << 20) + 1]).unwrap();
+    let (code, text) = failed_start(&At::Environment);
+    assert!(code == DocaError::IO_FAILED && text.contains(&shown), "{text}");
+    assert!(text.contains("more than 1048576 bytes"), "{text}");
 
     // A daemon.
     let uromd = Uromd::start(&plugins);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Result;
 use urom_abi::host::Api;
@@ -147,8 +148,12 @@ fn a_file_that_is_not_there_is_not_found() -> Result<()> {
 #[test]
 fn what_is_no_library_is_refused_in_the_loader_s_words() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let error = refused(directory.path(), DocaError::INITIALIZATION).to_string();
-    assert!(error.contains("directory"), "{error}");
+    let pipe = directory.path().join("pipe.so");
+    urom_tests::run(Command::new("mkfifo").arg(&pipe))?;
+    for other in [directory.path(), &pipe] {
+        let error = refused(other, DocaError::IO_FAILED).to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
     for (name, bytes, said) in [
         (
             "text.so",

@@ -165,6 +165,14 @@ fn a_daemon_that_may_open_too_few_files_says_so_and_does_not_start() {
 }
 
 #[test]
+fn a_daemon_that_may_write_no_file_says_why_it_serves_no_plugin() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start_limited("-f 0", &[plugins.path().to_str().unwrap()], &[]);
+    assert!(Client::connect(uromd.address).plugins.is_empty());
+    uromd.logged(&["obedient.so is not served", "ulimit -f"]);
+}
+
+#[test]
 fn hosts_of_a_daemon_with_few_descriptors_are_told_or_served() {
     for limit in (72..=136).step_by(8) {
         let plugins = Plugins::obedient();

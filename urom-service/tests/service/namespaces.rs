@@ -77,7 +77,7 @@ fn a_daemon_that_is_process_1_reaps_the_orphans_of_plugins_and_ends_in_order() {
     assert!(uromd.wait().success());
 }
 
-/// What a `uromd` behind these words that does not start exits with and says.
+/// The exit code and the output of a `uromd` that cannot start, run by these words.
 fn refused(words: &[&str], arguments: &[&str]) -> (Option<i32>, String) {
     let mut program = Command::new(words[0]);
     program.args(&words[1..]).arg(command().get_program()).args(arguments);
