@@ -45,7 +45,7 @@ pub(crate) use server::serve;
 use crate::entrance::let_wait;
 use crate::examine::this_program;
 use crate::hangup;
-use crate::inherited::hear_signals;
+use crate::inherited::{close_at_exec, hear_signals};
 use crate::worker::is_loopback;
 
 /// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
@@ -58,6 +58,7 @@ use crate::worker::is_loopback;
 /// The address is taken or is not this machine's.
 pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     hear_signals();
+    close_at_exec();
     descriptors::allow(config.args.limits);
     ucx::require_descriptors(descriptors::OWN)?;
     // Each worker is started by it.

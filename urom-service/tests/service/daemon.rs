@@ -1,5 +1,6 @@
 //! The daemon as a process: its command line, its port, its end, and hosts that are none.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
@@ -42,6 +43,23 @@ fn signals_that_its_parent_ignored_or_blocked_reach_it() {
         uromd.signal(signal);
         assert!(uromd.wait().success());
     }
+}
+
+#[test]
+fn descriptors_that_its_parent_left_open_do_not_reach_workers() {
+    let plugins = Plugins::obedient();
+    let left = plugins.path().join("left open");
+    fs::write(&left, "").unwrap();
+    let script = format!("exec 9<'{}' && exec \"$0\" \"$@\"", left.display());
+    let path = plugins.path().to_str().unwrap();
+    let uromd = Uromd::start_behind(&["sh", "-c", &script], &[path], &[]);
+    let host = Client::connect(uromd.address).attach(any(), 1);
+    let has = |pid: u64| {
+        let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        links.flatten().any(|link| fs::read_link(link.path()).is_ok_and(|file| file == left))
+    };
+    assert!(has(uromd.pid().as_raw_pid().unsigned_abs().into()));
+    assert!(!has(host.pid()));
 }
 
 #[test]
