@@ -172,6 +172,8 @@ static inline void refuse_memory(const char *what, enum kind is, void *o)
 	REFUSES(MAP, doca_mmap_set_permissions, o, 1);
 	REFUSES(MAP, doca_mmap_set_user_data, o, given.data);
 	REFUSES(DEVICE_INFO, doca_mmap_cap_is_export_pci_supported, o, &given.byte);
+	REFUSES(ANY_BUFFER, doca_buf_inventory_buf_reuse_by_data, o, given.text, 8);
+	REFUSES(ANY_BUFFER, doca_buf_inventory_buf_reuse_by_addr, o, given.text, 8);
 	REFUSES(DEVICE_INFO, doca_mmap_cap_is_create_from_export_pci_supported, o, &given.byte);
 	REFUSES(MAP, doca_mmap_enable_thread_safety, o);
 
@@ -413,6 +415,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(CTX, doca_ctx_get_user_data, o, &given.data);
 	REFUSES(CTX, doca_ctx_set_state_changed_cb, o, no_state_changed);
 	REFUSES(CTX, doca_ctx_get_num_inflight_tasks, o, &given.size);
+	IGNORES(CTX, doca_ctx_flush_tasks, o);
 	REFUSES(CTX, urom_ctx_get_failure_code, o);
 	GIVES_ZERO(CTX, urom_ctx_get_failure, o, given.text, sizeof(given.text));
 	REFUSES(ENGINE, doca_pe_destroy, o);
@@ -438,7 +441,20 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(DEVICE_INFO, doca_devinfo_get_iface_name, o, given.text,
 		DOCA_DEVINFO_IFACE_NAME_SIZE);
 	REFUSES(DEVICE_INFO, doca_devinfo_is_equal_pci_addr, o, "0000:00:00.0", &given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_mac_addr, o, (uint8_t *)given.text, 6);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_ipv4_addr, o, (uint8_t *)given.text, 4);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_ipv6_addr, o, (uint8_t *)given.text, 16);
+	REFUSES(DEVICE_INFO, doca_devinfo_cap_is_hotplug_manager_supported, o, &given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_cap_is_notification_moderation_supported, o,
+		&given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_cap_is_accelerate_resource_reclaim_supported, o,
+		&given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_rep_cap_is_filter_all_supported, o, &given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_rep_cap_is_filter_net_supported, o, &given.byte);
+	REFUSES(DEVICE_INFO, doca_devinfo_rep_cap_is_filter_emulated_supported, o, &given.byte);
+	REFUSES(DEVICE_INFO, doca_ctx_cap_get_num_completion_vectors, o, &given.half);
 	REFUSES(NOTHING, doca_devinfo_destroy_list, o);
+	GIVES_ZERO(DEVICE, doca_dev_as_devinfo, o);
 	REFUSES(DEVICE_INFO, doca_dev_open, o, (void *)&given.pointer);
 	REFUSES(DEVICE, doca_dev_close, o);
 	ATTEMPT(TASK, doca_task_get_user_data, 0, doca_task_get_user_data(o).u64);

@@ -66,6 +66,17 @@ static inline doca_error_t doca_buf_inventory_buf_get_by_data(struct doca_buf_in
 						  buf);
 }
 
+/*
+ * Moves a buffer to another place of its map: `len` bytes at `addr` without data, or `data_len`
+ * bytes at `data`, all of them data. NOT_PERMITTED for a buffer that is in a list, has more than
+ * one reference, or is that of a pool or a task.
+ */
+DOCA_EXPERIMENTAL
+doca_error_t doca_buf_inventory_buf_reuse_by_addr(struct doca_buf *buf, void *addr, size_t len);
+DOCA_EXPERIMENTAL
+doca_error_t doca_buf_inventory_buf_reuse_by_data(struct doca_buf *buf, void *data,
+						  size_t data_len);
+
 /* A buffer over the same memory as `src_buf`, with the same data, in no list. NOT_PERMITTED for a
  * buffer of a task. */
 DOCA_STABLE

@@ -20,6 +20,9 @@ extern "C" {
 #endif
 
 struct doca_ctx;
+struct doca_devinfo;
+struct doca_dpa;
+struct doca_gpu;
 
 /* Where a context stands. */
 enum doca_ctx_states {
@@ -71,10 +74,22 @@ DOCA_STABLE
 doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx,
 					     size_t *num_inflight_tasks);
 
-/* Sends what was submitted and waits to be sent, which progress does too. Nothing else waits than
- * commands of a worker. */
+/* Sends the commands of a worker that wait for each other. Does nothing for other contexts. */
 DOCA_EXPERIMENTAL
 void doca_ctx_flush_tasks(struct doca_ctx *ctx);
+
+/* Stores how many completion vectors the device has: this project's library has none. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_ctx_cap_get_num_completion_vectors(const struct doca_devinfo *devinfo,
+						     uint32_t *num_comp_vectors);
+
+/* NOT_SUPPORTED: they need hardware that this project's library does not use. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_ctx_set_completion_vector(struct doca_ctx *ctx, uint32_t comp_vector);
+DOCA_EXPERIMENTAL
+doca_error_t doca_ctx_set_datapath_on_gpu(struct doca_ctx *ctx, struct doca_gpu *gpu_dev);
+DOCA_EXPERIMENTAL
+doca_error_t doca_ctx_set_datapath_on_dpa(struct doca_ctx *ctx, struct doca_dpa *dpa_dev);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,15 @@ struct doca_devinfo_rep;
 #define DOCA_DEVINFO_PCI_BDF_SIZE 8   /* "bb:dd.f" */
 #define DOCA_DEVINFO_IFACE_NAME_SIZE 256
 #define DOCA_DEVINFO_IBDEV_NAME_SIZE 64
+#define DOCA_DEVINFO_VUID_SIZE 128
 #define DOCA_DEVINFO_REP_VUID_SIZE 128
+#define DOCA_DEVINFO_REP_PCI_ADDR_SIZE 13
+#define DOCA_DEVINFO_REP_PCI_BDF_SIZE 8
+
+/* Bytes of the addresses below. */
+#define DOCA_DEVINFO_MAC_ADDR_SIZE 6
+#define DOCA_DEVINFO_IPV4_ADDR_SIZE 4
+#define DOCA_DEVINFO_IPV6_ADDR_SIZE 16
 
 /* Which representors to list. */
 enum doca_devinfo_rep_filter {
@@ -77,6 +85,54 @@ DOCA_STABLE
 doca_error_t doca_devinfo_get_ibdev_name(const struct doca_devinfo *devinfo, char *ibdev_name,
 					 uint32_t size);
 
+/* What describes an open device, until it is closed for the last time; NULL for anything else. */
+DOCA_STABLE
+struct doca_devinfo *doca_dev_as_devinfo(const struct doca_dev *dev);
+
+/* Addresses of the network interface, in the byte order of the network. `size` is at least the
+ * constant of that name. NOT_SUPPORTED for a device without an interface, or whose interface has
+ * another kind of MAC address; NOT_FOUND for an interface without such an address. */
+DOCA_STABLE
+doca_error_t doca_devinfo_get_mac_addr(const struct doca_devinfo *devinfo, uint8_t *mac_addr,
+				       uint32_t size);
+DOCA_STABLE
+doca_error_t doca_devinfo_get_ipv4_addr(const struct doca_devinfo *devinfo, uint8_t *ipv4_addr,
+					uint32_t size);
+DOCA_STABLE
+doca_error_t doca_devinfo_get_ipv6_addr(const struct doca_devinfo *devinfo, uint8_t *ipv6_addr,
+					uint32_t size);
+
+/* Store 1 when the device can do it, else 0. This project's library stores 0. */
+DOCA_STABLE
+doca_error_t
+doca_devinfo_cap_is_hotplug_manager_supported(const struct doca_devinfo *devinfo,
+					      uint8_t *is_hotplug_manager);
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_cap_is_notification_moderation_supported(
+	const struct doca_devinfo *devinfo, uint8_t *is_notification_moderation_supported);
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_cap_is_accelerate_resource_reclaim_supported(
+	const struct doca_devinfo *devinfo, uint8_t *is_accelerate_resource_reclaim);
+
+/* The rest needs hardware: this project's library gives NOT_SUPPORTED. */
+
+/* The local id of an InfiniBand port. */
+DOCA_STABLE
+doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *lid);
+
+/* Bits a second of the port. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo,
+					  uint64_t *active_rate);
+
+/* The device's id in its adapter. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_get_vhca_id(const struct doca_devinfo *devinfo, uint16_t *vhca_id);
+
+/* Has an adapter take back the resources of processes that ended. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_dev_accelerate_resource_reclaim(struct doca_dev *dev);
+
 /* What kind of PCI function the device is. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_pci_func_type(const struct doca_devinfo *devinfo,
@@ -88,7 +144,21 @@ doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo, uint3
 
 /* ---- Representors ---- */
 
-/* They exist on a DPU only: this project's library gives NOT_SUPPORTED for all of them. */
+/* They exist on a DPU only: this project's library gives NOT_SUPPORTED for all of them, unless
+ * another answer stands with a function. */
+
+/* Store 1 when a device has representors that such a filter lists, else 0. This project's library
+ * stores 0. */
+DOCA_STABLE
+doca_error_t doca_devinfo_rep_cap_is_filter_all_supported(const struct doca_devinfo *devinfo,
+							  uint8_t *filter_all_supported);
+DOCA_STABLE
+doca_error_t doca_devinfo_rep_cap_is_filter_net_supported(const struct doca_devinfo *devinfo,
+							  uint8_t *filter_net_supported);
+DOCA_STABLE
+doca_error_t
+doca_devinfo_rep_cap_is_filter_emulated_supported(const struct doca_devinfo *devinfo,
+						  uint8_t *filter_emulated_supported);
 
 /* Lists the representors of a device; `filter` is a doca_devinfo_rep_filter. The caller destroys
  * the list. */
@@ -106,6 +176,31 @@ DOCA_STABLE
 doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *devinfo_rep, char *rep_vuid,
 				       uint32_t size);
 
+/* The PCI address, in room for DOCA_DEVINFO_REP_PCI_ADDR_SIZE bytes. */
+DOCA_STABLE
+doca_error_t doca_devinfo_rep_get_pci_addr_str(const struct doca_devinfo_rep *devinfo_rep,
+					       char *pci_addr_str);
+
+/* What kind of PCI function the representor's device is. */
+DOCA_STABLE
+doca_error_t doca_devinfo_rep_get_pci_func_type(const struct doca_devinfo_rep *devinfo_rep,
+						enum doca_pci_func_type *pci_func_type);
+
+/* Stores 1 when the device can be plugged in at run time, else 0. */
+DOCA_STABLE
+doca_error_t doca_devinfo_rep_get_is_hotplug(const struct doca_devinfo_rep *devinfo_rep,
+					     uint8_t *is_hotplug);
+
+/* The name of the network interface; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_rep_get_iface_name(const struct doca_devinfo_rep *devinfo_rep,
+					     char *iface_name, uint32_t size);
+
+/* The device's id in its adapter. */
+DOCA_EXPERIMENTAL
+doca_error_t doca_devinfo_rep_get_vhca_id(const struct doca_devinfo_rep *devinfo_rep,
+					  uint16_t *vhca_id);
+
 /* Stores 1 when the representor's device has this PCI address, else 0. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *devinfo_rep,
@@ -114,6 +209,14 @@ doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *d
 /* Opens a representor. */
 DOCA_STABLE
 doca_error_t doca_dev_rep_open(struct doca_devinfo_rep *devinfo_rep, struct doca_dev_rep **dev_rep);
+
+/* Closes it. */
+DOCA_STABLE
+doca_error_t doca_dev_rep_close(struct doca_dev_rep *dev);
+
+/* What describes an open representor; NULL here, where no representor is ever open. */
+DOCA_STABLE
+struct doca_devinfo_rep *doca_dev_rep_as_devinfo(struct doca_dev_rep *dev_rep);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,11 @@ doca_error_t doca_pe_request_notification(struct doca_pe *pe);
 DOCA_STABLE
 doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_handle_t handle);
 
+/* For systems where a program brings its own handle: NOT_SUPPORTED on Linux. */
+DOCA_STABLE
+doca_error_t doca_pe_set_notification_handle(struct doca_pe *pe, doca_notification_handle_t handle,
+					     union doca_data completion_key);
+
 /* ---- Tasks ---- */
 
 /*

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <linux/types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,6 +22,14 @@ union doca_data {
 
 /* What poll() and epoll can wait for. */
 typedef int doca_event_handle_t;
+
+/* A handle that stands for nothing. */
+#define doca_event_invalid_handle (-1)
+
+/* Numbers in the byte order of the network: the most significant byte first. */
+typedef __be16 doca_be16_t;
+typedef __be32 doca_be32_t;
+typedef __be64 doca_be64_t;
 
 /* What may be done to memory, and by whom; or-ed together. */
 enum doca_access_flag {

@@ -39,7 +39,7 @@ impl Inventory {
     /// # Errors
     /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the system has none.
     pub fn new(count: usize) -> Result<Inventory> {
-        Ok(Inventory { elements: Elements::new(count)? })
+        Ok(Inventory { elements: Elements::new(count, false)? })
     }
 
     /// Adds `count` buffers, for which it allocates (`doca_buf_inventory_expand`).
@@ -114,9 +114,6 @@ impl Inventory {
     /// As [`take`](Self::take); `INVALID_VALUE` when the data does not lie within the buffer.
     #[doc(hidden)]
     pub fn take_element(&self, map: &impl Map, place: Place) -> Result<Element> {
-        let end = place.head.saturating_add(place.len);
-        within(place.head..end, map.memory().0.len)?;
-        let place = Place::empty(place.head, place.len).with_data(place.data, place.data_len)?;
-        self.elements.take(map.memory().0, place)
+        self.elements.take(map.memory().0, place.checked(map.memory().0.len)?)
     }
 }

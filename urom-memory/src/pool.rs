@@ -63,7 +63,7 @@ impl Pool {
                 map.len, map.address
             )));
         };
-        Ok(Pool { elements: Elements::new(count)?, map, first, stride, size })
+        Ok(Pool { elements: Elements::new(count, true)?, map, first, stride, size })
     }
 
     /// How many buffers it has in all (`doca_buf_pool_get_num_elements`).

@@ -101,32 +101,6 @@ macro_rules! memory {
 urom_abi::host_functions!(functions);
 urom_abi::host_memory!(memory);
 
-/// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else
-/// 0. `INVALID_VALUE` for anything that is no address.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
-    info: *const DevInfo,
-    address: *const c_char,
-    is_equal: *mut u8,
-) -> DocaError {
-    let Some(urom) = joined() else { return DocaError::REFUSAL };
-    // SAFETY: the caller's promises are the same.
-    unsafe { (urom.is_equal_pci_addr)(info, address, is_equal) }
-}
-
-/// The device's network interface. `INVALID_VALUE` for less than 256 bytes of room, `NOT_FOUND` for
-/// a device without one, such as those of `UROM_DEVICE`.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn doca_devinfo_get_iface_name(
-    info: *const DevInfo,
-    name: *mut c_char,
-    size: u32,
-) -> DocaError {
-    let Some(urom) = joined() else { return DocaError::REFUSAL };
-    // SAFETY: the caller's promises are the same.
-    unsafe { (urom.get_iface_name)(info, name, size) }
-}
-
 /// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA
 /// does not list. Static memory.
 #[unsafe(no_mangle)]

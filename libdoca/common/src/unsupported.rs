@@ -1,5 +1,6 @@
-//! Functions that C programs link and this project does not have: representors, PCI function kinds,
-//! log backends in memory or of the system's log, sync events on a DPA or a GPU, batches of tasks.
+//! Functions that C programs link and this project does not have: representors, what only hardware
+//! has, data paths and sync events on a DPA or a GPU, log backends in memory or of the system's log,
+//! batches of tasks.
 //!
 //! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`; or nothing, where it does
 //! not return a code. It reads and writes nothing behind its pointers.
@@ -8,7 +9,9 @@ use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, Data, Dev, DevInfo, Dpa, Gpu, SyncEvent, SyncEventRemoteNet, TaskBatch};
+use urom_abi::host::{
+    Ctx, Data, Dev, DevInfo, Dpa, Gpu, Pe, SyncEvent, SyncEventRemoteNet, TaskBatch,
+};
 use urom_log::backend::Backend;
 
 // There never is one of these structures.
@@ -31,6 +34,7 @@ trait Argument {
 impl Argument for usize {}
 impl Argument for u32 {}
 impl Argument for c_int {}
+impl Argument for Data {}
 
 impl<T> Argument for *const T {
     fn is_missing(&self) -> bool {
@@ -66,11 +70,25 @@ macro_rules! unsupported {
 unsupported! {
     fn doca_devinfo_get_pci_func_type(info: *const DevInfo, kind: *mut PciFuncType);
     fn doca_devinfo_get_sf_index(info: *const DevInfo, index: *mut u32);
+    fn doca_devinfo_get_lid(info: *const DevInfo, lid: *mut u16);
+    fn doca_devinfo_get_active_rate(info: *const DevInfo, rate: *mut u64);
+    fn doca_devinfo_get_vhca_id(info: *const DevInfo, id: *mut u16);
+    fn doca_dev_accelerate_resource_reclaim(dev: *mut Dev);
     fn doca_devinfo_rep_create_list(dev: *mut Dev, filter: c_int, list: *mut *mut *mut DevInfoRep, count: *mut u32);
     fn doca_devinfo_rep_destroy_list(list: *mut *mut DevInfoRep);
     fn doca_devinfo_rep_get_vuid(info: *const DevInfoRep, vuid: *mut c_char, size: u32);
+    fn doca_devinfo_rep_get_pci_addr_str(info: *const DevInfoRep, address: *mut c_char);
+    fn doca_devinfo_rep_get_pci_func_type(info: *const DevInfoRep, kind: *mut PciFuncType);
+    fn doca_devinfo_rep_get_is_hotplug(info: *const DevInfoRep, is_hotplug: *mut u8);
+    fn doca_devinfo_rep_get_iface_name(info: *const DevInfoRep, name: *mut c_char, size: u32);
+    fn doca_devinfo_rep_get_vhca_id(info: *const DevInfoRep, id: *mut u16);
     fn doca_devinfo_rep_is_equal_pci_addr(info: *const DevInfoRep, address: *const c_char, is_equal: *mut u8);
     fn doca_dev_rep_open(info: *mut DevInfoRep, rep: *mut *mut DevRep);
+    fn doca_dev_rep_close(rep: *mut DevRep);
+    fn doca_ctx_set_datapath_on_gpu(ctx: *mut Ctx, gpu: *mut Gpu);
+    fn doca_ctx_set_datapath_on_dpa(ctx: *mut Ctx, dpa: *mut Dpa);
+    fn doca_ctx_set_completion_vector(ctx: *mut Ctx, vector: u32);
+    fn doca_pe_set_notification_handle(pe: *mut Pe, handle: c_int, key: Data);
     fn doca_log_backend_create_with_buf(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_buf_sdk(buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend);
     fn doca_log_backend_create_with_syslog(name: *const c_char, backend: *mut *mut Backend);
@@ -114,4 +132,10 @@ nothing! {
     fn doca_task_batch_get_ctx(*const TaskBatch) -> *mut Ctx = ptr::null_mut();
     fn doca_task_batch_get_ctx_user_data(*const TaskBatch) -> Data = Data { u64: 0 };
     fn doca_task_batch_get_tasks_num(*mut TaskBatch) -> u16 = 0;
+}
+
+/// NULL, as no representor is ever open.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn doca_dev_rep_as_devinfo(_rep: *mut DevRep) -> *mut DevInfoRep {
+    ptr::null_mut()
 }

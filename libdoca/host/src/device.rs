@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +11,7 @@ use urom_abi::fork::PerProcess;
 use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 
 use crate::service_file::long_pci;
-use crate::shell::{Kind, Mark, made_before};
+use crate::shell::{Kind, Mark, Shell, Shells, made_before};
 
 /// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
@@ -42,6 +43,37 @@ impl DeviceInfo {
     /// address.
     pub(super) fn has_pci_address(&self, text: &str) -> Option<bool> {
         Some(long_pci(text)? == self.shown_pci_address())
+    }
+
+    /// The network interface that has the addresses: `NOT_SUPPORTED` without one.
+    fn with_addresses(&self) -> Result<&str, DocaError> {
+        self.interface.as_deref().ok_or(DocaError::NOT_SUPPORTED)
+    }
+
+    /// `NOT_SUPPORTED` for an address of another length, `NOT_FOUND` when the interface is gone.
+    pub(super) fn mac_address(&self) -> Result<[u8; 6], DocaError> {
+        let file = Path::new("/sys/class/net").join(self.with_addresses()?).join("address");
+        let text = fs::read_to_string(file).map_err(|_| DocaError::NOT_FOUND)?;
+        mac_address(&text).ok_or(DocaError::NOT_SUPPORTED)
+    }
+
+    pub(super) fn ipv4_address(&self) -> Result<[u8; 4], DocaError> {
+        self.ip_address(|ip| if let IpAddr::V4(ip) = ip { Some(ip.octets()) } else { None })
+    }
+
+    pub(super) fn ipv6_address(&self) -> Result<[u8; 16], DocaError> {
+        self.ip_address(|ip| if let IpAddr::V6(ip) = ip { Some(ip.octets()) } else { None })
+    }
+
+    /// The first address of the interface of which `pick` has the bytes: `NOT_FOUND` without one.
+    fn ip_address<T>(&self, pick: impl Fn(IpAddr) -> Option<T>) -> Result<T, DocaError> {
+        let name = self.with_addresses()?;
+        let all = if_addrs::get_if_addrs().map_err(|error| {
+            log!(error, "the addresses of {name} cannot be read: {error}");
+            DocaError::OPERATING_SYSTEM
+        })?;
+        let mut own = all.iter().filter(|interface| interface.name == name);
+        own.find_map(|interface| pick(interface.ip())).ok_or(DocaError::NOT_FOUND)
     }
 }
 
@@ -117,6 +149,13 @@ fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<De
     found
 }
 
+/// Six bytes, as the kernel writes them.
+fn mac_address(text: &str) -> Option<[u8; 6]> {
+    let bytes: Result<Vec<u8>, _> =
+        text.trim().split(':').map(|byte| u8::from_str_radix(byte, 16)).collect();
+    bytes.ok()?.try_into().ok()
+}
+
 fn file_name(path: &Path) -> Option<String> {
     path.file_name()?.to_str().map(str::to_owned)
 }
@@ -143,7 +182,9 @@ fn pci_address(link: &Path) -> Option<String> {
 #[repr(C)]
 pub(super) struct Device {
     mark: Mark,
-    info: DeviceInfo,
+    info: &'static DeviceInfo,
+    /// What hosts have as its description while it is open.
+    as_info: &'static Shell,
 }
 
 struct Open {
@@ -164,12 +205,15 @@ impl Device {
     /// Opens a device; one that is open is opened once more.
     pub(super) fn open(info: &DeviceInfo) -> *const Device {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {
+        if let Some(known) = open.iter_mut().find(|open| open.device.info == info) {
             known.times += 1;
             known.device.mark.set(Kind::Device);
+            known.device.as_info.mark().set(Kind::DeviceInfo);
             return Arc::as_ptr(&known.device);
         }
-        let device = Arc::new(Device { mark: Mark::none(), info: info.clone() });
+        let info: &'static DeviceInfo = Box::leak(Box::new(info.clone()));
+        let as_info = Shells::all().enclose(Kind::DeviceInfo, info);
+        let device = Arc::new(Device { mark: Mark::none(), info, as_info });
         device.mark.set(Kind::Device);
         let pointer = Arc::as_ptr(&device);
         open.push(Open { device, times: 1 });
@@ -187,6 +231,7 @@ impl Device {
         known.times -= 1;
         if known.times == 0 {
             known.device.mark.clear();
+            known.device.as_info.mark().clear();
         }
         Ok(())
     }
@@ -195,6 +240,10 @@ impl Device {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);
         known.map(|open| Arc::clone(&open.device)).ok_or_else(|| stranger(pointer))
+    }
+
+    pub(super) fn as_info(&self) -> &'static Shell {
+        self.as_info
     }
 
     pub(super) fn pci_address(&self) -> Option<&str> {

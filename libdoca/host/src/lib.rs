@@ -36,7 +36,7 @@ mod stream;
 mod table;
 mod worker_link;
 
-pub use table::{API, MEMORY, api, devinfo_get_iface_name, devinfo_is_equal_pci_addr};
+pub use table::{API, MEMORY, api};
 
 #[cfg(test)]
 #[global_allocator]

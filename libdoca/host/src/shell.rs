@@ -122,6 +122,7 @@ impl Mark {
 }
 
 /// Stands for an object that may be freed while the host still has a pointer.
+#[derive(Debug)]
 #[repr(C)]
 pub(super) struct Shell {
     mark: Mark,

@@ -21,8 +21,6 @@ static UROM: OfUrom = OfUrom {
     head: Head::of::<OfUrom>(),
     api: libdoca_host::API,
     memory: libdoca_host::MEMORY,
-    is_equal_pci_addr: libdoca_host::devinfo_is_equal_pci_addr,
-    get_iface_name: libdoca_host::devinfo_get_iface_name,
     limits_changed,
 };
 

@@ -6,11 +6,8 @@
 //! UROM's: when it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call
 //! through that. It gets [`OfCommon`] for what it has to log.
 
-use std::ffi::c_char;
-
+use super::Api;
 use super::memory::MemoryApi;
-use super::{Api, DevInfo};
-use crate::error::DocaError;
 use crate::hash::Hash;
 use crate::log::Line;
 
@@ -60,13 +57,8 @@ pub struct OfUrom {
     pub head: Head,
     /// The functions that Rust hosts call, too.
     pub api: Api,
-    /// Memory maps, buffers, inventories and pools.
+    /// Those that only C programs call.
     pub memory: MemoryApi,
-    /// `doca_devinfo_is_equal_pci_addr`.
-    pub is_equal_pci_addr:
-        unsafe extern "C" fn(*const DevInfo, *const c_char, *mut u8) -> DocaError,
-    /// `doca_devinfo_get_iface_name`.
-    pub get_iface_name: unsafe extern "C" fn(*const DevInfo, *mut c_char, u32) -> DocaError,
     /// Called after the limits of SDK messages changed.
     pub limits_changed: extern "C" fn(),
 }
@@ -87,7 +79,6 @@ assert_layout!(Head, 16, align 8, { size @ 0, format @ 8 });
 assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
 const API: usize = size_of::<Api>();
 const BOTH: usize = API + size_of::<MemoryApi>();
-assert_layout!(OfUrom, 40 + BOTH, align 8, {
-    head @ 0, api @ 16, memory @ 16 + API, is_equal_pci_addr @ 16 + BOTH,
-    get_iface_name @ 24 + BOTH, limits_changed @ 32 + BOTH,
+assert_layout!(OfUrom, 24 + BOTH, align 8, {
+    head @ 0, api @ 16, memory @ 16 + API, limits_changed @ 16 + BOTH,
 });

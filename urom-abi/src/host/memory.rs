@@ -1,8 +1,8 @@
-//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs: functions that
-//! `libdoca_common` exports and `libdoca_urom` has. Rust hosts do not call them through a table:
-//! they have `urom-memory` and futures.
+//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and what only C programs
+//! ask devices: functions that `libdoca_common` exports and `libdoca_urom` has. Rust hosts do not
+//! call them through a table: they have `urom-memory` and futures.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use super::{
     Buf, BufInventory, BufPool, Ctx, Data, Dev, DevInfo, Dpa, FreeCallback, Graph, GraphCallback,
@@ -21,6 +21,20 @@ use crate::error::DocaError;
 macro_rules! host_memory {
     ($callback:ident) => {
         $callback! {
+            fn doca_dev_as_devinfo(dev: *const Dev) -> *mut DevInfo;
+            fn doca_devinfo_is_equal_pci_addr(info: *const DevInfo, address: *const c_char, is_equal: *mut u8) -> DocaError;
+            fn doca_devinfo_get_iface_name(info: *const DevInfo, name: *mut c_char, size: u32) -> DocaError;
+            fn doca_devinfo_get_mac_addr(info: *const DevInfo, address: *mut u8, size: u32) -> DocaError;
+            fn doca_devinfo_get_ipv4_addr(info: *const DevInfo, address: *mut u8, size: u32) -> DocaError;
+            fn doca_devinfo_get_ipv6_addr(info: *const DevInfo, address: *mut u8, size: u32) -> DocaError;
+            fn doca_devinfo_cap_is_hotplug_manager_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_devinfo_cap_is_notification_moderation_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_devinfo_cap_is_accelerate_resource_reclaim_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_devinfo_rep_cap_is_filter_all_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_devinfo_rep_cap_is_filter_net_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_devinfo_rep_cap_is_filter_emulated_supported(info: *const DevInfo, supported: *mut u8) -> DocaError;
+            fn doca_ctx_cap_get_num_completion_vectors(info: *const DevInfo, count: *mut u32) -> DocaError;
+
             fn doca_mmap_create(map: *mut *mut Mmap) -> DocaError;
             fn doca_mmap_create_from_export(user_data: *const Data, bytes: *const c_void, len: usize, dev: *mut Dev, map: *mut *mut Mmap) -> DocaError;
             fn doca_mmap_destroy(map: *mut Mmap) -> DocaError;
@@ -73,6 +87,8 @@ macro_rules! host_memory {
                 inventory: *mut BufInventory, map: *mut Mmap, address: *mut c_void, len: usize,
                 data: *mut c_void, data_len: usize, buf: *mut *mut Buf
             ) -> DocaError;
+            fn doca_buf_inventory_buf_reuse_by_data(buf: *mut Buf, data: *mut c_void, len: usize) -> DocaError;
+            fn doca_buf_inventory_buf_reuse_by_addr(buf: *mut Buf, address: *mut c_void, len: usize) -> DocaError;
             fn doca_buf_inventory_buf_dup(inventory: *mut BufInventory, source: *const Buf, buf: *mut *mut Buf) -> DocaError;
             fn doca_buf_inventory_set_user_data(inventory: *mut BufInventory, data: Data) -> DocaError;
             fn doca_buf_inventory_get_user_data(inventory: *const BufInventory, data: *mut Data) -> DocaError;

@@ -16,6 +16,7 @@ use urom_abi::memory::MemoryRange;
 
 use crate::error::{Error, Result};
 use crate::inner::{Inner, check};
+use crate::range::within;
 use crate::view::View;
 
 /// The elements of an inventory.
@@ -25,6 +26,8 @@ pub(crate) struct Elements {
     slots: RefCell<Vec<Slot>>,
     /// Those that are in no buffer. It has room for all.
     free: RefCell<Vec<u32>>,
+    /// Whether each is always the same part of the map, as in a pool.
+    are_fixed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +60,12 @@ impl Place {
         Place { head, len, data: head, data_len: 0 }
     }
 
+    /// The same, if the buffer lies within a map of `len` bytes and the data within the buffer.
+    pub(crate) fn checked(self, len: u64) -> Result<Place> {
+        within(self.head..self.head.saturating_add(self.len), len)?;
+        Place::empty(self.head, self.len).with_data(self.data, self.data_len)
+    }
+
     /// The first byte behind the buffer.
     fn end(&self) -> u64 {
         self.head + self.len
@@ -81,12 +90,12 @@ impl Place {
 }
 
 impl Elements {
-    pub(crate) fn new(count: usize) -> Result<Rc<Elements>> {
+    pub(crate) fn new(count: usize, are_fixed: bool) -> Result<Rc<Elements>> {
         if count == 0 {
             return Err(Error::invalid("an inventory needs at least one element"));
         }
-        let maker = Maker::here();
-        let elements = Elements { maker, slots: RefCell::default(), free: RefCell::default() };
+        let (slots, free) = (RefCell::default(), RefCell::default());
+        let elements = Elements { maker: Maker::here(), are_fixed, slots, free };
         elements.expand(count)?;
         Ok(Rc::new(elements))
     }
@@ -211,6 +220,24 @@ impl Element {
     pub fn set_data(&self, data: u64, len: u64) -> Result<()> {
         let mut slot = self.slot_mut();
         slot.place = slot.place.with_data(data, len)?;
+        Ok(())
+    }
+
+    /// Moves a buffer to another place of its map.
+    pub fn reuse(&self, place: Place) -> Result<()> {
+        let mut slot = self.slot_mut();
+        let Some(map) = &slot.map else {
+            return Err(Error::invalid("the buffer is not in use"));
+        };
+        if self.elements.are_fixed {
+            return Err(Error::not_permitted("a buffer of a pool stays where it is"));
+        }
+        if slot.follows || slot.next.is_some() || slot.references != 1 {
+            return Err(Error::not_permitted(
+                "a buffer in a list, or with several references, stays where it is",
+            ));
+        }
+        slot.place = place.checked(map.len)?;
         Ok(())
     }
 

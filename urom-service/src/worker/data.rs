@@ -350,7 +350,10 @@ impl Data {
         for (channel, dest_id, status) in self.failed.take() {
             let connection = core.hosts.connections.get(channel);
             if connection.is_some_and(|connection| connection.dest_id == dest_id) {
-                let text = format!("UCX lost the host: {}; start the worker again", status.with_variables());
+                let text = format!(
+                    "UCX lost the host: {}; start the worker again",
+                    status.with_variables()
+                );
                 core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
         }

@@ -16,7 +16,7 @@ use crate::map::told;
 
 impl AnyBuf<'_> {
     /// The element of an inventory or a pool; `NOT_PERMITTED` for a task's buffer.
-    fn element(&self) -> Result<Element, DocaError> {
+    pub(super) fn element(&self) -> Result<Element, DocaError> {
         match self {
             AnyBuf::OfMap(buf) => buf.element(),
             AnyBuf::OfTask(_) => Err(of_task()),

@@ -1,23 +1,25 @@
-//! `doca_devinfo_*`, `doca_dev_*`: those of the table, and two that only C programs call.
+//! `doca_devinfo_*`, `doca_dev_*`.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
+use std::ptr;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::fork::PerProcess;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
-use urom_log::guard;
+use urom_log::{guard, guard_or};
 
 use crate::device::{self, Device, DeviceInfo};
-use crate::handle::{borrow, present, publish, put, withdraw};
-use crate::shell::made_before;
+use crate::handle::{borrow, present, put, withdraw};
+use crate::shell::{Kind, Shell, Shells, made_before};
 
-/// The length of each list that a host has, by its address.
-static LISTS: PerProcess<Mutex<HashMap<usize, usize>>> = PerProcess::new(Mutex::default);
+/// The elements of each list that a host has, by its address. A host may write to its list.
+static LISTS: PerProcess<Mutex<HashMap<usize, Vec<&'static Shell>>>> =
+    PerProcess::new(Mutex::default);
 
-fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
+fn lists() -> MutexGuard<'static, HashMap<usize, Vec<&'static Shell>>> {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -46,11 +48,13 @@ functions! {
         if found.is_empty() {
             return Err(DocaError::NOT_FOUND);
         }
+        let info = |info| Shells::all().enclose(Kind::DeviceInfo, Rc::into_raw(Rc::new(info)));
+        let shells: Vec<&'static Shell> = found.into_iter().map(info).collect();
+        let len = shells.len();
         let entries: Box<[*mut DevInfo]> =
-            found.into_iter().map(|info| publish(Rc::<DeviceInfo>::new(info))).collect();
-        let len = entries.len();
+            shells.iter().map(|shell| ptr::from_ref(*shell).cast_mut().cast()).collect();
         let first = Box::into_raw(entries).cast::<*mut DevInfo>();
-        lists().insert(first.addr(), len);
+        lists().insert(first.addr(), shells);
         // SAFETY: the caller's place.
         unsafe { put(list, first) }?;
         // SAFETY: the caller's place.
@@ -59,14 +63,14 @@ functions! {
 
     fn doca_devinfo_destroy_list[](list: *mut *mut DevInfo) {
         let address = list.addr();
-        let len = lists().remove(&address);
-        let len = len.ok_or_else(|| made_before(&LISTS, |all| all.contains_key(&address)))?;
-        let slice = std::ptr::slice_from_raw_parts_mut(list, len);
+        let shells = lists().remove(&address);
+        let shells = shells.ok_or_else(|| made_before(&LISTS, |all| all.contains_key(&address)))?;
+        let slice = ptr::slice_from_raw_parts_mut(list, shells.len());
         // SAFETY: from `doca_devinfo_create_list`, with its length, and taken back once.
-        let entries = unsafe { Box::from_raw(slice) };
-        for entry in entries {
-            // SAFETY: the caller's object.
-            unsafe { withdraw::<DeviceInfo, _>(entry) }?;
+        drop(unsafe { Box::from_raw(slice) });
+        for shell in shells {
+            // SAFETY: an object of the list, which no other list has.
+            unsafe { withdraw::<DeviceInfo, _>(ptr::from_ref(shell)) }?;
         }
         Ok(())
     }
@@ -89,49 +93,21 @@ functions! {
         unsafe { write_text(address, info.shown_pci_address()) }
     }
 
-    fn doca_dev_open[info = borrow::<DeviceInfo, _>: *mut DevInfo](dev: *mut *mut Dev) => dev {
-        Device::open(info).cast_mut().cast()
-    }
-
-    fn doca_dev_close[](dev: *mut Dev) { Device::close(dev.cast_const().cast()) }
-}
-
-/// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`,
-/// or `bb:dd.f` of domain 0), else 0. `INVALID_VALUE` for anything that is no address.
-///
-/// # Safety
-/// As DOCA's: an element of a live list, a C string, a byte to write to; or NULL.
-pub unsafe extern "C" fn devinfo_is_equal_pci_addr(
-    info: *const DevInfo,
-    address: *const c_char,
-    is_equal: *mut u8,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let info: &DeviceInfo = unsafe { borrow(info) }?;
+    fn doca_devinfo_is_equal_pci_addr[info = borrow::<DeviceInfo, _>: *const DevInfo](
+        address: *const c_char,
+        is_equal: *mut u8,
+    ) => is_equal {
         present(address)?;
-        present(is_equal)?;
         // SAFETY: the caller's C string.
         let address = unsafe { CStr::from_ptr(address) };
         let equal = address.to_str().ok().and_then(|text| info.has_pci_address(text));
-        // SAFETY: the caller's place.
-        unsafe { put(is_equal, equal.ok_or(DocaError::INVALID_VALUE)?.into()) }
-    })
-}
+        equal.ok_or(DocaError::INVALID_VALUE)?.into()
+    }
 
-/// `doca_devinfo_get_iface_name`: the device's network interface. `INVALID_VALUE` for less than 256
-/// bytes of room, `NOT_FOUND` for a device without one, such as those of `UROM_DEVICE`.
-///
-/// # Safety
-/// As DOCA's: an element of a live list, and `size` bytes of room; or NULL.
-pub unsafe extern "C" fn devinfo_get_iface_name(
-    info: *const DevInfo,
-    name: *mut c_char,
-    size: u32,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let info: &DeviceInfo = unsafe { borrow(info) }?;
+    fn doca_devinfo_get_iface_name[info = borrow::<DeviceInfo, _>: *const DevInfo](
+        name: *mut c_char,
+        size: u32,
+    ) {
         present(name)?;
         if size < IFACE_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
@@ -139,5 +115,74 @@ pub unsafe extern "C" fn devinfo_get_iface_name(
         let interface = info.interface.as_deref().ok_or(DocaError::NOT_FOUND)?;
         // SAFETY: the caller's place has 256 bytes or more, and names have at most 255.
         unsafe { write_text(name, interface) }
+    }
+
+    fn doca_dev_open[info = borrow::<DeviceInfo, _>: *mut DevInfo](dev: *mut *mut Dev) => dev {
+        Device::open(info).cast_mut().cast()
+    }
+
+    fn doca_dev_close[](dev: *mut Dev) { Device::close(dev.cast_const().cast()) }
+}
+
+/// `doca_dev_as_devinfo`: NULL for what is not an open device.
+pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut DevInfo {
+    guard_or(ptr::null_mut(), || match Device::find(dev.cast()) {
+        Ok(device) => ptr::from_ref(device.as_info()).cast_mut().cast(),
+        Err(_) => ptr::null_mut(),
     })
+}
+
+/// Addresses of a device, of a fixed number of bytes each.
+macro_rules! addresses {
+    ($($name:ident: $of:ident;)*) => {
+        functions! {$(
+            fn $name[info = borrow::<DeviceInfo, _>: *const DevInfo](
+                address: *mut u8,
+                size: u32,
+            ) {
+                present(address)?;
+                address_into(address, size, || info.$of())
+            }
+        )*}
+    };
+}
+
+addresses! {
+    doca_devinfo_get_mac_addr: mac_address;
+    doca_devinfo_get_ipv4_addr: ipv4_address;
+    doca_devinfo_get_ipv6_addr: ipv6_address;
+}
+
+/// Writes an address where the host has room for it.
+fn address_into<const N: usize>(
+    place: *mut u8,
+    size: u32,
+    address: impl FnOnce() -> Result<[u8; N], DocaError>,
+) -> Result<(), DocaError> {
+    if (size as usize) < N {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: the caller's place has as many bytes.
+    unsafe { put(place.cast(), address()?) }
+}
+
+/// What no device of this library has: 0 is stored.
+macro_rules! lacking {
+    ($($name:ident: $number:ty;)*) => {
+        functions! {$(
+            fn $name[_info = borrow::<DeviceInfo, _>: *const DevInfo](
+                number: *mut $number,
+            ) => number { 0 }
+        )*}
+    };
+}
+
+lacking! {
+    doca_devinfo_cap_is_hotplug_manager_supported: u8;
+    doca_devinfo_cap_is_notification_moderation_supported: u8;
+    doca_devinfo_cap_is_accelerate_resource_reclaim_supported: u8;
+    doca_devinfo_rep_cap_is_filter_all_supported: u8;
+    doca_devinfo_rep_cap_is_filter_net_supported: u8;
+    doca_devinfo_rep_cap_is_filter_emulated_supported: u8;
+    doca_ctx_cap_get_num_completion_vectors: u32;
 }

@@ -9,8 +9,28 @@ use urom_log::guard;
 use urom_memory::Place;
 
 use crate::handle::{AnyBuf, any_buf, borrow, present, publish, put, quick, withdraw};
-use crate::map::Map;
 use crate::map::stock::{Inventory, Pool};
+use crate::map::{Map, told};
+
+/// Moves a buffer to another place of its map.
+fn reuse(
+    buf: &AnyBuf<'_>,
+    address: *mut c_void,
+    len: usize,
+    data_len: usize,
+) -> Result<(), DocaError> {
+    present(address)?;
+    let element = buf.element()?;
+    let Some(head) = (address.addr() as u64).checked_sub(element.address()) else {
+        log!(
+            warn,
+            "doca_buf_inventory_buf_reuse: the memory begins before that of the buffer's map"
+        );
+        return Err(DocaError::INVALID_VALUE);
+    };
+    let place = Place { head, len: len as u64, data: head, data_len: data_len as u64 };
+    element.reuse(place).map_err(told)
+}
 
 functions! {
     fn doca_buf_inventory_create[](
@@ -54,6 +74,20 @@ functions! {
             data_len: data_len as u64,
         };
         inventory.take(map, place)?
+    }
+
+    fn doca_buf_inventory_buf_reuse_by_data[buf = any_buf: *mut Buf](
+        data: *mut c_void,
+        len: usize,
+    ) {
+        reuse(&buf, data, len, len)
+    }
+
+    fn doca_buf_inventory_buf_reuse_by_addr[buf = any_buf: *mut Buf](
+        address: *mut c_void,
+        len: usize,
+    ) {
+        reuse(&buf, address, len, 0)
     }
 
     fn doca_buf_inventory_buf_dup[inventory = quick::<Inventory, _>: *mut BufInventory](

@@ -90,8 +90,6 @@ use self::sync_event::*;
 use self::sync_task::*;
 use self::worker::*;
 
-pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
-
 /// The functions of this library.
 ///
 /// The table is complete and has all extensions. Any thread may call the functions. Each object
@@ -116,8 +114,8 @@ macro_rules! table {
 
 macro_rules! memory {
     ($(fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
-        /// Memory maps, buffers, inventories, pools, sync events and graphs, which only C programs
-        /// call.
+        /// Devices, memory maps, buffers, inventories, pools, sync events and graphs: only C
+        /// programs call them.
         pub const MEMORY: MemoryApi = MemoryApi { $($name),* };
     };
 }
