@@ -2,6 +2,9 @@
  * Texts of codes, and devices. The environment:
  * UROM_DEVICE=virtual0,virtual1@03:00.1
  */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netpacket/packet.h>
 #include <string.h>
 
 #include <doca_dev.h>
@@ -46,11 +49,103 @@ static void address(const struct doca_devinfo *info, const char *expected)
 	}
 }
 
+/* The first address of an interface that the system lists: how many bytes, 0 for none. */
+static size_t system_address(const char *interface, int family, uint8_t *bytes)
+{
+	struct ifaddrs *all, *at;
+	size_t len = 0;
+
+	INSIST(getifaddrs(&all) == 0);
+	for (at = all; at != NULL && len == 0; at = at->ifa_next) {
+		const void *from = at->ifa_addr;
+
+		if (from == NULL || at->ifa_addr->sa_family != family ||
+		    strcmp(at->ifa_name, interface) != 0)
+			continue;
+		if (family == AF_INET) {
+			len = 4;
+			from = &((const struct sockaddr_in *)from)->sin_addr;
+		} else if (family == AF_INET6) {
+			len = 16;
+			from = &((const struct sockaddr_in6 *)from)->sin6_addr;
+		} else {
+			len = ((const struct sockaddr_ll *)from)->sll_halen;
+			from = ((const struct sockaddr_ll *)from)->sll_addr;
+		}
+		memcpy(bytes, from, len < 8 || family == AF_INET6 ? len : 8);
+	}
+	freeifaddrs(all);
+	return len;
+}
+
+typedef doca_error_t address_function(const struct doca_devinfo *info, uint8_t *place,
+				      uint32_t size);
+
+/* Compares with what the system says; gives whether there is an address. */
+static int same_address(const struct doca_devinfo *info, const char *interface, int family,
+			address_function *function, uint32_t size)
+{
+	uint8_t expected[16], got[16];
+	size_t len = interface != NULL ? system_address(interface, family, expected) : 0;
+
+	memset(got, 0xab, sizeof(got));
+	if (len != size) {
+		doca_error_t none = DOCA_ERROR_NOT_FOUND;
+
+		if (interface == NULL || family == AF_PACKET)
+			none = DOCA_ERROR_NOT_SUPPORTED;
+		EXPECT(none, function(info, got, sizeof(got)));
+		INSIST(got[0] == 0xab && got[size - 1] == 0xab);
+		return 0;
+	}
+	EXPECT(DOCA_ERROR_INVALID_VALUE, function(info, got, size - 1));
+	INSIST(got[0] == 0xab);
+	MUST(function(info, got, size));
+	INSIST(memcmp(got, expected, size) == 0);
+	INSIST(size == sizeof(got) || got[size] == 0xab);
+	return 1;
+}
+
+static int addresses(const struct doca_devinfo *info, const char *interface)
+{
+	return same_address(info, interface, AF_PACKET, doca_devinfo_get_mac_addr,
+			    DOCA_DEVINFO_MAC_ADDR_SIZE) +
+	       same_address(info, interface, AF_INET, doca_devinfo_get_ipv4_addr,
+			    DOCA_DEVINFO_IPV4_ADDR_SIZE) +
+	       same_address(info, interface, AF_INET6, doca_devinfo_get_ipv6_addr,
+			    DOCA_DEVINFO_IPV6_ADDR_SIZE);
+}
+
+/* An open device is described as in the list, until it is closed. */
+static void description(struct doca_devinfo *info, const char *name)
+{
+	char text[DOCA_DEVINFO_IBDEV_NAME_SIZE];
+	struct doca_devinfo *of_device;
+	struct doca_dev *dev, *again;
+
+	MUST(doca_dev_open(info, &dev));
+	of_device = doca_dev_as_devinfo(dev);
+	INSIST(of_device != NULL && of_device == doca_dev_as_devinfo(dev));
+	MUST(doca_devinfo_get_ibdev_name(of_device, text, sizeof(text)));
+	INSIST(strcmp(text, name) == 0);
+	MUST(doca_dev_open(of_device, &again));
+	INSIST(again == dev);
+	MUST(doca_dev_close(again));
+	MUST(doca_devinfo_get_ibdev_name(of_device, text, sizeof(text)));
+	MUST(doca_dev_close(dev));
+	EXPECT(DOCA_ERROR_INVALID_VALUE,
+	       doca_devinfo_get_ibdev_name(of_device, text, sizeof(text)));
+	INSIST(doca_dev_as_devinfo(dev) == NULL && doca_dev_as_devinfo(NULL) == NULL);
+	MUST(doca_dev_open(info, &dev));
+	INSIST(of_device == doca_dev_as_devinfo(dev));
+	MUST(doca_dev_close(dev));
+}
+
 static void devices(void)
 {
 	struct doca_devinfo **list;
 	struct doca_dev *dev;
-	uint32_t count, i, found = 0;
+	uint32_t count, i, found = 0, interfaces = 0, with_address = 0;
 	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
 	char interface[DOCA_DEVINFO_IFACE_NAME_SIZE];
 
@@ -67,14 +162,18 @@ static void devices(void)
 			EXPECT(DOCA_ERROR_NOT_FOUND,
 			       doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)));
 			INSIST(interface[0] == 'x');
+			INSIST(addresses(list[i], NULL) == 0);
 		} else if (doca_devinfo_get_iface_name(list[i], interface, sizeof(interface)) ==
 			   DOCA_SUCCESS) {
 			INSIST(memchr(interface, 0, sizeof(interface)) != NULL &&
 			       interface[0] != 0);
+			interfaces++;
+			with_address += addresses(list[i], interface) != 0;
 		}
 		address(list[i], expected);
+		description(list[i], name);
 	}
-	INSIST(found == 2);
+	INSIST(found == 2 && with_address == interfaces);
 	MUST(doca_dev_open(list[count - 1], &dev));
 	MUST(doca_devinfo_destroy_list(list));
 	MUST(doca_dev_close(dev));

@@ -166,6 +166,8 @@ static inline void bad_arguments_of_a_buffer(const struct rig *rig)
 	GIVES(DOCA_SUCCESS, doca_buf_get_data, payload, (void **)&head);
 	GIVES(DOCA_SUCCESS, doca_buf_get_data_len, payload, &len);
 	IS(16, len);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_addr, payload, head, 8);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, payload, head, 8);
 	GIVES(INVALID, doca_buf_set_data, payload, NULL, 8);
 	GIVES(INVALID, doca_buf_set_data, payload, head - 1, 8);
 	/* Programs may not look at that; then it is the submit that says so. */
@@ -319,11 +321,46 @@ static inline void bad_arguments_of_an_engine(const struct rig *rig)
 	IS(0, urom_ctx_get_failure(ctx, NULL, 0));
 }
 
+/* No device of this library can do such a thing. */
+static inline void lacks(const struct doca_devinfo *info,
+			 doca_error_t (*is_supported)(const struct doca_devinfo *, uint8_t *))
+{
+	uint8_t is = 7;
+
+	IS(INVALID, is_supported(info, NULL));
+	IS(DOCA_SUCCESS, is_supported(info, &is));
+	IS(0, is);
+}
+
+static inline void addresses_without_room(const struct doca_devinfo *info)
+{
+	uint8_t bytes[DOCA_DEVINFO_IPV6_ADDR_SIZE] = {77};
+	uint32_t number = 7;
+
+	GIVES(INVALID, doca_devinfo_get_mac_addr, info, NULL, sizeof(bytes));
+	GIVES(INVALID, doca_devinfo_get_mac_addr, info, bytes, DOCA_DEVINFO_MAC_ADDR_SIZE - 1);
+	GIVES(INVALID, doca_devinfo_get_ipv4_addr, info, NULL, sizeof(bytes));
+	GIVES(INVALID, doca_devinfo_get_ipv4_addr, info, bytes, DOCA_DEVINFO_IPV4_ADDR_SIZE - 1);
+	GIVES(INVALID, doca_devinfo_get_ipv6_addr, info, NULL, sizeof(bytes));
+	GIVES(INVALID, doca_devinfo_get_ipv6_addr, info, bytes, DOCA_DEVINFO_IPV6_ADDR_SIZE - 1);
+	IS(77, bytes[0]);
+
+	lacks(info, doca_devinfo_cap_is_hotplug_manager_supported);
+	lacks(info, doca_devinfo_cap_is_notification_moderation_supported);
+	lacks(info, doca_devinfo_cap_is_accelerate_resource_reclaim_supported);
+	lacks(info, doca_devinfo_rep_cap_is_filter_all_supported);
+	lacks(info, doca_devinfo_rep_cap_is_filter_net_supported);
+	lacks(info, doca_devinfo_rep_cap_is_filter_emulated_supported);
+	GIVES(INVALID, doca_ctx_cap_get_num_completion_vectors, info, NULL);
+	GIVES(DOCA_SUCCESS, doca_ctx_cap_get_num_completion_vectors, info, &number);
+	IS(0, number);
+}
+
 static inline void bad_arguments_of_a_device(void)
 {
 	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE], pci[DOCA_DEVINFO_PCI_ADDR_SIZE],
 		interface[DOCA_DEVINFO_IFACE_NAME_SIZE];
-	struct doca_devinfo **list;
+	struct doca_devinfo **list, *info;
 	struct doca_dev *dev;
 	uint32_t count;
 	uint8_t equal;
@@ -350,12 +387,19 @@ static inline void bad_arguments_of_a_device(void)
 	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], NULL, sizeof(interface));
 	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], interface, sizeof(interface) - 1);
 	RETURNS(doca_devinfo_get_iface_name, list[0], interface, sizeof(interface));
+	addresses_without_room(list[0]);
 	GIVES(INVALID, doca_dev_open, list[0], NULL);
 	GIVES(DOCA_SUCCESS, doca_dev_open, list[0], &dev);
+	/* What a program writes to its list does no harm. */
+	list[0] = doca_dev_as_devinfo(dev);
 	GIVES(DOCA_SUCCESS, doca_devinfo_destroy_list, list);
 	GIVES(INVALID, doca_devinfo_destroy_list, list);
+	info = doca_dev_as_devinfo(dev);
+	GIVES(DOCA_SUCCESS, doca_devinfo_get_ibdev_name, info, name, sizeof(name));
 	GIVES(DOCA_SUCCESS, doca_dev_close, dev);
+	GIVES(INVALID, doca_devinfo_get_ibdev_name, info, name, sizeof(name));
 	GIVES(INVALID, doca_dev_close, dev);
+	GIVES_NULL(doca_dev_as_devinfo, dev);
 }
 
 #endif /* TESTS_EVERY_ARGUMENT_H */

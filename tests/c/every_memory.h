@@ -405,6 +405,61 @@ static inline void ranges_of_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 }
 
+static inline void buffer_is(struct doca_buf *buf, void *head, size_t len, void *data,
+			     size_t data_len)
+{
+	void *its_head, *its_data;
+	size_t its_len, its_data_len;
+
+	GIVES(DOCA_SUCCESS, doca_buf_get_head, buf, &its_head);
+	GIVES(DOCA_SUCCESS, doca_buf_get_len, buf, &its_len);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data, buf, &its_data);
+	GIVES(DOCA_SUCCESS, doca_buf_get_data_len, buf, &its_data_len);
+	IS(1, its_head == head && its_len == len);
+	IS(1, its_data == data && its_data_len == data_len);
+}
+
+static inline void buffers_elsewhere(void)
+{
+	struct doca_buf_inventory *inventory = started_inventory(2);
+	static char memory[64];
+	char *part = memory + 8;
+	struct doca_mmap *map = started_map(part, 48, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, NULL);
+	struct doca_buf *buf = buffer_at(inventory, map, part, 8), *other;
+
+	/* Further than the buffer was, and as far as the map is. */
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_data, buf, part + 16, 32);
+	buffer_is(buf, part + 16, 32, part + 16, 32);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_addr, buf, part, 48);
+	buffer_is(buf, part, 48, part, 0);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_addr, buf, part + 48, 0);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_data, buf, part + 4, 4);
+
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_data, buf, NULL, 8);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_addr, buf, NULL, 8);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_data, buf, part - 1, 8);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_addr, buf, part + 1, 48);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_addr, buf, part + 49, 0);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_data, buf, part, SIZE_MAX);
+
+	/* What others use stays where it is. */
+	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, buf, NULL);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, buf, part, 8);
+	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, buf, NULL);
+	other = buffer_at(inventory, map, part, 8);
+	GIVES(DOCA_SUCCESS, doca_buf_chain_list, buf, other);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, buf, part, 8);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, other, part, 8);
+	GIVES(DOCA_SUCCESS, doca_buf_unchain_list, buf, other);
+	buffer_is(buf, part + 4, 4, part + 4, 4);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_data, buf, part, 8);
+	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, other, NULL);
+	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, buf, NULL);
+	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_data, buf, part, 8);
+	GIVES(DOCA_SUCCESS, doca_buf_inventory_destroy, inventory);
+	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
+}
+
 static inline void references_to_buffers(void)
 {
 	struct doca_buf_inventory *inventory = started_inventory(1);
@@ -617,6 +672,7 @@ static inline void pools_of_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_buf_pool_get_num_free_elements, pool, &count);
 	IS(0, count);
 	GIVES(DOCA_ERROR_IN_USE, doca_buf_pool_destroy, pool);
+	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_addr, bufs[1], memory, 8);
 	/* That is the head of another. */
 	GIVES(BAD_VALUE, doca_buf_set_data, bufs[1], head, 0);
 	GIVES(DOCA_SUCCESS, doca_buf_chain_list, bufs[0], bufs[1]);
@@ -641,6 +697,7 @@ static inline void every_memory_call(struct doca_dev *dev)
 	exports(dev);
 	settings_of_inventories();
 	ranges_of_buffers();
+	buffers_elsewhere();
 	references_to_buffers();
 	lists_of_buffers();
 	pools_of_buffers();

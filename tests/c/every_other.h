@@ -36,6 +36,10 @@ static inline void what_is_not_supported(const struct rig *rig)
 	char text[DOCA_DEVINFO_REP_VUID_SIZE] = "";
 	uint32_t number = 77, count;
 	uint8_t equal = 77;
+	uint16_t half = 77;
+	uint64_t rate = 77;
+	struct doca_ctx *ctx = doca_urom_service_as_ctx(rig->host.service);
+	const union doca_data key = {.u64 = 0};
 
 	MUST(doca_devinfo_create_list(&list, &count));
 	GIVES(INVALID, doca_devinfo_get_pci_func_type, NULL, &type);
@@ -44,7 +48,18 @@ static inline void what_is_not_supported(const struct rig *rig)
 	GIVES(INVALID, doca_devinfo_get_sf_index, NULL, &number);
 	GIVES(INVALID, doca_devinfo_get_sf_index, list[0], NULL);
 	GIVES(UNSUPPORTED, doca_devinfo_get_sf_index, list[0], &number);
+	GIVES(INVALID, doca_devinfo_get_lid, NULL, &half);
+	GIVES(INVALID, doca_devinfo_get_lid, list[0], NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_get_lid, list[0], &half);
+	GIVES(INVALID, doca_devinfo_get_active_rate, NULL, &rate);
+	GIVES(INVALID, doca_devinfo_get_active_rate, list[0], NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_get_active_rate, list[0], &rate);
+	GIVES(INVALID, doca_devinfo_get_vhca_id, NULL, &half);
+	GIVES(INVALID, doca_devinfo_get_vhca_id, list[0], NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_get_vhca_id, list[0], &half);
 	MUST(doca_devinfo_destroy_list(list));
+	GIVES(INVALID, doca_dev_accelerate_resource_reclaim, NULL);
+	GIVES(UNSUPPORTED, doca_dev_accelerate_resource_reclaim, dev);
 
 	GIVES(INVALID, doca_devinfo_rep_create_list, NULL, 0, &reps, &number);
 	GIVES(INVALID, doca_devinfo_rep_create_list, dev, 0, NULL, &number);
@@ -59,11 +74,42 @@ static inline void what_is_not_supported(const struct rig *rig)
 	GIVES(INVALID, doca_devinfo_rep_is_equal_pci_addr, rep, NULL, &equal);
 	GIVES(INVALID, doca_devinfo_rep_is_equal_pci_addr, rep, text, NULL);
 	GIVES(UNSUPPORTED, doca_devinfo_rep_is_equal_pci_addr, rep, text, &equal);
+	GIVES(INVALID, doca_devinfo_rep_get_pci_addr_str, NULL, text);
+	GIVES(INVALID, doca_devinfo_rep_get_pci_addr_str, rep, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_pci_addr_str, rep, text);
+	GIVES(INVALID, doca_devinfo_rep_get_pci_func_type, NULL, &type);
+	GIVES(INVALID, doca_devinfo_rep_get_pci_func_type, rep, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_pci_func_type, rep, &type);
+	GIVES(INVALID, doca_devinfo_rep_get_is_hotplug, NULL, &equal);
+	GIVES(INVALID, doca_devinfo_rep_get_is_hotplug, rep, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_is_hotplug, rep, &equal);
+	GIVES(INVALID, doca_devinfo_rep_get_iface_name, NULL, text, sizeof(text));
+	GIVES(INVALID, doca_devinfo_rep_get_iface_name, rep, NULL, sizeof(text));
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_iface_name, rep, text, sizeof(text));
+	GIVES(INVALID, doca_devinfo_rep_get_vhca_id, NULL, &half);
+	GIVES(INVALID, doca_devinfo_rep_get_vhca_id, rep, NULL);
+	GIVES(UNSUPPORTED, doca_devinfo_rep_get_vhca_id, rep, &half);
+	GIVES(INVALID, doca_dev_rep_close, NULL);
+	GIVES(UNSUPPORTED, doca_dev_rep_close, (void *)rep);
+	GIVES_NULL(doca_dev_rep_as_devinfo, NULL);
+	GIVES_NULL(doca_dev_rep_as_devinfo, (void *)rep);
 	GIVES(INVALID, doca_dev_rep_open, NULL, &dev_rep);
 	GIVES(INVALID, doca_dev_rep_open, rep, NULL);
 	GIVES(UNSUPPORTED, doca_dev_rep_open, rep, &dev_rep);
 
+	GIVES(INVALID, doca_ctx_set_datapath_on_gpu, NULL, (void *)rep);
+	GIVES(INVALID, doca_ctx_set_datapath_on_gpu, ctx, NULL);
+	GIVES(UNSUPPORTED, doca_ctx_set_datapath_on_gpu, ctx, (void *)rep);
+	GIVES(INVALID, doca_ctx_set_datapath_on_dpa, NULL, (void *)rep);
+	GIVES(INVALID, doca_ctx_set_datapath_on_dpa, ctx, NULL);
+	GIVES(UNSUPPORTED, doca_ctx_set_datapath_on_dpa, ctx, (void *)rep);
+	GIVES(INVALID, doca_ctx_set_completion_vector, NULL, 0);
+	GIVES(UNSUPPORTED, doca_ctx_set_completion_vector, ctx, 0);
+	GIVES(INVALID, doca_pe_set_notification_handle, NULL, 0, key);
+	GIVES(UNSUPPORTED, doca_pe_set_notification_handle, rig->host.pe, 0, key);
+
 	IS(1, !reps && !dev_rep);
+	IS(1, half == 77 && rate == 77);
 	IS(1, number == 77 && equal == 77 && type == DOCA_PCI_FUNC_TYPE_SF && !*text);
 }
 
