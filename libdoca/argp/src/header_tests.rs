@@ -2,11 +2,14 @@
 
 use c_interface::{agree, assert_functions, c_types, equal, functions};
 
+use crate::logger::VaList;
 use crate::model::ParamType;
 use crate::*;
 
 c_types! {
     Param = "struct doca_argp_param",
+    Cmd = "struct doca_argp_cmd",
+    VaList = "va_list",
 }
 
 #[test]
@@ -23,7 +26,30 @@ fn the_functions_take_and_give_what_the_header_says() {
         doca_argp_param_set_callback(_, _),
         doca_argp_param_set_type(_, _),
         doca_argp_param_set_mandatory(_),
+        doca_argp_param_set_cli_only(_),
+        doca_argp_param_set_multiplicity(_),
+        doca_argp_param_set_singular(_),
+        doca_argp_param_set_inherited(_),
+        doca_argp_param_set_hidden(_),
+        doca_argp_param_destroy(_) -> _,
         doca_argp_register_param(_) -> _,
+        doca_argp_cmd_create(_) -> _,
+        doca_argp_cmd_set_name(_, _),
+        doca_argp_cmd_set_description(_, _),
+        doca_argp_cmd_set_callback(_, _),
+        doca_argp_cmd_set_hidden(_),
+        doca_argp_cmd_register_param(_, _) -> _,
+        doca_argp_cmd_register_cmd(_, _) -> _,
+        doca_argp_cmd_destroy(_) -> _,
+        doca_argp_register_cmd(_) -> _,
+        doca_argp_register_version_callback(_) -> _,
+        doca_argp_register_validation_callback(_) -> _,
+        doca_argp_register_logger_callback(_) -> _,
+        doca_argp_disable_logger_callback() -> _,
+        doca_argp_set_dpdk_program(_),
+        doca_argp_usage(),
+        doca_argp_get_log_level(_) -> _,
+        doca_argp_get_sdk_log_level(_) -> _,
         doca_argp_start(_, _) -> _,
     ];
     assert_functions(&functions, |name| name.starts_with("doca_argp_"));

@@ -1,5 +1,6 @@
 //! JSON files: flags by their long names, in the objects `doca_general_flags` and
-//! `doca_program_flags`.
+//! `doca_program_flags`. The flags of a command are in an object under its name, within that of the
+//! program or of the command around it.
 //!
 //! As DOCA's own files have them, comments (`//` and `/* */`) and a comma behind the last entry are
 //! let through.
@@ -7,12 +8,12 @@
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
 use urom_abi::named_file;
 
+use crate::command::{Command, Path};
 use crate::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
 
 /// JSON with comments and last commas, and no other extension.
@@ -37,17 +38,18 @@ const GENERAL: &str = "doca_general_flags";
 /// What the program's flags are under.
 const PROGRAM: &str = "doca_program_flags";
 
-/// The flags of a file, in the order in which they were registered.
-pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    let shown = path.display();
-    let text = named_file::read_text(path, MOST)
+/// The flags of a file, in the order in which they were registered: those of the program, then those
+/// of each command that the command line names. All of the file is checked.
+pub(crate) fn read<'a>(path: &Path<'a>, file: &CStr) -> Result<Vec<Found<'a>>, Refusal> {
+    let file = std::path::Path::new(OsStr::from_bytes(file.to_bytes()));
+    let shown = file.display();
+    let text = named_file::read_text(file, MOST)
         .map_err(|error| refusal!(IO_FAILED, "the JSON file {shown} cannot be read: {error}"))?;
-    parse(flags, &text)
+    parse(path, &text)
         .map_err(|refusal| refusal!(code = refusal.code, "the JSON file {shown}: {}", refusal.text))
 }
 
-fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
+fn parse<'a>(path: &Path<'a>, text: &str) -> Result<Vec<Found<'a>>, Refusal> {
     let not_json = |why: &dyn Display| refusal!(IO_FAILED, "not JSON: {why}; correct the file");
     let root: Json =
         jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| not_json(&error))?;
@@ -63,30 +65,84 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
             name.escape_debug()
         ));
     }
+    let (program, chosen) = path.commands().split_first().expect("the program is the first");
     let mut found = Vec::new();
-    for section in [GENERAL, PROGRAM] {
-        let is_wanted =
-            |flag: &Flag| if section == GENERAL { flag.kind == LEVEL } else { flag.is_programs() };
-        let Some(entries) = root.get(section) else { continue };
-        let entries = object(entries, section)?;
-        let of_section: Vec<(usize, &Flag)> =
-            flags.iter().enumerate().filter(|(_, flag)| is_wanted(flag)).collect();
-        let is_known =
-            |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
-        if let Some(name) = entries.keys().find(|name| !is_known(name)) {
-            return Err(unknown(section, name, &of_section));
-        }
-        for (at, flag) in of_section {
-            if let Some(given) = flag.long.as_ref().and_then(|name| entries.get(name)) {
-                found.push(Found { flag: at, value: value(flag, given)? });
-            }
-        }
+    if let Some(entries) = root.get(GENERAL) {
+        let of_doca = program.flags.iter().filter(|flag| flag.kind == LEVEL);
+        let section = Section { name: GENERAL, flags: of_doca.collect(), commands: &[] };
+        section.read(object(entries, GENERAL)?, Some(&[]), &mut found)?;
+    }
+    if let Some(entries) = root.get(PROGRAM) {
+        Section::of(program, PROGRAM).read(object(entries, PROGRAM)?, Some(chosen), &mut found)?;
     }
     Ok(found)
 }
 
-fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> Refusal {
-    let names: Vec<&str> = flags.iter().filter_map(|(_, flag)| flag.long.as_deref()).collect();
+/// An object of the file: flags, and an object for each command.
+struct Section<'a, 'n> {
+    name: &'n str,
+    flags: Vec<&'a Flag>,
+    commands: &'a [Command],
+}
+
+impl<'a, 'n> Section<'a, 'n> {
+    fn of(command: &'a Command, name: &'n str) -> Section<'a, 'n> {
+        let flags = command.flags.iter().filter(|flag| flag.is_programs()).collect();
+        Section { name, flags, commands: &command.commands }
+    }
+
+    /// Adds what is found. `chosen` are the commands that the command line names within this one;
+    /// nothing is added for a command that it does not name.
+    fn read(
+        &self,
+        entries: &Map<String, Json>,
+        chosen: Option<&[&'a Command]>,
+        found: &mut Vec<Found<'a>>,
+    ) -> Result<(), Refusal> {
+        let of_command = |name: &str, given: &Json| {
+            // The value of a flag is never an object.
+            given.is_object() && self.commands.iter().any(|command| command.shown() == name)
+        };
+        let of_flag = |name: &str| self.flags.iter().any(|flag| flag.long.as_deref() == Some(name));
+        let is_known = |name: &str, given| of_flag(name) || of_command(name, given);
+        if let Some((name, _)) = entries.iter().find(|(name, given)| !is_known(name, given)) {
+            return Err(unknown(self.name, name, &self.flags));
+        }
+        for flag in &self.flags {
+            let entry = flag.long.as_ref().and_then(|name| entries.get_key_value(name));
+            let Some((_, given)) = entry.filter(|(name, given)| !of_command(name, given)) else {
+                continue;
+            };
+            if flag.is_cli_only {
+                return Err(refusal!(
+                    NOT_SUPPORTED,
+                    "flag {flag} belongs on the command line: take it out of the file"
+                ));
+            }
+            let several = given.as_array().filter(|_| flag.is_multiple);
+            for given in several.map_or(std::slice::from_ref(given), Vec::as_slice) {
+                let value = value(flag, given)?;
+                if chosen.is_some() {
+                    found.push(Found { flag, value });
+                }
+            }
+        }
+        for command in self.commands {
+            let Some(entries) = entries.get(command.shown()).and_then(Json::as_object) else {
+                continue;
+            };
+            let next = chosen.and_then(<[_]>::split_first);
+            let within = next.filter(|(first, _)| std::ptr::eq(**first, command));
+            let name = format!("{}.{}", self.name, command.shown());
+            let within = within.map(|(_, rest)| rest);
+            Section::of(command, &name).read(entries, within, found)?;
+        }
+        Ok(())
+    }
+}
+
+fn unknown(section: &str, name: &str, flags: &[&Flag]) -> Refusal {
+    let names: Vec<&str> = flags.iter().filter_map(|flag| flag.long.as_deref()).collect();
     let there = if names.is_empty() { "no flags".to_owned() } else { names.join(", ") };
     refusal!(
         NOT_SUPPORTED,
@@ -129,27 +185,31 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{STRING, built_in, tests::flag};
+    use crate::model::{STRING, tests::flag};
 
-    /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x
-    /// without a long name.
-    fn flags() -> Vec<Flag> {
-        let mut flags = built_in();
-        flags.extend([
+    /// Beside the built-in ones: --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
+    fn program() -> Command {
+        let mut program = Command::program();
+        program.flags.extend([
             flag("d", "device", STRING),
             flag("n", "number", INT),
             flag("a", "all", BOOLEAN),
             flag("x", "", BOOLEAN),
         ]);
-        flags
+        program
     }
 
-    fn found(flag: usize, value: Value) -> Found {
-        Found { flag, value }
+    /// What is found, as `name=value`.
+    fn found(path: &Path<'_>, text: &str) -> Vec<String> {
+        parse(path, text).unwrap().iter().map(Found::to_string).collect()
     }
 
     fn refused(text: &str, code: DocaError, parts: &[&str]) {
-        let refusal = parse(&flags(), text).unwrap_err();
+        refused_by(&program(), text, code, parts);
+    }
+
+    fn refused_by(program: &Command, text: &str, code: DocaError, parts: &[&str]) {
+        let refusal = parse(&Path::to(program), text).unwrap_err();
         assert_eq!(refusal.code, code, "{text}: {}", refusal.text);
         for part in parts {
             assert!(refusal.text.contains(part), "{text}: no {part:?} in {:?}", refusal.text);
@@ -162,23 +222,25 @@ mod tests {
             "doca_program_flags": { "all": false, "number": -3, "device": "mlx5_0" },
             "doca_general_flags": { "sdk-log-level": 40, "log-level": 60 }
         }"#;
+        let program = program();
+        let path = Path::to(&program);
         let expected = [
-            found(2, Value::Int(60)),
-            found(3, Value::Int(40)),
-            found(5, Value::Text(c"mlx5_0".to_owned())),
-            found(6, Value::Int(-3)),
-            found(7, Value::Bool(false)),
+            "-l/--log-level=60",
+            "--sdk-log-level=40",
+            "-d/--device=mlx5_0",
+            "-n/--number=-3",
+            "-a/--all=false",
         ];
-        assert_eq!(parse(&flags(), text).unwrap(), expected);
-        assert_eq!(parse(&flags(), "{}").unwrap(), []);
-        assert_eq!(parse(&flags(), r#"{"doca_program_flags": {}}"#).unwrap(), []);
+        assert_eq!(found(&path, text), expected);
+        assert_eq!(found(&path, "{}"), [""; 0]);
+        assert_eq!(found(&path, r#"{"doca_program_flags": {}}"#), [""; 0]);
     }
 
     #[test]
     fn comments_and_a_last_comma_are_let_through() {
         let text = "{ // one: \"{\n /* two\n , */ \"doca_program_flags\" /**/ : {\n\"device\": \"a//b/*c*/,}\\\"//\",\n },\n}";
-        let expected = [found(5, Value::Text(c"a//b/*c*/,}\"//".to_owned()))];
-        assert_eq!(parse(&flags(), text).unwrap(), expected);
+        let expected = ["-d/--device=a//b/*c*/,}\"//"];
+        assert_eq!(found(&Path::to(&program()), text), expected);
     }
 
     #[test]
@@ -233,8 +295,12 @@ mod tests {
             let text = format!(r#"{{"{section}": {{"{name}": 1}}}}"#);
             refused(&text, DocaError::NOT_SUPPORTED, &[section, &format!("`{name}`"), there]);
         }
-        let refusal = parse(&built_in(), r#"{"doca_program_flags": {"a": 1}}"#).unwrap_err();
-        assert!(refusal.text.contains("there are no flags"), "{}", refusal.text);
+        refused_by(
+            &Command::program(),
+            r#"{"doca_program_flags": {"a": 1}}"#,
+            DocaError::NOT_SUPPORTED,
+            &["there are no flags"],
+        );
     }
 
     #[test]
@@ -258,9 +324,86 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         for path in [c"/nonexistent/flags.json", c"/", c"", c"/dev/zero"] {
-            let refusal = read(&flags(), path).unwrap_err();
+            let refusal = read(&Path::to(&program()), path).unwrap_err();
             assert_eq!(refusal.code, DocaError::IO_FAILED);
             assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);
         }
+    }
+    /// The program with the commands `net`, which has `add` with -n/--name TEXT, and `all`, of which
+    /// the program has a flag as well.
+    fn with_commands() -> Command {
+        let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
+            name: Some(name.to_owned()),
+            flags,
+            commands,
+            ..Command::default()
+        };
+        let mut program = program();
+        let add = command("add", vec![flag("n", "name", STRING)], vec![]);
+        let net = command("net", vec![flag("", "mtu", INT)], vec![add]);
+        program.commands = vec![net, command("all", vec![flag("", "deep", BOOLEAN)], vec![])];
+        program
+    }
+
+    #[test]
+    fn a_command_that_is_named_gets_the_flags_under_its_name() {
+        let program = with_commands();
+        let text = r#"{"doca_program_flags": {
+            "all": {"deep": true}, "net": {"add": {"name": "x"}, "mtu": 9000}, "number": 1
+        }}"#;
+        for (names, expected) in [
+            (&[][..], &["-n/--number=1"][..]),
+            (&["all"], &["-n/--number=1", "--deep=true"]),
+            (&["net"], &["-n/--number=1", "--mtu=9000"]),
+            (&["net", "add"], &["-n/--number=1", "--mtu=9000", "-n/--name=x"]),
+        ] {
+            let mut path = Path::to(&program);
+            for name in names {
+                path.enter(str::as_bytes(name)).unwrap().unwrap();
+            }
+            assert_eq!(found(&path, text), expected, "{names:?}");
+        }
+        // The flag of the same name.
+        let text = r#"{"doca_program_flags": {"all": true}}"#;
+        assert_eq!(found(&Path::to(&program), text), ["-a/--all=true"]);
+    }
+
+    #[test]
+    fn what_is_wrong_for_a_command_is_told_whether_or_not_it_is_named() {
+        for (entries, code, parts) in [
+            (r#""net": {"mut": 1}"#, DocaError::NOT_SUPPORTED, ["`mut`", "doca_program_flags.net"]),
+            (r#""net": 1"#, DocaError::NOT_SUPPORTED, ["`net`", "device, number, all"]),
+            (r#""net": {"add": {"a": 1}}"#, DocaError::NOT_SUPPORTED, ["`a`", "flags.net.add"]),
+            (r#""net": {"mtu": "x"}"#, DocaError::INVALID_VALUE, ["--mtu", "a whole number"]),
+            (r#""net": {"device": "x"}"#, DocaError::NOT_SUPPORTED, ["`device`", "mtu"]),
+            (r#""add": {"name": "x"}"#, DocaError::NOT_SUPPORTED, ["`add`", "device"]),
+        ] {
+            let text = format!(r#"{{"doca_program_flags": {{{entries}}}}}"#);
+            refused_by(&with_commands(), &text, code, &parts);
+        }
+    }
+
+    #[test]
+    fn a_list_is_for_a_flag_that_may_be_given_more_than_once() {
+        let mut program = program();
+        program.flags.push(Flag { is_multiple: true, ..flag("", "peer", INT) });
+        let path = Path::to(&program);
+        let text = |value: &str| format!(r#"{{"doca_program_flags": {{"peer": {value}}}}}"#);
+        assert_eq!(found(&path, &text("[1, 2]")), ["--peer=1", "--peer=2"]);
+        assert_eq!(found(&path, &text("3")), ["--peer=3"]);
+        assert_eq!(found(&path, &text("[]")), [""; 0]);
+        for wrong in ["[1, \"x\"]", "[[1]]", "{}"] {
+            refused_by(&program, &text(wrong), DocaError::INVALID_VALUE, &["--peer"]);
+        }
+        let text = r#"{"doca_program_flags": {"number": [1]}}"#;
+        refused_by(&program, text, DocaError::INVALID_VALUE, &["-n/--number", "[1]"]);
+    }
+
+    #[test]
+    fn a_flag_of_the_command_line_only_is_refused() {
+        let mut program = program();
+        program.flags.push(Flag { is_cli_only: true, ..flag("", "secret", STRING) });
+        let text = r#"{"doca_program_flags": {"secret": "x"}}"#;
+        refused_by(&program, text, DocaError::NOT_SUPPORTED, &["--secret", "command line"]);
     }
 }

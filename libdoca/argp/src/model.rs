@@ -1,6 +1,6 @@
 //! What a flag is, and what a parse gives.
 
-use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt;
 
 use urom_abi::DocaError;
@@ -9,6 +9,13 @@ use urom_abi::log::{DISABLE, Level};
 /// `doca_argp_param_cb_t`: gets the value and the pointer that `doca_argp_init` got.
 pub(crate) type Callback =
     unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
+
+/// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: gets the pointer that `doca_argp_init` got.
+pub(crate) type ConfigCallback = unsafe extern "C" fn(config: *mut c_void) -> DocaError;
+
+/// `doca_argp_dpdk_cb_t`: gets what is in front of `--`, as `main` would.
+pub(crate) type DpdkCallback =
+    unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> DocaError;
 
 /// `enum doca_argp_type`: a number, as a C program may pass any.
 pub(crate) type ParamType = c_uint;
@@ -68,6 +75,16 @@ pub(crate) struct Flag {
     pub(crate) description: Option<String>,
     pub(crate) kind: ParamType,
     pub(crate) is_mandatory: bool,
+    /// A file cannot give it.
+    pub(crate) is_cli_only: bool,
+    /// It may be given more than once.
+    pub(crate) is_multiple: bool,
+    /// It stands alone, and nothing is required beside it.
+    pub(crate) is_singular: bool,
+    /// The commands within have it, too.
+    pub(crate) is_inherited: bool,
+    /// The usage text does not list it.
+    pub(crate) is_hidden: bool,
     pub(crate) action: Option<Action>,
 }
 
@@ -111,17 +128,7 @@ impl Flag {
                 ));
             }
         }
-        // A name can be told apart from dashes and values.
-        let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
-        let is_bad =
-            |name: &&String| name.is_empty() || name.starts_with('-') || name.contains(is_odd);
-        if let Some(name) = names().find(is_bad) {
-            return Err(refusal!(
-                INVALID_VALUE,
-                "`{}` is no name for a flag: write it without dashes, spaces and `=`",
-                name.escape_debug()
-            ));
-        }
+        names().try_for_each(|name| check_name(name, "flag"))?;
         match self.kind {
             STRING | INT | BOOLEAN => Ok(()),
             JSON_OBJ => Err(refusal!(
@@ -135,6 +142,19 @@ impl Flag {
             )),
         }
     }
+}
+
+/// Checks that a name can be told apart from dashes and values.
+pub(crate) fn check_name(name: &str, of: &str) -> Result<(), Refusal> {
+    let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
+    if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
+        return Err(refusal!(
+            INVALID_VALUE,
+            "`{}` is no name for a {of}: write it without dashes, spaces and `=`",
+            name.escape_debug()
+        ));
+    }
+    Ok(())
 }
 
 impl fmt::Display for Flag {
@@ -161,8 +181,9 @@ pub(crate) fn built_in() -> Vec<Flag> {
             arguments: some(arguments),
             description: Some(description),
             kind,
-            is_mandatory: false,
+            is_inherited: true,
             action: Some(action),
+            ..Flag::default()
         }
     };
     let program = format!("What the program logs: {LEVELS}");
@@ -191,16 +212,35 @@ pub(crate) enum Value {
     Bool(bool),
 }
 
-/// A flag that was given: its place in the list of flags, and its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) flag: usize,
+/// A flag that was given, and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) flag: &'a Flag,
     pub(crate) value: Value,
+}
+
+impl Found<'_> {
+    /// Whether it is of the same flag.
+    pub(crate) fn is_of(&self, flag: &Flag) -> bool {
+        std::ptr::eq(self.flag, flag)
+    }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    impl fmt::Display for Found<'_> {
+        /// `-n/--name=value`.
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}=", self.flag)?;
+            match &self.value {
+                Value::Text(text) => f.write_str(&text.to_string_lossy()),
+                Value::Int(number) => write!(f, "{number}"),
+                Value::Bool(is_set) => write!(f, "{is_set}"),
+            }
+        }
+    }
 
     unsafe extern "C" fn callback(_: *mut c_void, _: *mut c_void) -> DocaError {
         DocaError::SUCCESS

@@ -1,24 +1,44 @@
-//! The command line: from arguments to flags and their values.
+//! The command line: from arguments to flags, their values, and commands.
 //!
 //! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags together
 //! (`-abc`, the last one with its value if it takes one), and `--` before what is no flag. Beyond
 //! it: short names of several letters (`-gid 3`), which win over single ones together, `-n=value`,
-//! and a value that looks like a flag and is none (`-n -5`).
+//! and a value that looks like a flag and is none (`-n -5`). An argument that is neither a flag nor
+//! a value names a command; from there on the command's flags count.
 
 use std::ffi::{CStr, CString, c_int};
 
+use crate::command::{Command, Path};
 use crate::model::{Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal};
 
-/// The flags that were given, in their order. Help and version are the last.
-pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusal> {
+/// What the command line says.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) path: Path<'a>,
+    /// The flags that were given, in their order. Help and version are the last.
+    pub(crate) found: Vec<Found<'a>>,
+}
+
+pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>, Refusal> {
+    let mut path = Path::to(program);
     let mut found = Vec::new();
     let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
     while let Some(arg) = rest.next() {
         if arg == b"--" {
             break;
         }
-        for (at, given) in split(flags, arg)? {
-            let flag = &flags[at];
+        if arg == b"-" || !arg.starts_with(b"-") {
+            let stray = || {
+                refusal!(
+                    INVALID_VALUE,
+                    "{} belongs to no flag; -h lists the flags there are",
+                    shown(arg)
+                )
+            };
+            path.enter(arg).unwrap_or_else(|| Err(stray()))?;
+            continue;
+        }
+        for (flag, given) in split(&path, arg)? {
             let value = match (flag.kind, given) {
                 (BOOLEAN, None) => Value::Bool(true),
                 (BOOLEAN, Some(text)) => {
@@ -29,48 +49,43 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Vec<Found>, Refusa
                     ));
                 }
                 (_, Some(text)) => value(flag, text)?,
-                (_, None) => value(flag, value_behind(flags, flag, rest.next())?)?,
+                (_, None) => value(flag, value_behind(&path, flag, rest.next())?)?,
             };
-            found.push(Found { flag: at, value });
+            found.push(Found { flag, value });
             if matches!(flag.action, Some(Action::Help | Action::Version)) {
-                return Ok(found);
+                return Ok(Line { path, found });
             }
         }
     }
-    Ok(found)
+    Ok(Line { path, found })
 }
 
-/// A flag's place, and the value that is in the same argument.
-type Piece<'a> = (usize, Option<&'a [u8]>);
+/// A flag, and the value that is in the same argument.
+type Piece<'a, 't> = (&'a Flag, Option<&'t [u8]>);
 
-fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
+/// The flags of an argument that begins with a dash.
+fn split<'a, 't>(path: &Path<'a>, arg: &'t [u8]) -> Result<Vec<Piece<'a, 't>>, Refusal> {
     let unknown = |name: &[u8]| {
         refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))
     };
     if let Some(text) = arg.strip_prefix(b"--") {
         let (name, value) = at_equals_sign(text);
         let flag =
-            find(flags, name, |flag| &flag.long).ok_or_else(|| unknown(&arg[..2 + name.len()]))?;
+            find(path, name, |flag| &flag.long).ok_or_else(|| unknown(&arg[..2 + name.len()]))?;
         return Ok(vec![(flag, value)]);
     }
-    let Some(text) = arg.strip_prefix(b"-").filter(|text| !text.is_empty()) else {
-        return Err(refusal!(
-            INVALID_VALUE,
-            "{} belongs to no flag; -h lists the flags there are",
-            shown(arg)
-        ));
-    };
+    let text = arg.strip_prefix(b"-").unwrap_or(arg);
     let (name, value) = at_equals_sign(text);
-    if let Some(flag) = find(flags, name, |flag| &flag.short) {
+    if let Some(flag) = find(path, name, |flag| &flag.short) {
         return Ok(vec![(flag, value)]);
     }
     let mut pieces = Vec::new();
     let mut rest = text;
     while let [letter, behind @ ..] = rest {
         let letter = std::slice::from_ref(letter);
-        let flag = find(flags, letter, |flag| &flag.short).ok_or_else(|| unknown(arg))?;
+        let flag = find(path, letter, |flag| &flag.short).ok_or_else(|| unknown(arg))?;
         rest = behind;
-        let value = if flags[flag].kind == BOOLEAN {
+        let value = if flag.kind == BOOLEAN {
             // What follows `=` is meant as a value: to be refused as one.
             rest.strip_prefix(b"=")
         } else {
@@ -91,19 +106,26 @@ fn at_equals_sign(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn find(flags: &[Flag], name: &[u8], of: impl Fn(&Flag) -> &Option<String>) -> Option<usize> {
-    flags.iter().position(|flag| of(flag).as_ref().is_some_and(|known| known.as_bytes() == name))
+fn find<'a>(
+    path: &Path<'a>,
+    name: &[u8],
+    of: impl Fn(&Flag) -> &Option<String>,
+) -> Option<&'a Flag> {
+    path.flags().find(|flag| of(flag).as_ref().is_some_and(|known| known.as_bytes() == name))
 }
 
-fn value_behind<'a>(
-    flags: &[Flag],
+fn value_behind<'t>(
+    path: &Path<'_>,
     flag: &Flag,
-    next: Option<&'a [u8]>,
-) -> Result<&'a [u8], Refusal> {
+    next: Option<&'t [u8]>,
+) -> Result<&'t [u8], Refusal> {
     let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
     match next {
         None => Err(refusal!(INVALID_VALUE, "flag {flag} needs a value behind it")),
-        Some(text) if text == b"--" || text.starts_with(b"-") && split(flags, text).is_ok() => {
+        Some(text)
+            if text == b"--"
+                || text != b"-" && text.starts_with(b"-") && split(path, text).is_ok() =>
+        {
             Err(refusal!(
                 INVALID_VALUE,
                 "flag {flag} needs a value, and {} is a flag; if it is meant as the value, write {direct}{}",
@@ -143,13 +165,13 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{STRING, built_in, tests::flag};
+    use crate::model::{STRING, tests::flag};
 
-    /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
+    /// Beside the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
     /// BOOLEAN), --long-only TEXT.
-    fn flags() -> Vec<Flag> {
-        let mut flags = built_in();
-        flags.extend([
+    fn program() -> Command {
+        let mut program = Command::program();
+        program.flags.extend([
             flag("d", "device", STRING),
             flag("n", "number", INT),
             flag("a", "all", BOOLEAN),
@@ -159,31 +181,23 @@ mod tests {
             flag("5", "", BOOLEAN),
             flag("", "long-only", STRING),
         ]);
-        flags
+        program
     }
 
-    fn parse_line(line: &[&str]) -> Result<Vec<Found>, Refusal> {
+    fn parse_line<'a>(program: &'a Command, line: &[&str]) -> Result<Line<'a>, Refusal> {
         let owned: Vec<CString> = line.iter().map(|arg| CString::new(*arg).unwrap()).collect();
         let args: Vec<&CStr> = owned.iter().map(CString::as_c_str).collect();
-        parse(&flags(), &args)
+        parse(program, &args)
     }
 
     /// What was found, as `name=value`.
     fn found(line: &[&str]) -> Vec<String> {
-        let (found, flags) = (parse_line(line).unwrap(), flags());
-        let show = |found: &Found| {
-            let value = match &found.value {
-                Value::Text(text) => text.to_str().unwrap().to_owned(),
-                Value::Int(number) => number.to_string(),
-                Value::Bool(is_set) => is_set.to_string(),
-            };
-            format!("{}={value}", flags[found.flag])
-        };
-        found.iter().map(show).collect()
+        parse_line(&program(), line).unwrap().found.iter().map(Found::to_string).collect()
     }
 
     fn refused(line: &[&str], code: DocaError, parts: &[&str]) {
-        let refusal = parse_line(line).unwrap_err();
+        let program = program();
+        let refusal = parse_line(&program, line).unwrap_err();
         assert_eq!(refusal.code, code, "{line:?}: {}", refusal.text);
         for part in parts {
             assert!(refusal.text.contains(part), "{line:?}: no {part:?} in {:?}", refusal.text);
@@ -316,8 +330,72 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_values_and_shown_escaped() {
         let odd = c"\xff\xfe";
-        let found = parse(&flags(), &[c"-d", odd]).unwrap();
-        assert_eq!(found[0].value, Value::Text(odd.to_owned()));
-        assert!(parse(&flags(), &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
+        let program = program();
+        let line = parse(&program, &[c"-d", odd]).unwrap();
+        assert_eq!(line.found[0].value, Value::Text(odd.to_owned()));
+        assert!(parse(&program, &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
+    }
+
+    /// `net`, which needs one of its commands `add`, with -n TEXT, and `list`; and `show`. -d and
+    /// -b of the program are inherited.
+    fn with_commands() -> Command {
+        let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
+            name: Some(name.to_owned()),
+            flags,
+            commands,
+            ..Command::default()
+        };
+        let mut program = program();
+        for inherited in ["d", "b"] {
+            let is_meant = |flag: &&mut Flag| flag.short.as_deref() == Some(inherited);
+            program.flags.iter_mut().find(is_meant).unwrap().is_inherited = true;
+        }
+        let add = command("add", vec![flag("n", "", STRING)], vec![]);
+        let list = command("list", vec![], vec![]);
+        let net = command("net", vec![flag("x", "", BOOLEAN)], vec![add, list]);
+        program.commands = vec![net, command("show", vec![], vec![])];
+        program
+    }
+
+    #[test]
+    fn an_argument_that_is_no_value_names_a_command_and_its_flags_count_from_there_on() {
+        let program = with_commands();
+        for (line, path, found) in [
+            (&["net", "add"][..], "net add", ""),
+            (&["-n", "3", "net", "-x", "add", "-n", "x"], "net add", "-n/--number=3 -x=true -n=x"),
+            (&["net", "-d", "list", "list", "-b"], "net list", "-d/--device=list -b=true"),
+            (&["show", "--log-level", "60"], "show", "-l/--log-level=60"),
+            (&["show", "--", "net"], "show", ""),
+            (&["--", "show"], "", ""),
+        ] {
+            let line = parse_line(&program, line).unwrap();
+            let names: Vec<_> = line.path.commands()[1..].iter().map(|one| one.shown()).collect();
+            let given: Vec<_> = line.found.iter().map(Found::to_string).collect();
+            assert_eq!((names.join(" "), given.join(" ")), (path.to_owned(), found.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_a_command_does_not_have_is_told() {
+        let program = with_commands();
+        for (line, code, part) in [
+            (
+                &["nett"][..],
+                DocaError::NOT_SUPPORTED,
+                "unknown command `nett`; there are net, show",
+            ),
+            (&["-"], DocaError::NOT_SUPPORTED, "unknown command `-`"),
+            (&[""], DocaError::NOT_SUPPORTED, "unknown command ``"),
+            (&["net", "show"], DocaError::NOT_SUPPORTED, "there are add, list"),
+            (&["show", "x"], DocaError::INVALID_VALUE, "`x` belongs to no flag"),
+            (&["show", "-a"], DocaError::NOT_SUPPORTED, "unknown flag `-a`"),
+            (&["-x", "net"], DocaError::NOT_SUPPORTED, "unknown flag `-x`"),
+            (&["net", "add", "-x"], DocaError::NOT_SUPPORTED, "unknown flag `-x`"),
+            (&["net", "add", "-n"], DocaError::INVALID_VALUE, "flag -n needs a value behind it"),
+        ] {
+            let refusal = parse_line(&program, line).unwrap_err();
+            assert_eq!(refusal.code, code, "{line:?}: {}", refusal.text);
+            assert!(refusal.text.contains(part), "{line:?}: {}", refusal.text);
+        }
     }
 }

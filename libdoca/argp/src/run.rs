@@ -1,102 +1,173 @@
 //! `doca_argp_start`: reads the command line and its files, then acts on the flags.
 
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::version::RELEASE;
 
+use crate::command::Path;
 use crate::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
-use crate::parse::parse;
+use crate::parse::{Line, parse};
 use crate::state::{Config, Parser};
-use crate::{json, usage};
+use crate::{NAMELESS, json, usage};
 
 // Of libdoca_common.
 #[cfg(not(test))]
 unsafe extern "C" {
     safe fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError;
     safe fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError;
+    safe fn doca_log_level_get_global_lower_limit() -> u32;
+    safe fn doca_log_level_get_global_sdk_limit() -> u32;
 }
 
 /// What the program is called when nobody says: by the path it was started with.
 pub(crate) fn file_name(path: &CStr) -> String {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let path = std::path::Path::new(OsStr::from_bytes(path.to_bytes()));
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Parses, and calls the program for each flag: first those of JSON files that the command line
-/// does not have, then those of the command line. Nothing is called when anything is wrong with any
-/// of them. `-h` and `-v` end the process.
+/// Reads the command line and its files, and calls the program: for DPDK, for each flag of a file
+/// that the command line does not have, for those of the command line, to validate all, and for the
+/// command. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the process.
 ///
 /// # Safety
-/// The callbacks are of the program's, and get what DOCA gives them.
-pub(crate) unsafe fn run(start: &Parser, program: &str, args: &[&CStr]) -> Result<(), Refusal> {
-    let flags = &*start.flags;
-    let given = parse(flags, args)?;
-    match given.last().and_then(|found| flags[found.flag].action) {
-        Some(Action::Help) => end(&usage::usage(program, flags)),
-        Some(Action::Version) => end(&format!("DOCA version: {RELEASE}\n")),
+/// The callbacks are of the program's, and get what DOCA gives them. `for_dpdk` are C strings.
+pub(crate) unsafe fn run(
+    start: &Parser,
+    args: &[&CStr],
+    for_dpdk: &[*mut c_char],
+) -> Result<(), Refusal> {
+    let Line { path, found } = parse(&start.program, args)?;
+    match found.last().and_then(|found| found.flag.action) {
+        Some(Action::Help) => end(&usage_of(start, &path)),
+        // SAFETY: the caller's promise.
+        Some(Action::Version) => return unsafe { version(start) },
         _ => {}
     }
-    let found = with_files(flags, given)?;
-    check_mandatory(flags, &found)?;
+    let found = with_files(&path, found)?;
+    check(&path, &found)?;
     for Found { flag, value } in &found {
-        let (flag, Value::Int(level)) = (&flags[*flag], value) else { continue };
+        let Value::Int(level) = value else { continue };
         let level = level.unsigned_abs();
         let set = match flag.action {
             Some(Action::LogLevel) => doca_log_level_set_global_lower_limit(level),
             Some(Action::SdkLogLevel) => doca_log_level_set_global_sdk_limit(level),
             _ => continue,
         };
-        set.check().map_err(|code| {
-            refusal!(code = code, "flag {flag}: the log does not take the level: {code}")
-        })?;
+        let what = || format!("flag {flag}: the log does not take the level");
+        taken(set, what)?;
+    }
+    if let Some(dpdk) = start.dpdk {
+        let mut argv = [for_dpdk, &[ptr::null_mut()]].concat();
+        let count = c_int::try_from(for_dpdk.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the caller's promise; as the arguments of `main`, with a NULL behind them.
+        let code = unsafe { dpdk(count, argv.as_mut_ptr()) };
+        taken(code, || "the program does not take the flags of DPDK".to_owned())?;
     }
     for Found { flag, value } in found {
-        let flag = &flags[flag];
         if let Some(Action::Call(callback)) = flag.action {
             // SAFETY: the caller's promise.
             let code = unsafe { call(callback, value, start.config) };
-            code.check().map_err(|code| {
-                refusal!(code = code, "the program does not take the value of flag {flag}: {code}")
-            })?;
+            taken(code, || format!("the program does not take the value of flag {flag}"))?;
         }
+    }
+    if let Some(callback) = start.validation {
+        // SAFETY: the caller's promise.
+        let code = unsafe { callback(start.config.0) };
+        taken(code, || "the program does not take its flags together".to_owned())?;
+    }
+    let command = path.last();
+    if let Some(callback) = command.callback {
+        // SAFETY: the caller's promise.
+        let code = unsafe { callback(start.config.0) };
+        taken(code, || format!("command {} failed", command.shown()))?;
     }
     Ok(())
 }
 
-/// Prints a text behind all that the program has printed, and ends the process as `exit(0)` does.
-fn end(text: &str) -> ! {
+/// The code of a call of somebody else, with what it means.
+fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), Refusal> {
+    code.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
+}
+
+/// Prints the version, or has the program do it, and ends the process.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn version(start: &Parser) -> Result<(), Refusal> {
+    let Some(callback) = start.version else { end(&format!("DOCA version: {RELEASE}\n")) };
+    // SAFETY: the caller's promise.
+    let code = unsafe { call(callback, Value::Bool(true), start.config) };
+    taken(code, || "the program does not print its version".to_owned())?;
+    end("")
+}
+
+/// The text that explains the last command.
+pub(crate) fn usage_of(parser: &Parser, path: &Path<'_>) -> String {
+    let program = parser.name.as_deref().unwrap_or(NAMELESS);
+    usage::usage(program, path, parser.dpdk.is_some())
+}
+
+/// Prints a text behind all that the program has printed.
+pub(crate) fn print(text: &str) {
     // SAFETY: NULL is every stream.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
+    unsafe { libc::fflush(ptr::null_mut()) };
     let mut out = std::io::stdout();
-    // Nobody may read it, which is no reason not to end.
+    // Nobody may read it, which is no reason to do anything else.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints a text, and ends the process as `exit(0)` does.
+fn end(text: &str) -> ! {
+    print(text);
     std::process::exit(0)
 }
 
+/// The level that holds for the program's log, and for the libraries'.
+pub(crate) fn levels() -> (u32, u32) {
+    (doca_log_level_get_global_lower_limit(), doca_log_level_get_global_sdk_limit())
+}
+
 /// The flags of JSON files before those that were given. What was given wins.
-fn with_files(flags: &[Flag], given: Vec<Found>) -> Result<Vec<Found>, Refusal> {
+fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a>>, Refusal> {
     let mut found = Vec::new();
     for Found { flag, value } in &given {
-        if let (Some(Action::Json), Value::Text(path)) = (flags[*flag].action, value) {
-            found.extend(json::read(flags, path)?);
+        if let (Some(Action::Json), Value::Text(file)) = (flag.action, value) {
+            found.extend(json::read(path, file)?);
         }
     }
-    found.retain(|of_file| given.iter().all(|given| given.flag != of_file.flag));
+    found.retain(|of_file| given.iter().all(|given| !given.is_of(of_file.flag)));
     found.extend(given);
     Ok(found)
 }
 
-fn check_mandatory(flags: &[Flag], found: &[Found]) -> Result<(), Refusal> {
-    let is_missing = |(at, flag): &(usize, &Flag)| {
-        flag.is_mandatory && found.iter().all(|found| found.flag != *at)
-    };
+/// Checks how often flags are given, what goes with what, and that all is there.
+fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
+    let given = || found.iter().map(|found| found.flag).filter(|flag| flag.is_programs());
+    let times = |flag: &Flag| found.iter().filter(|found| found.is_of(flag)).count();
+    if let Some(flag) = given().find(|flag| !flag.is_multiple && times(flag) > 1) {
+        return Err(refusal!(
+            INVALID_VALUE,
+            "flag {flag} is given {} times: once is enough",
+            times(flag)
+        ));
+    }
+    if let Some(flag) = given().find(|flag| flag.is_singular) {
+        return match given().find(|other| !ptr::eq(*other, flag)) {
+            Some(other) => {
+                Err(refusal!(INVALID_VALUE, "flag {flag} stands alone: leave out {other}"))
+            }
+            None => Ok(()),
+        };
+    }
+    let all = path.commands().iter().flat_map(|command| &command.flags);
     let missing: Vec<String> =
-        flags.iter().enumerate().filter(is_missing).map(|(_, flag)| flag.to_string()).collect();
+        all.filter(|flag| flag.is_mandatory && times(flag) == 0).map(Flag::to_string).collect();
     match &*missing {
+        [] if path.last().needs_command() => Err(path.last().missing_command()),
         [] => Ok(()),
         [one] => Err(refusal!(INVALID_VALUE, "flag {one} is required; -h explains it")),
         more => {
@@ -132,7 +203,7 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
 }
 
 #[cfg(test)]
-use without_common::{doca_log_level_set_global_lower_limit, doca_log_level_set_global_sdk_limit};
+use without_common::*;
 
 /// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
 #[cfg(test)]
@@ -145,5 +216,13 @@ mod without_common {
 
     pub(super) fn doca_log_level_set_global_sdk_limit(_: u32) -> DocaError {
         DocaError::NOT_SUPPORTED
+    }
+
+    pub(super) fn doca_log_level_get_global_lower_limit() -> u32 {
+        0
+    }
+
+    pub(super) fn doca_log_level_get_global_sdk_limit() -> u32 {
+        0
     }
 }

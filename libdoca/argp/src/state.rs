@@ -5,11 +5,43 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::model::{Flag, Refusal, built_in, refusal};
+use crate::command::Command;
+use crate::logger::Logger;
+use crate::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusal};
 
-/// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which
-/// is not valid any more is told as such.
+/// `struct doca_argp_param` and `struct doca_argp_cmd`. There is none behind the pointers: they are
+/// numbers, so that one which is not valid any more is told as such.
 pub(crate) enum Param {}
+pub(crate) enum Cmd {}
+
+/// What a program describes before it registers it.
+pub(crate) trait Draft: Default {
+    /// What the program's pointers point to.
+    type Handle;
+    /// For messages: what it is, and from where.
+    const WHAT: &str;
+
+    /// Those that are not registered, by their numbers.
+    fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Self>;
+}
+
+impl Draft for Flag {
+    type Handle = Param;
+    const WHAT: &str = "parameter from doca_argp_param_create";
+
+    fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Flag> {
+        &mut parser.params
+    }
+}
+
+impl Draft for Command {
+    type Handle = Cmd;
+    const WHAT: &str = "command from doca_argp_cmd_create";
+
+    fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Command> {
+        &mut parser.commands
+    }
+}
 
 /// The pointer that the program gave for its callbacks.
 #[derive(Clone, Copy)]
@@ -21,13 +53,17 @@ unsafe impl Send for Config {}
 /// From `doca_argp_init` to `doca_argp_destroy`.
 #[derive(Clone)]
 pub(crate) struct Parser {
-    /// What the program calls itself, if it does.
+    /// What the program calls itself, or the command line, once that is there.
     pub(crate) name: Option<String>,
     pub(crate) config: Config,
     /// Built-in flags, then registered ones.
-    pub(crate) flags: Vec<Flag>,
-    /// Parameters that are not registered, by their numbers.
-    drafts: BTreeMap<usize, Flag>,
+    pub(crate) program: Command,
+    pub(crate) dpdk: Option<DpdkCallback>,
+    pub(crate) version: Option<Callback>,
+    pub(crate) validation: Option<ConfigCallback>,
+    pub(crate) logger: Logger,
+    params: BTreeMap<usize, Flag>,
+    commands: BTreeMap<usize, Command>,
     is_started: bool,
 }
 
@@ -37,7 +73,7 @@ fn state() -> MutexGuard<'static, Option<Parser>> {
 }
 
 /// Calls `f` with the parser that there is.
-fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, Refusal>) -> Result<R, Refusal> {
+pub(crate) fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, Refusal>) -> Result<R, Refusal> {
     let missing = || refusal!(BAD_STATE, "there is no parser: call doca_argp_init first");
     f(state().as_mut().ok_or_else(missing)?)
 }
@@ -50,8 +86,18 @@ pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refu
             "doca_argp_init was called already: call doca_argp_destroy in between"
         ));
     }
-    let (config, flags) = (Config(config), built_in());
-    *state = Some(Parser { name, config, flags, drafts: BTreeMap::new(), is_started: false });
+    *state = Some(Parser {
+        name,
+        config: Config(config),
+        program: Command::program(),
+        dpdk: None,
+        version: None,
+        validation: None,
+        logger: Logger::Standard,
+        params: BTreeMap::new(),
+        commands: BTreeMap::new(),
+        is_started: false,
+    });
     Ok(())
 }
 
@@ -61,57 +107,70 @@ pub(crate) fn destroy() -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(crate) fn create() -> Result<*mut Param, Refusal> {
+pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
     /// Never used again, so that a pointer from before means nothing after `doca_argp_destroy`.
     static LAST: AtomicUsize = AtomicUsize::new(0);
     with(|parser| {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        parser.drafts.insert(number, Flag::default());
+        D::all(parser).insert(number, D::default());
         Ok(std::ptr::without_provenance_mut(number))
     })
 }
 
-pub(crate) fn change(
-    param: *mut Param,
+/// Changes one that is not registered.
+pub(crate) fn change<D: Draft>(
+    handle: *mut D::Handle,
     call: &str,
-    change: impl FnOnce(&mut Flag),
+    change: impl FnOnce(&mut D) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    with(|parser| parser.draft(handle, call).and_then(change))
+}
+
+pub(crate) fn drop_draft<D: Draft>(handle: *mut D::Handle, call: &str) -> Result<(), Refusal> {
+    with(|parser| parser.take::<D>(handle, call).map(drop))
+}
+
+/// Takes one, which is gone whatever comes of it, and registers it by `add`.
+pub(crate) fn register<D: Draft>(
+    handle: *mut D::Handle,
+    call: &str,
+    add: impl FnOnce(&mut Parser, D) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     with(|parser| {
-        let draft = parser.drafts.get_mut(&param.addr());
-        draft.map(change).ok_or_else(|| not_there(call, param))
+        let draft = parser.take(handle, call)?;
+        parser.require_not_started(call)?;
+        add(parser, draft)
     })
 }
 
-/// Registers a parameter, which is gone whatever comes of it.
-pub(crate) fn register(param: *mut Param) -> Result<(), Refusal> {
-    let call = "doca_argp_register_param";
+/// Sets a callback of the program's, once the program gave one.
+pub(crate) fn set<C>(
+    callback: Option<C>,
+    call: &str,
+    set: impl FnOnce(&mut Parser, C),
+) -> Result<(), Refusal> {
     with(|parser| {
-        let flag = parser.drafts.remove(&param.addr()).ok_or_else(|| not_there(call, param))?;
         parser.require_not_started(call)?;
-        flag.check()?;
-        if let Some(other) = parser.flags.iter().find(|other| other.is_named(&flag)) {
-            let whose = if other.is_programs() { "is registered already" } else { "is DOCA's own" };
-            return Err(refusal!(
-                ALREADY_EXIST,
-                "flag {flag} has a name of {other}, which {whose}: choose another"
-            ));
-        }
-        parser.flags.push(flag);
+        let callback =
+            callback.ok_or_else(|| refusal!(INVALID_VALUE, "{call}: the callback is NULL"))?;
+        set(parser, callback);
         Ok(())
     })
 }
 
-fn not_there(call: &str, param: *mut Param) -> Refusal {
-    if param.is_null() {
-        return refusal!(INVALID_VALUE, "{call}: the parameter is NULL");
-    }
-    refusal!(
-        INVALID_VALUE,
-        "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
-    )
-}
-
 impl Parser {
+    pub(crate) fn draft<D: Draft>(
+        &mut self,
+        handle: *mut D::Handle,
+        call: &str,
+    ) -> Result<&mut D, Refusal> {
+        D::all(self).get_mut(&handle.addr()).ok_or_else(|| not_there::<D>(call, handle))
+    }
+
+    fn take<D: Draft>(&mut self, handle: *mut D::Handle, call: &str) -> Result<D, Refusal> {
+        D::all(self).remove(&handle.addr()).ok_or_else(|| not_there::<D>(call, handle))
+    }
+
     fn require_not_started(&self, what: &str) -> Result<(), Refusal> {
         if !self.is_started {
             return Ok(());
@@ -121,17 +180,40 @@ impl Parser {
             "{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before"
         ))
     }
+
+    /// Whether the command line was read.
+    pub(crate) fn require_started(&self, what: &str) -> Result<(), Refusal> {
+        if self.is_started {
+            return Ok(());
+        }
+        Err(refusal!(BAD_STATE, "{what} before doca_argp_start: call that first"))
+    }
 }
 
-/// What `doca_argp_start` works with.
-pub(crate) fn start() -> Result<Parser, Refusal> {
+fn not_there<D: Draft>(call: &str, handle: *mut D::Handle) -> Refusal {
+    if handle.is_null() {
+        return refusal!(INVALID_VALUE, "{call}: NULL is no {}", D::WHAT);
+    }
+    refusal!(
+        INVALID_VALUE,
+        "{call}: {handle:p} is no {}, or it is registered or destroyed already",
+        D::WHAT
+    )
+}
+
+/// What `doca_argp_start` works with. `name` is that of the command line.
+pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
     with(|parser| {
         parser.require_not_started("doca_argp_start")?;
         parser.is_started = true;
+        parser.name.get_or_insert_with(|| name.to_owned());
         Ok(parser.clone())
     })
 }
 
-pub(crate) fn name() -> Option<String> {
-    state().as_ref().and_then(|parser| parser.name.clone())
+/// How messages are told, and what they begin with.
+pub(crate) fn logger() -> (Logger, Option<String>) {
+    let state = state();
+    let parser = state.as_ref();
+    (parser.map_or(Logger::Standard, |parser| parser.logger), parser.and_then(|p| p.name.clone()))
 }

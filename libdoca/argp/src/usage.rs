@@ -1,26 +1,52 @@
-//! What `-h` prints.
+//! What `-h` and `doca_argp_usage` print.
 
 use std::fmt::Write;
 
+use crate::command::Path;
 use crate::model::Flag;
 
 /// How far the descriptions are from the left; longer flags have them on the next line.
 const COLUMN: usize = 36;
 
-pub(crate) fn usage(program: &str, flags: &[Flag]) -> String {
-    let mut text = format!("Usage: {program} [DOCA Flags] [Program Flags]\n");
-    for (title, is_programs) in [("DOCA Flags:", false), ("Program Flags:", true)] {
-        let of_section: Vec<&Flag> =
-            flags.iter().filter(|flag| flag.is_programs() == is_programs).collect();
-        if of_section.is_empty() {
-            continue;
-        }
-        let _ = writeln!(text, "\n{title}");
-        for flag in of_section {
-            line(&mut text, flag);
-        }
+/// The text for the last command of the path.
+pub(crate) fn usage(program: &str, path: &Path<'_>, uses_dpdk: bool) -> String {
+    let last = path.last();
+    let names: String =
+        path.commands()[1..].iter().map(|one| format!(" {}", one.shown())).collect();
+    let (own, title) = match names.is_empty() {
+        true => ("Program", "Program Flags:"),
+        false => ("Command", "Command Flags:"),
+    };
+    let dpdk = if uses_dpdk { " [DPDK Flags] --" } else { "" };
+    let command = match (last.commands.is_empty(), last.needs_command()) {
+        (true, _) => "",
+        (false, true) => " <command>",
+        (false, false) => " [<command>]",
+    };
+    let mut text = format!("Usage: {program}{dpdk}{names} [DOCA Flags] [{own} Flags]{command}\n");
+    for (title, is_programs) in [("DOCA Flags:", false), (title, true)] {
+        let listed = |flag: &&Flag| flag.is_programs() == is_programs && !flag.is_hidden;
+        section(&mut text, title, path.flags().filter(listed), line);
     }
+    let listed = last.commands.iter().filter(|command| !command.is_hidden);
+    section(&mut text, "Commands:", listed, |text, command| {
+        entry(text, command.shown(), command.description.as_deref().unwrap_or_default());
+    });
     text
+}
+
+/// A title and what is under it; nothing without that.
+fn section<T>(
+    text: &mut String,
+    title: &str,
+    entries: impl Iterator<Item = T>,
+    line: impl Fn(&mut String, T),
+) {
+    let mut entries = entries.peekable();
+    if entries.peek().is_some() {
+        let _ = writeln!(text, "\n{title}");
+        entries.for_each(|entry| line(text, entry));
+    }
 }
 
 fn line(text: &mut String, flag: &Flag) {
@@ -29,24 +55,30 @@ fn line(text: &mut String, flag: &Flag) {
         _ => flag.to_string(),
     };
     let arguments = flag.arguments.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-    let left = format!("  {names}{arguments}");
     let description = flag.description.as_deref().unwrap_or_default();
     let note = if flag.is_mandatory { " (required)" } else { "" };
+    entry(text, &format!("{names}{arguments}"), &format!("{description}{note}"));
+}
+
+fn entry(text: &mut String, names: &str, description: &str) {
+    let left = format!("  {names}");
     if left.chars().count() + 2 > COLUMN {
-        let _ = writeln!(text, "{left}\n{:COLUMN$}{description}{note}", "");
+        let _ = writeln!(text, "{left}\n{:COLUMN$}{description}", "");
     } else {
-        let _ = writeln!(text, "{left:COLUMN$}{description}{note}");
+        let _ = writeln!(text, "{left:COLUMN$}{description}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{BOOLEAN, INT, STRING, built_in, tests::flag};
+    use crate::command::Command;
+    use crate::model::{BOOLEAN, INT, STRING, tests::flag};
 
     #[test]
     fn both_sections_list_their_flags() {
-        let mut flags = built_in();
+        let mut program = Command::program();
+        let flags = &mut program.flags;
         flags.push(Flag {
             arguments: Some("<name>".to_owned()),
             is_mandatory: true,
@@ -54,7 +86,8 @@ mod tests {
         });
         flags.push(flag("", "a-name-that-leaves-no-room-at-all", BOOLEAN));
         flags.push(flag("gid", "", INT));
-        let text = usage("prog", &flags);
+        flags.push(Flag { is_hidden: true, ..flag("", "secret", INT) });
+        let text = usage("prog", &Path::to(&program), false);
         let expected = "\
 Program Flags:
   -d, --device <name>               Which device (required)
@@ -81,6 +114,49 @@ Program Flags:
 
     #[test]
     fn a_program_without_flags_has_no_section_for_them() {
-        assert!(!usage("prog", &built_in()).contains("Program Flags:"));
+        let text = usage("prog", &Path::to(&Command::program()), false);
+        assert!(!text.contains("Program Flags:") && !text.contains("Commands:"), "{text}");
+    }
+
+    #[test]
+    fn a_program_with_dpdk_has_its_flags_in_front() {
+        let text = usage("prog", &Path::to(&Command::program()), true);
+        assert!(text.starts_with("Usage: prog [DPDK Flags] -- [DOCA Flags] [Program Flags]\n"));
+    }
+
+    #[test]
+    fn commands_are_listed_and_have_a_text_of_their_own() {
+        let command = |name: &str, is_hidden| Command {
+            name: Some(name.to_owned()),
+            description: Some(format!("About {name}")),
+            is_hidden,
+            ..Command::default()
+        };
+        let mut program = Command::program();
+        program.flags.push(Flag { is_inherited: true, ..flag("d", "", STRING) });
+        program.flags.push(flag("n", "", INT));
+        let mut net = command("net", false);
+        net.flags.push(flag("", "mtu", INT));
+        net.commands = vec![command("add", false), command("drop", true)];
+        program.commands = vec![net, command("debug", true)];
+        let mut path = Path::to(&program);
+        let text = usage("prog", &path, false);
+        assert!(text.starts_with("Usage: prog [DOCA Flags] [Program Flags] <command>\n"), "{text}");
+        let end = "\nCommands:\n  net                               About net\n";
+        assert!(text.ends_with(end), "{text}");
+
+        path.enter(b"net").unwrap().unwrap();
+        let text = usage("prog", &path, false);
+        assert!(text.starts_with("Usage: prog net [DOCA Flags] [Command Flags] <command>\n"));
+        let end = "\
+Command Flags:
+  --mtu                             Which device
+  -d                                Which device
+
+Commands:
+  add                               About add
+";
+        assert!(text.ends_with(end), "{text}");
+        assert!(text.contains("-h, --help"), "{text}");
     }
 }

@@ -225,6 +225,7 @@ impl Element {
 
     /// Moves a buffer to another place of its map.
     pub fn reuse(&self, place: Place) -> Result<()> {
+        self.check()?;
         let mut slot = self.slot_mut();
         let Some(map) = &slot.map else {
             return Err(Error::invalid("the buffer is not in use"));

@@ -1,0 +1,208 @@
+//! Commands: what the program can be told to do, each with flags and commands of its own.
+//!
+//! The program itself is the outermost one. Its flags include DOCA's own, which every command
+//! inherits.
+
+use crate::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal};
+
+/// `struct doca_argp_cmd`, or the program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Command {
+    /// The program has none.
+    pub(crate) name: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) callback: Option<ConfigCallback>,
+    /// The usage text does not list it.
+    pub(crate) is_hidden: bool,
+    pub(crate) flags: Vec<Flag>,
+    pub(crate) commands: Vec<Command>,
+}
+
+impl Command {
+    pub(crate) fn program() -> Command {
+        Command { flags: built_in(), ..Command::default() }
+    }
+
+    pub(crate) fn shown(&self) -> &str {
+        self.name.as_deref().unwrap_or("without a name")
+    }
+
+    /// Whether one of its commands has to be named.
+    pub(crate) fn needs_command(&self) -> bool {
+        self.callback.is_none() && !self.commands.is_empty()
+    }
+
+    pub(crate) fn add_flag(&mut self, flag: Flag) -> Result<(), Refusal> {
+        flag.check()?;
+        let of_doca = built_in();
+        if let Some(other) = of_doca.iter().chain(&self.flags).find(|other| other.is_named(&flag)) {
+            let whose = if other.is_programs() { "is registered already" } else { "is DOCA's own" };
+            return Err(refusal!(
+                ALREADY_EXIST,
+                "flag {flag} has a name of {other}, which {whose}: choose another"
+            ));
+        }
+        self.flags.push(flag);
+        Ok(())
+    }
+
+    pub(crate) fn add_command(&mut self, command: Command) -> Result<(), Refusal> {
+        command.check()?;
+        if self.commands.iter().any(|other| other.name == command.name) {
+            return Err(refusal!(
+                ALREADY_EXIST,
+                "command {} is registered already: choose another name",
+                command.shown()
+            ));
+        }
+        self.commands.push(command);
+        Ok(())
+    }
+
+    /// Checks that all there must be is there, and that it makes sense.
+    fn check(&self) -> Result<(), Refusal> {
+        for (is_there, what, call) in [
+            (self.name.is_some(), "name", "doca_argp_cmd_set_name"),
+            (self.description.is_some(), "description", "doca_argp_cmd_set_description"),
+            (
+                self.callback.is_some() || !self.commands.is_empty(),
+                "callback",
+                "doca_argp_cmd_set_callback, or doca_argp_cmd_register_cmd,",
+            ),
+        ] {
+            if !is_there {
+                return Err(refusal!(
+                    INITIALIZATION,
+                    "command {} has no {what}: call {call} before it is registered",
+                    self.shown()
+                ));
+            }
+        }
+        self.name.iter().try_for_each(|name| check_name(name, "command"))
+    }
+
+    /// The names of its commands, for a message.
+    fn names(&self) -> String {
+        let listed = self.commands.iter().filter(|command| !command.is_hidden);
+        listed.map(Command::shown).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn missing_command(&self) -> Refusal {
+        refusal!(
+            INVALID_VALUE,
+            "a command is missing: there are {}; -h explains them",
+            self.names()
+        )
+    }
+}
+
+/// The program and the commands that the command line names, each within the one before it.
+#[derive(Clone, Debug)]
+pub(crate) struct Path<'a>(Vec<&'a Command>);
+
+impl<'a> Path<'a> {
+    pub(crate) fn to(program: &'a Command) -> Path<'a> {
+        Path(vec![program])
+    }
+
+    /// The program, then what was named.
+    pub(crate) fn commands(&self) -> &[&'a Command] {
+        &self.0
+    }
+
+    pub(crate) fn last(&self) -> &'a Command {
+        self.0[self.0.len() - 1]
+    }
+
+    /// Goes to a command within the last one; `None` when that has no commands at all.
+    pub(crate) fn enter(&mut self, name: &[u8]) -> Option<Result<(), Refusal>> {
+        let last = self.last();
+        if last.commands.is_empty() {
+            return None;
+        }
+        let is_meant = |command: &&Command| command.shown().as_bytes() == name;
+        let Some(command) = last.commands.iter().find(is_meant) else {
+            return Some(Err(refusal!(
+                NOT_SUPPORTED,
+                "unknown command `{}`; there are {}",
+                name.escape_ascii(),
+                last.names()
+            )));
+        };
+        self.0.push(command);
+        Some(Ok(()))
+    }
+
+    /// The flags that are known behind the last command. Where two have a name, the first counts.
+    pub(crate) fn flags(&self) -> impl Iterator<Item = &'a Flag> {
+        self.0.iter().rev().enumerate().flat_map(|(outwards, command)| {
+            command.flags.iter().filter(move |flag| outwards == 0 || flag.is_inherited)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urom_abi::DocaError;
+
+    use crate::model::{INT, tests::flag};
+
+    unsafe extern "C" fn callback(_: *mut std::ffi::c_void) -> DocaError {
+        DocaError::SUCCESS
+    }
+
+    fn command(name: &str) -> Command {
+        Command {
+            name: Some(name.to_owned()),
+            description: Some("What it does".to_owned()),
+            callback: Some(callback),
+            ..Command::default()
+        }
+    }
+
+    #[test]
+    fn whatever_a_command_lacks_is_named_with_the_call_that_sets_it() {
+        for (lacking, call) in [
+            (Command { name: None, ..command("net") }, "doca_argp_cmd_set_name"),
+            (Command { description: None, ..command("net") }, "doca_argp_cmd_set_description"),
+            (Command { callback: None, ..command("net") }, "doca_argp_cmd_set_callback"),
+        ] {
+            let refusal = Command::program().add_command(lacking).unwrap_err();
+            assert_eq!(refusal.code, DocaError::INITIALIZATION);
+            assert!(refusal.text.contains(call), "{}", refusal.text);
+        }
+    }
+
+    #[test]
+    fn a_command_has_a_name_of_its_own_without_dashes_and_spaces() {
+        let mut program = Command::program();
+        for name in ["", "-net", "a b", "a=b"] {
+            let refusal = program.add_command(command(name)).unwrap_err();
+            assert_eq!(refusal.code, DocaError::INVALID_VALUE, "{name}");
+        }
+        program.add_command(command("net")).unwrap();
+        let refusal = program.add_command(command("net")).unwrap_err();
+        assert_eq!(refusal.code, DocaError::ALREADY_EXIST);
+    }
+
+    #[test]
+    fn a_flag_of_a_command_may_have_the_name_of_an_outer_one_but_not_of_docas() {
+        let mut program = Command::program();
+        let shared = Flag { is_inherited: true, ..flag("d", "device", INT) };
+        program.add_flag(shared).unwrap();
+        let mut net = command("net");
+        net.add_flag(flag("d", "", INT)).unwrap();
+        for (short, long) in [("l", ""), ("", "json"), ("d", "")] {
+            let refusal = net.add_flag(flag(short, long, INT)).unwrap_err();
+            assert_eq!(refusal.code, DocaError::ALREADY_EXIST, "{}", refusal.text);
+        }
+        program.add_command(net).unwrap();
+        let mut path = Path::to(&program);
+        path.enter(b"net").unwrap().unwrap();
+        let names: Vec<_> = path.flags().map(Flag::to_string).collect();
+        assert_eq!(names.first().unwrap(), "-d");
+        assert_eq!(names.last().unwrap(), "-d/--device");
+        assert!(path.enter(b"net").is_none(), "it has no commands");
+    }
+}
