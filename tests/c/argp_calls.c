@@ -100,7 +100,9 @@ static void starting(void)
 	char *argv[] = {"program", "-a", "1", "--name=2", NULL, NULL};
 
 	MUST(doca_argp_init(NULL, NULL));
-	MUST(doca_argp_register_param(make("a", "name", "x", count, DOCA_ARGP_TYPE_INT)));
+	param = make("a", "name", "x", count, DOCA_ARGP_TYPE_INT);
+	doca_argp_param_set_multiplicity(param);
+	MUST(doca_argp_register_param(param));
 	param = make("b", NULL, "x", count, DOCA_ARGP_TYPE_INT);
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_start(5, argv));
 	calls = 0;
@@ -111,6 +113,144 @@ static void starting(void)
 	INSIST(calls == 2);
 	MUST(doca_argp_destroy());
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_destroy());
+}
+
+static doca_error_t run(void *config)
+{
+	(void)config;
+	calls++;
+	return DOCA_SUCCESS;
+}
+
+/* A command with everything but what is left out. */
+static struct doca_argp_cmd *make_cmd(const char *name, const char *description,
+				      doca_argp_cmd_cb_t callback)
+{
+	struct doca_argp_cmd *cmd = NULL;
+
+	MUST(doca_argp_cmd_create(&cmd));
+	INSIST(cmd != NULL);
+	doca_argp_cmd_set_name(cmd, name);
+	doca_argp_cmd_set_description(cmd, description);
+	doca_argp_cmd_set_callback(cmd, callback);
+	return cmd;
+}
+
+static void commands(void)
+{
+	char buffer[] = "outer", *good[] = {"program", "outer", "-a", "1", "inner", NULL};
+	struct doca_argp_param *param;
+	struct doca_argp_cmd *cmd, *inner;
+
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_cmd_create(&cmd));
+	MUST(doca_argp_init("commands", NULL));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_cmd(make_cmd(NULL, "x", run)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_cmd(make_cmd("a", NULL, run)));
+	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_cmd(make_cmd("a", "x", NULL)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(make_cmd("", "x", run)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(make_cmd("-a", "x", run)));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(make_cmd("a b", "x", run)));
+
+	/* A command of commands needs no callback of its own. */
+	cmd = make_cmd(buffer, "x", NULL);
+	memset(buffer, 'z', sizeof(buffer) - 1);
+	param = make("a", NULL, "x", count, DOCA_ARGP_TYPE_INT);
+	MUST(doca_argp_cmd_register_param(cmd, param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_register_param(cmd, param));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_cmd_register_param(cmd, make("a", NULL, "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_cmd_register_param(cmd, make("h", NULL, "x", count, DOCA_ARGP_TYPE_INT)));
+	EXPECT(DOCA_ERROR_INITIALIZATION,
+	       doca_argp_cmd_register_param(cmd, make("b", NULL, "x", NULL, DOCA_ARGP_TYPE_INT)));
+	inner = make_cmd("inner", "x", run);
+	MUST(doca_argp_cmd_register_cmd(cmd, inner));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_register_cmd(cmd, inner));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST,
+	       doca_argp_cmd_register_cmd(cmd, make_cmd("inner", "x", run)));
+
+	/* Each pointer means what it was made as, while it is not registered. */
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param((void *)cmd));
+	param = make("c", NULL, "x", count, DOCA_ARGP_TYPE_INT);
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd((void *)param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_destroy((void *)param));
+	MUST(doca_argp_param_destroy(param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_param_destroy(param));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
+	MUST(doca_argp_register_cmd(cmd));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(cmd));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_destroy(cmd));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_destroy(NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE,
+	       doca_argp_cmd_register_cmd(cmd, make_cmd("late", "x", run)));
+	/* A command within itself would never end: it is gone. */
+	cmd = make_cmd("self", "x", run);
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_register_cmd(cmd, cmd));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(cmd));
+	EXPECT(DOCA_ERROR_ALREADY_EXIST, doca_argp_register_cmd(make_cmd("outer", "x", run)));
+	cmd = make_cmd("gone", "x", run);
+	MUST(doca_argp_cmd_register_cmd(cmd, make_cmd("inner", "x", run)));
+	MUST(doca_argp_cmd_destroy(cmd));
+
+	cmd = make_cmd("late", "x", run);
+	calls = 0;
+	MUST(doca_argp_start(5, good));
+	INSIST(calls == 2);
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_cmd(cmd));
+	/* What is left is freed. */
+	make_cmd("left", "x", run);
+	MUST(doca_argp_destroy());
+}
+
+static doca_error_t no_logger(enum doca_log_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	calls++;
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t no_dpdk(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return DOCA_SUCCESS;
+}
+
+static void other_callbacks(void)
+{
+	char *argv[] = {"program", "--what", NULL};
+	int level = 7;
+
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_version_callback(count));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_validation_callback(run));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_logger_callback(no_logger));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_disable_logger_callback());
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_get_log_level(&level));
+	MUST(doca_argp_init("callbacks", NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_version_callback(NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_validation_callback(NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_logger_callback(NULL));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_get_log_level(&level));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_get_sdk_log_level(&level));
+	INSIST(level == 7);
+	calls = 0;
+	MUST(doca_argp_register_logger_callback(no_logger));
+	doca_argp_set_dpdk_program(NULL);
+	INSIST(calls == 1);
+	EXPECT(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start(2, argv));
+	INSIST(calls == 2);
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_get_log_level(NULL));
+	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_get_sdk_log_level(NULL));
+	MUST(doca_argp_get_log_level(&level));
+	INSIST(level == (int)doca_log_level_get_global_lower_limit());
+	MUST(doca_argp_get_sdk_log_level(&level));
+	INSIST(level == (int)doca_log_level_get_global_sdk_limit());
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_version_callback(count));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_validation_callback(run));
+	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_logger_callback(no_logger));
+	calls = 0;
+	doca_argp_set_dpdk_program(no_dpdk);
+	INSIST(calls == 1);
+	MUST(doca_argp_destroy());
 }
 
 static doca_error_t call_back(void *param, void *config)
@@ -150,6 +290,8 @@ int main(void)
 	registering();
 	starting();
 	calling_from_a_callback();
+	commands();
+	other_callbacks();
 	puts("done");
 	return 0;
 }

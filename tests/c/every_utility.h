@@ -118,6 +118,98 @@ static inline void describe(struct doca_argp_param *param)
 	RETURNS(doca_argp_param_set_mandatory, param);
 }
 
+static inline void describe_rarer(struct doca_argp_param *param)
+{
+	RETURNS(doca_argp_param_set_cli_only, param);
+	RETURNS(doca_argp_param_set_multiplicity, param);
+	RETURNS(doca_argp_param_set_singular, param);
+	RETURNS(doca_argp_param_set_inherited, param);
+	RETURNS(doca_argp_param_set_hidden, param);
+}
+
+static inline doca_error_t do_nothing(void *config)
+{
+	(void)config;
+	return DOCA_SUCCESS;
+}
+
+static inline void describe_command(struct doca_argp_cmd *cmd)
+{
+	RETURNS(doca_argp_cmd_set_name, cmd, "hostile");
+	RETURNS(doca_argp_cmd_set_description, cmd, "Nothing");
+	RETURNS(doca_argp_cmd_set_callback, cmd, do_nothing);
+	RETURNS(doca_argp_cmd_set_hidden, cmd);
+}
+
+static inline doca_error_t take_no_message(enum doca_log_level level, const char *format,
+					   va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return DOCA_SUCCESS;
+}
+
+static inline doca_error_t take_no_flags(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return DOCA_SUCCESS;
+}
+
+static inline void commands_of_strangers(void)
+{
+	char *good[] = {"program", "hostile", NULL};
+	struct doca_argp_cmd *cmd = NULL;
+	struct doca_argp_param *param;
+	void *stranger = &good;
+	int level;
+
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_create, &cmd);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_cmd, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_destroy, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_param_destroy, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_param, stranger, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_cmd, stranger, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_version_callback, take_nothing);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_validation_callback, do_nothing);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_logger_callback, take_no_message);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_disable_logger_callback);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_get_log_level, &level);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_get_sdk_log_level, &level);
+	RETURNS(doca_argp_set_dpdk_program, take_no_flags);
+	RETURNS(doca_argp_usage);
+	describe_command(NULL);
+
+	GIVES(DOCA_SUCCESS, doca_argp_init, NULL, NULL);
+	GIVES(INVALID, doca_argp_cmd_create, NULL);
+	GIVES(INVALID, doca_argp_register_cmd, NULL);
+	GIVES(INVALID, doca_argp_register_cmd, stranger);
+	GIVES(INVALID, doca_argp_cmd_destroy, stranger);
+	GIVES(INVALID, doca_argp_param_destroy, NULL);
+	GIVES(INVALID, doca_argp_register_version_callback, NULL);
+	GIVES(INVALID, doca_argp_register_validation_callback, NULL);
+	GIVES(INVALID, doca_argp_register_logger_callback, NULL);
+	RETURNS(doca_argp_set_dpdk_program, NULL);
+	describe_command(NULL);
+	describe_command(stranger);
+	describe_rarer(stranger);
+	GIVES(DOCA_SUCCESS, doca_argp_cmd_create, &cmd);
+	GIVES(INVALID, doca_argp_cmd_register_param, cmd, NULL);
+	GIVES(INVALID, doca_argp_cmd_register_cmd, cmd, NULL);
+	GIVES(DOCA_SUCCESS, doca_argp_param_create, &param);
+	describe(param);
+	describe_rarer(param);
+	/* It is the library's, although the command is a stranger. */
+	GIVES(INVALID, doca_argp_cmd_register_param, stranger, param);
+	GIVES(INVALID, doca_argp_param_destroy, param);
+	describe_command(cmd);
+	GIVES(DOCA_SUCCESS, doca_argp_register_cmd, cmd);
+	describe_command(cmd);
+	GIVES(DOCA_SUCCESS, doca_argp_start, 2, good);
+	GIVES(INVALID, doca_argp_get_log_level, NULL);
+	GIVES(DOCA_SUCCESS, doca_argp_get_sdk_log_level, &level);
+	GIVES(DOCA_SUCCESS, doca_argp_disable_logger_callback);
+	GIVES(DOCA_SUCCESS, doca_argp_destroy);
+}
+
 static inline void parsing(void)
 {
 	char *good[] = {"program", "--hostile", "value", NULL},
@@ -160,6 +252,7 @@ static inline void parsing(void)
 	GIVES(DOCA_SUCCESS, doca_argp_init, "program", NULL);
 	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start, 2, bad);
 	GIVES(DOCA_SUCCESS, doca_argp_destroy);
+	commands_of_strangers();
 }
 
 #endif /* TESTS_EVERY_UTILITY_H */

@@ -156,12 +156,15 @@ fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
         ));
     }
     if let Some(flag) = given().find(|flag| flag.is_singular) {
-        return match given().find(|other| !ptr::eq(*other, flag)) {
-            Some(other) => {
-                Err(refusal!(INVALID_VALUE, "flag {flag} stands alone: leave out {other}"))
-            }
-            None => Ok(()),
+        let alone = |other: String| {
+            Err(refusal!(INVALID_VALUE, "flag {flag} stands alone: leave out {other}"))
         };
+        let last = path.last();
+        if !flag.is_inherited && !last.flags.iter().any(|own| ptr::eq(own, flag)) {
+            return alone(format!("command {}", last.shown()));
+        }
+        let other = given().find(|other| !ptr::eq(*other, flag));
+        return other.map_or(Ok(()), |other| alone(other.to_string()));
     }
     let all = path.commands().iter().flat_map(|command| &command.flags);
     let missing: Vec<String> =
