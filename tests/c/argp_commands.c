@@ -1,13 +1,13 @@
 /*
- * A program with commands: prints what its callbacks get, then how the parse ended.
+ * A program with commands: prints the values that its callbacks get, then the code of the parse.
  *
  * Flags: -d/--device TEXT, inherited; --peer NUMBER, more than once; --list, alone; --secret TEXT,
  * on the command line only; --internal, hidden. Commands: `net`, with --mtu NUMBER and the commands
  * `add` (-n/--name TEXT, mandatory) and `drop`; `run`, which may be followed by `again`; `debug`,
  * hidden.
  *
- * The environment: OPTIONS, a list of what else the program registers: dpdk, version, validation,
- * logger, silence, usage, levels, and refuse-... for one that gives NOT_PERMITTED.
+ * The environment: OPTIONS, a list of other calls: dpdk, version, validation, logger, silence, usage,
+ * levels; and refuse-NAME, after which the callback of that name gives NOT_PERMITTED.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-//! Commands: what the program can be told to do, each with flags and commands of its own.
+//! Commands of a program, each with flags and commands of its own.
 //!
 //! The program itself is the outermost one. Its flags include DOCA's own, which every command
 //! inherits.
@@ -8,7 +8,7 @@ use crate::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal}
 /// `struct doca_argp_cmd`, or the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Command {
-    /// The program has none.
+    /// Nothing for the program.
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) callback: Option<ConfigCallback>,
@@ -59,7 +59,7 @@ impl Command {
         Ok(())
     }
 
-    /// Checks that all there must be is there, and that it makes sense.
+    /// Checks that nothing is missing, and that the name can be typed.
     fn check(&self) -> Result<(), Refusal> {
         for (is_there, what, call) in [
             (self.name.is_some(), "name", "doca_argp_cmd_set_name"),
@@ -73,7 +73,7 @@ impl Command {
             if !is_there {
                 return Err(refusal!(
                     INITIALIZATION,
-                    "command {} has no {what}: call {call} before it is registered",
+                    "command {} lacks its {what}: call {call} before it is registered",
                     self.shown()
                 ));
             }
@@ -96,7 +96,7 @@ impl Command {
     }
 }
 
-/// The program and the commands that the command line names, each within the one before it.
+/// The program and the commands that the command line names, from the outermost on.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<'a>(Vec<&'a Command>);
 
@@ -114,7 +114,7 @@ impl<'a> Path<'a> {
         self.0[self.0.len() - 1]
     }
 
-    /// Goes to a command within the last one; `None` when that has no commands at all.
+    /// Goes to a command within the last one; `None` when the last one lacks commands.
     pub(crate) fn enter(&mut self, name: &[u8]) -> Option<Result<(), Refusal>> {
         let last = self.last();
         if last.commands.is_empty() {
@@ -155,7 +155,7 @@ mod tests {
     fn command(name: &str) -> Command {
         Command {
             name: Some(name.to_owned()),
-            description: Some("What it does".to_owned()),
+            description: Some("About it, at length".to_owned()),
             callback: Some(callback),
             ..Command::default()
         }

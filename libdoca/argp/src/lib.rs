@@ -176,17 +176,17 @@ setters! { Flag:
 }
 
 setters! { Command:
-    /// What the command line calls it. Copied; NULL is none.
+    /// Its name on the command line. Copied; NULL removes it.
     fn doca_argp_cmd_set_name(name: *const c_char) |command| {
         // SAFETY: the caller's C string.
         command.name = unsafe { text(name) }
     };
-    /// What the usage text says of it. Copied; NULL is none.
+    /// Its description in the usage text. Copied; NULL removes it.
     fn doca_argp_cmd_set_description(description: *const c_char) |command| {
         // SAFETY: the caller's C string.
         command.description = unsafe { text(description) }
     };
-    /// What is called when the command line ends with it.
+    /// The function for a command line that ends with the command.
     fn doca_argp_cmd_set_callback(callback: Option<ConfigCallback>) |command| {
         command.callback = callback
     };
@@ -217,7 +217,7 @@ export! {
     };
     /// Adds a command, which is the library's from here on, whatever the code. `INITIALIZATION` when
     /// it lacks the name, the description, or callback and commands; `ALREADY_EXIST` for a name that
-    /// is taken; `INVALID_VALUE` for one that is none.
+    /// is taken; `INVALID_VALUE` for a name with a dash, a space or `=`.
     fn doca_argp_register_cmd(cmd: *mut Cmd) |call| {
         state::register(cmd, call, |parser, command: Command| parser.program.add_command(command))
     };
@@ -227,7 +227,7 @@ export! {
             parser.draft::<Command>(cmd, call)?.add_flag(flag)
         })
     };
-    /// As `doca_argp_register_cmd`, for a command within one that is not registered yet.
+    /// As `doca_argp_register_cmd`, for a command within a command that is not registered yet.
     fn doca_argp_cmd_register_cmd(cmd: *mut Cmd, input: *mut Cmd) |call| {
         state::register(input, call, |parser, command: Command| {
             parser.draft::<Command>(cmd, call)?.add_command(command)
@@ -237,15 +237,15 @@ export! {
     fn doca_argp_param_destroy(param: *mut Param) |call| state::drop_draft::<Flag>(param, call);
     /// Frees a command that is not registered, with all that was registered with it.
     fn doca_argp_cmd_destroy(cmd: *mut Cmd) |call| state::drop_draft::<Command>(cmd, call);
-    /// What `-v` calls instead of printing the release. Set again, the last one counts.
+    /// The function that `-v` calls instead of printing the release. A new one replaces it.
     fn doca_argp_register_version_callback(callback: Option<Callback>) |call| {
         state::set(callback, call, |parser, callback| parser.version = Some(callback))
     };
-    /// What is called when all flags have called back. Set again, the last one counts.
+    /// The function that is called after all flags. A new one replaces it.
     fn doca_argp_register_validation_callback(callback: Option<ConfigCallback>) |call| {
         state::set(callback, call, |parser, callback| parser.validation = Some(callback))
     };
-    /// What gets the messages instead of standard error. Set again, the last one counts.
+    /// The function that gets the messages instead of standard error. A new one replaces it.
     fn doca_argp_register_logger_callback(callback: Option<LoggerCallback>) |call| {
         state::set(callback, call, |parser, callback| parser.logger = Logger::Call(callback))
     };
@@ -258,7 +258,7 @@ export! {
     };
 }
 
-/// Whether there are flags of DPDK in front of `--`, and what gets them.
+/// The function that gets the flags of DPDK, in front of `--`. A new one replaces it.
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_set_dpdk_program(callback: Option<DpdkCallback>) {
     told(|| {
@@ -324,7 +324,7 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
     })
 }
 
-/// The arguments of `main`, of which there is at least one.
+/// The arguments of `main`: at least the program's own name.
 ///
 /// # Safety
 /// `argv` is NULL or has `argc` C strings, or NULLs.

@@ -20,10 +20,10 @@ pub(crate) enum Logger {
 }
 
 impl Logger {
-    /// Tells a message, which begins with the program's name where nobody else writes that.
+    /// Writes a message, or passes it on. On standard error it begins with the program's name.
     pub(crate) fn tell(self, program: &str, text: &str) {
         match self {
-            // Nobody may read it; the code says it, too.
+            // A closed stream fails nothing: the caller also gets a code.
             Logger::Standard => drop(writeln!(std::io::stderr(), "{program}: {text}")),
             Logger::Nothing => {}
             Logger::Call(callback) => {
@@ -33,7 +33,7 @@ impl Logger {
                 let texts = [text.as_ptr()];
                 with_list(&texts, |list| {
                     // SAFETY: the program's function, a format with one text, and a list of it.
-                    // What it answers changes nothing.
+                    // Its code changes nothing.
                     unsafe { callback(Level::Error.number(), FORMAT.as_ptr(), list) };
                 });
             }

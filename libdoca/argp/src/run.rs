@@ -88,7 +88,7 @@ pub(crate) unsafe fn run(
     Ok(())
 }
 
-/// The code of a call of somebody else, with what it means.
+/// The code of a call of the program or the log, with its meaning.
 fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), Refusal> {
     code.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
 }
@@ -144,7 +144,7 @@ fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a
     Ok(found)
 }
 
-/// Checks how often flags are given, what goes with what, and that all is there.
+/// Checks how often flags are given, which of them go together, and that none is missing.
 fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
     let given = || found.iter().map(|found| found.flag).filter(|flag| flag.is_programs());
     let times = |flag: &Flag| found.iter().filter(|found| found.is_of(flag)).count();

@@ -14,14 +14,14 @@ use crate::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusa
 pub(crate) enum Param {}
 pub(crate) enum Cmd {}
 
-/// What a program describes before it registers it.
+/// A flag or a command that a program describes and registers later.
 pub(crate) trait Draft: Default {
-    /// What the program's pointers point to.
+    /// The type behind the program's pointers.
     type Handle;
-    /// For messages: what it is, and from where.
+    /// For messages: its name, and the function that makes it.
     const WHAT: &str;
 
-    /// Those that are not registered, by their numbers.
+    /// All that are not registered, by their numbers.
     fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Self>;
 }
 
@@ -53,7 +53,7 @@ unsafe impl Send for Config {}
 /// From `doca_argp_init` to `doca_argp_destroy`.
 #[derive(Clone)]
 pub(crate) struct Parser {
-    /// What the program calls itself, or the command line, once that is there.
+    /// The program's own name for itself; from the start on, else the command line's.
     pub(crate) name: Option<String>,
     pub(crate) config: Config,
     /// Built-in flags, then registered ones.
@@ -117,7 +117,7 @@ pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
     })
 }
 
-/// Changes one that is not registered.
+/// Changes a draft.
 pub(crate) fn change<D: Draft>(
     handle: *mut D::Handle,
     call: &str,
@@ -130,7 +130,7 @@ pub(crate) fn drop_draft<D: Draft>(handle: *mut D::Handle, call: &str) -> Result
     with(|parser| parser.take::<D>(handle, call).map(drop))
 }
 
-/// Takes one, which is gone whatever comes of it, and registers it by `add`.
+/// Takes a draft, which ends with any result, and registers it by `add`.
 pub(crate) fn register<D: Draft>(
     handle: *mut D::Handle,
     call: &str,
@@ -201,7 +201,7 @@ fn not_there<D: Draft>(call: &str, handle: *mut D::Handle) -> Refusal {
     )
 }
 
-/// What `doca_argp_start` works with. `name` is that of the command line.
+/// The parser as `doca_argp_start` finds it. `name` comes from the command line.
 pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
     with(|parser| {
         parser.require_not_started("doca_argp_start")?;
@@ -211,7 +211,7 @@ pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
     })
 }
 
-/// How messages are told, and what they begin with.
+/// The way of messages, and the program's name for their beginning.
 pub(crate) fn logger() -> (Logger, Option<String>) {
     let state = state();
     let parser = state.as_ref();
