@@ -11,10 +11,12 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::daemon::descriptors;
 use crate::examine::this_program;
 use crate::hangup;
 use crate::inherited::hear_signals;
+
+/// The descriptors of process 1, and some spare ones.
+const DESCRIPTORS: usize = 16;
 
 pub(crate) fn is_this() -> bool {
     getpid().is_init()
@@ -26,7 +28,7 @@ pub(crate) fn is_this() -> bool {
 /// The daemon cannot be started.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     hear_signals();
-    ucx::require_descriptors(descriptors::OWN)?;
+    ucx::require_descriptors(DESCRIPTORS)?;
     let mut program = this_program(arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async {

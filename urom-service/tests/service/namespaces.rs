@@ -98,10 +98,10 @@ fn a_daemon_that_is_process_1_and_cannot_start_ends_with_its_code() {
 #[test]
 fn a_daemon_without_proc_says_that_it_must_be_mounted() {
     const HIDDEN: &str = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
-    let words = ["unshare", "--mount", "--map-root-user", "sh", "-c", HIDDEN];
-    let (code, said) = refused(&words, &["--listen", "127.0.0.1:0"]);
-    assert!(code == Some(1) && said.contains("/proc must be mounted"), "{code:?}: {said}");
-    let words = [&apart()[..], &["sh", "-c", HIDDEN]].concat();
-    let (code, said) = refused(&words, &["--listen", "127.0.0.1:0"]);
-    assert!(code == Some(1) && said.contains("/proc must be mounted"), "{code:?}: {said}");
+    // As process 1, and as a child of the shell.
+    for hidden in [HIDDEN.to_owned(), HIDDEN.replace("exec ", "") + "; exit $?"] {
+        let words = [&apart()[..], &["sh", "-c", &hidden]].concat();
+        let (code, said) = refused(&words, &["--listen", "127.0.0.1:0"]);
+        assert!(code == Some(1) && said.contains("/proc must be mounted"), "{code:?}: {said}");
+    }
 }
