@@ -36,18 +36,23 @@ struct exported {
 
 /* ---- UCX ---- */
 
-static ucp_context_h open_context(void)
+static ucp_context_h open_context_for(uint64_t features)
 {
 	const ucp_params_t params = {
 		.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
-		.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64 |
-			    UCP_FEATURE_EXPORTED_MEMH | UCP_FEATURE_WAKEUP,
+		.features = features,
 		.name = "emulated",
 	};
 	ucp_context_h context;
 
 	INSIST(ucp_init(&params, NULL, &context) == UCS_OK);
 	return context;
+}
+
+static ucp_context_h open_context(void)
+{
+	return open_context_for(UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64 |
+				UCP_FEATURE_EXPORTED_MEMH | UCP_FEATURE_WAKEUP);
 }
 
 static ucp_mem_h map_memory(ucp_context_h context, void *address, size_t length)
@@ -221,9 +226,8 @@ static void test_import(void)
 }
 
 /* As in an embedded service: there is nothing to map. */
-static void test_own(void)
+static void import_own(ucp_context_h context)
 {
-	ucp_context_h context = open_context();
 	unsigned char *block = malloc(LENGTH);
 	struct exported exported;
 	ucp_mem_h own, imported;
@@ -237,6 +241,17 @@ static void test_own(void)
 	INSIST(ucp_mem_unmap(context, own) == UCS_OK);
 	free(block);
 	ucp_cleanup(context);
+}
+
+static void test_own(void)
+{
+	import_own(open_context());
+}
+
+/* A context for memory and nothing else. */
+static void test_alone(void)
+{
+	import_own(open_context_for(UCP_FEATURE_EXPORTED_MEMH));
 }
 
 static void insist_refused(ucp_context_h context, const void *bytes)
@@ -504,6 +519,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} tests[] = {
 		{"import", test_import},         {"own", test_own},
+		{"alone", test_alone},
 		{"no-handles", test_no_handles}, {"forged", test_forged},
 		{"other-user", test_other_user}, {"own-child", test_own_child},
 		{"outside", test_outside},       {"release", test_release},

@@ -103,15 +103,15 @@ pub(crate) unsafe extern "C" fn ucp_init_version(
     })
 }
 
-/// Makes a copy of the parameters that does not ask for exported memory. False if they do not ask
-/// for it anyway.
+/// Makes a copy of the parameters that does not ask for exported memory. False if the copy is of no
+/// use: they do not ask for it, or for nothing else, and UCX warns of a context without features.
 fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
     // Releases differ in how long they are, so what follows them may be copied, too.
     match peek(params.addr(), bytemuck::bytes_of_mut(copy)) {
         Ok(read) => {
             let asks = copy[0] & PARAM_FEATURES != 0 && copy[1] & FEATURE_EXPORTED_MEMH != 0;
             copy[1] &= !FEATURE_EXPORTED_MEMH;
-            asks && read >= 16
+            asks && copy[1] != 0 && read >= 16
         }
         Err(error) => {
             note!("ucp_init: EXPORTED_MEMH cannot be taken off the features: {error}");

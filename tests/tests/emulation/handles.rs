@@ -30,6 +30,13 @@ fn a_process_imports_its_own_memory() -> Result<()> {
 }
 
 #[test]
+fn a_context_for_exported_memory_alone_has_ucx_warn_of_nothing() -> Result<()> {
+    let log = passes("alone")?;
+    assert_eq!(log.lines().count(), 1, "{log}");
+    Ok(())
+}
+
+#[test]
 fn bytes_that_are_no_handle_are_unreachable() -> Result<()> {
     let log = passes("no-handles")?;
     for why in ["are not a handle", "end too early", "were changed or cut off"] {
