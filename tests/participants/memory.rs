@@ -4,7 +4,7 @@
 //! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id or
 //! `new`, the first path to try, and what the command does (see `Churn`). It prints which path was
 //! taken when the command is at work. Then it reads orders, a line each, and answers each by a
-//! line.
+//! line. What its library logs at the level info goes to standard error.
 
 use std::io::{BufRead, stdin};
 use std::ptr;
@@ -26,6 +26,7 @@ struct Memory {
 }
 
 fn main() -> Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, id, path, kind] = &arguments[..] else { bail!("four arguments, please") };
     let service = Service::builder().address(address.as_str()).connect()?;

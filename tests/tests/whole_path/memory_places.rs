@@ -1,13 +1,15 @@
 //! Where hosts and workers meet to share memory: the files of workers' sockets, and containers.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use memory_protocol::Client;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
 use urom_host::{Host, Service, Worker};
 use urom_tests::{PluginDirectory, Uromd, built, run};
@@ -28,12 +30,16 @@ struct Sharer {
 
 impl Sharer {
     fn new(daemon: &Uromd) -> Result<Sharer> {
+        let sharer = Sharer::with(daemon, 7)?;
+        assert_eq!(sharer.shared.path(), MemoryPath::MAPPED);
+        Ok(sharer)
+    }
+
+    fn with(daemon: &Uromd, id: u64) -> Result<Sharer> {
         let service = Service::builder().address(daemon.address()).connect()?;
         let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let worker = service.worker().id(7).plugin(&plugin).start().wait()?;
-        let memory = Mmap::allocate(4096, Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY)?;
-        let shared = memory.share(&worker).wait()?;
-        assert_eq!(shared.path(), MemoryPath::MAPPED);
+        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
+        let shared = share(&worker)?;
         Ok(Sharer { plugin, worker, shared, _service: service })
     }
 
@@ -41,6 +47,121 @@ impl Sharer {
         let process = self.plugin.task_process(&self.worker).submit()?.wait()?.value;
         Pid::from_raw(process as i32).context("a process")
     }
+}
+
+fn share(worker: &Worker) -> Result<Shared> {
+    let memory = Mmap::allocate(4096, Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY)?;
+    Ok(memory.share(worker).wait()?)
+}
+
+/// Runs a host in a process of its own, with this first path: the path that was taken, and the
+/// lines that its library logged about paths.
+fn other_host(
+    mut command: Command,
+    daemon: &Uromd,
+    id: &str,
+    first: MemoryPath,
+) -> Result<(String, Vec<String>)> {
+    let host = command
+        .args([daemon.address(), id, &first.0.to_string(), "1"])
+        .env("UROM_DOCA_LIBRARY", "builtin")
+        .env("UCX_LOG_LEVEL", "fatal")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut host = host.spawn()?;
+    // It ends with its input.
+    std::io::Write::write_all(&mut host.stdin.take().context("input")?, b"finish\n")?;
+    let output = host.wait_with_output()?;
+    let (said, logged) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    let path = said.strip_suffix("\nwell\n").with_context(|| format!("{said}{logged}"))?;
+    let lines = logged.lines().filter(|line| line.contains("uses memory by the path"));
+    Ok((path.to_owned(), lines.map(str::to_owned).collect()))
+}
+
+/// A process with many connections to an abstract address, on which it says nothing. It is of
+/// another user if this one may start such.
+struct Crowd(Child);
+
+impl Crowd {
+    fn new(name: &str) -> Result<Crowd> {
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
+        // It ends with its input, if nothing kills it.
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped());
+        if geteuid().is_root() {
+            command.uid(65534);
+        }
+        let connects = move || {
+            for _ in 0..700 {
+                let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                connect(&socket, &address)?;
+                std::mem::forget(socket);
+            }
+            Ok(())
+        };
+        // SAFETY: nothing but system calls runs in the child.
+        unsafe { command.pre_exec(connects) };
+        Ok(Crowd(command.spawn()?))
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_silent_crowd_at_the_socket_slows_no_share() -> Result<()> {
+    let plugins = plugins()?;
+    let daemon = Uromd::start(plugins.variable())?;
+    // No other test has it.
+    let id = 1_000_000 + u64::from(std::process::id());
+    let before = Sharer::with(&daemon, id)?;
+    let sockets = std::fs::read_to_string("/proc/net/unix")?;
+    let name = sockets.split_whitespace().find_map(|word| {
+        word.strip_prefix('@').filter(|name| name.starts_with(&format!("urom-{id}-")))
+    });
+    let name = name.context("no socket")?;
+    let _crowds = [Crowd::new(name)?, Crowd::new(name)?];
+    let meanwhile = Sharer::with(&daemon, id)?;
+    let again = [share(&meanwhile.worker)?, share(&before.worker)?];
+    for shared in [&before.shared, &meanwhile.shared, &again[0], &again[1]] {
+        assert_eq!(shared.path(), MemoryPath::MAPPED);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_share_that_cannot_use_the_socket_says_why_and_the_next_one_tries_again() -> Result<()> {
+    let (folder, plugins) = (tempfile::tempdir()?, plugins()?);
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.arg("--socket-dir").arg(folder.path())
+    })?;
+    // The worker's socket is there from now on.
+    let _first = Sharer::new(&daemon)?;
+    let file = std::fs::read_dir(folder.path())?.next().context("no socket")??.path();
+    let away = folder.path().join("away");
+    std::fs::rename(&file, &away)?;
+    let late = Sharer::with(&daemon, 7)?;
+    assert_eq!(late.shared.path(), MemoryPath::NETWORK);
+    let program = || Ok::<_, anyhow::Error>(Command::new(built("examples/churned_host")?));
+    let (path, lines) = other_host(program()?, &daemon, "7", MemoryPath::MAPPED)?;
+    let [line] = &lines[..] else { anyhow::bail!("{lines:?}") };
+    assert_eq!(path, "network");
+    for part in ["INFO", "worker 7", "`network`, not `mapped`", "No such file", "--socket-dir"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    // It asked for nothing faster.
+    assert_eq!(other_host(program()?, &daemon, "7", MemoryPath::NETWORK)?, (path, vec![]));
+    std::fs::rename(&away, &file)?;
+    assert_eq!(share(&late.worker)?.path(), MemoryPath::MAPPED);
+    let found = other_host(program()?, &daemon, "7", MemoryPath::MAPPED)?;
+    assert_eq!(found, ("mapped".to_owned(), vec![]));
+    Ok(())
 }
 
 fn files(folder: &Path) -> Result<usize> {
@@ -163,23 +284,18 @@ fn containers_share_memory_directly_where_they_share_a_folder() -> Result<()> {
         let daemon = Uromd::start_at(command, &format!("{SERVICE}:0"), plugins.variable())?;
         for first in [MemoryPath::MAPPED, MemoryPath::PROCESS] {
             let program = built("examples/churned_host")?;
-            let mut host = Containers::command(&containers.host, &program)
-                .args([daemon.address(), "new", &first.0.to_string(), "1"])
-                .env("UROM_KEY_FILE", &key)
-                .env("UROM_DOCA_LIBRARY", "builtin")
-                .env("UCX_LOG_LEVEL", "fatal")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()?;
-            // It ends with its input.
-            std::io::Write::write_all(&mut host.stdin.take().context("input")?, b"finish\n")?;
-            let said = String::from_utf8(host.wait_with_output()?.stdout)?;
+            let mut host = Containers::command(&containers.host, &program);
+            host.env("UROM_KEY_FILE", &key);
+            let (taken, lines) = other_host(host, &daemon, "new", first)?;
             // The kernel copies for no process of another container.
-            let path = match first {
-                MemoryPath::MAPPED if has_folder => first,
-                _ => MemoryPath::NETWORK,
+            let (path, why) = match first {
+                MemoryPath::MAPPED if has_folder => (first, None),
+                _ if has_folder => (MemoryPath::NETWORK, Some("the kernel copies nothing")),
+                _ => (MemoryPath::NETWORK, Some("a common folder for `uromd --socket-dir`")),
             };
-            assert_eq!(said, format!("{}\nwell\n", path.name()), "{has_folder} {first:?}");
+            assert_eq!(taken, path.name(), "{has_folder} {first:?}");
+            assert_eq!(lines.len(), why.iter().len(), "{lines:?}");
+            assert!(lines.iter().zip(why).all(|(line, why)| line.contains(why)), "{lines:?}");
         }
     }
     Ok(())

@@ -27,11 +27,6 @@ impl Store {
         Store { strings: HashSet::new(), used: 0, capacity }
     }
 
-    #[cfg(test)]
-    pub(crate) fn used(&self) -> usize {
-        self.used
-    }
-
     pub(crate) fn has_room<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut seen = HashSet::new();
         let mut left = self.capacity.saturating_sub(self.used);

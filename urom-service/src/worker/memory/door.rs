@@ -23,7 +23,7 @@ use crate::entrance::let_wait;
 use crate::unproven::{Owner, UNPROVEN, UnprovenSet};
 
 /// How long a visitor may take. Hosts take some microseconds.
-const LIMIT: Duration = Duration::from_secs(2);
+pub(super) const LIMIT: Duration = Duration::from_secs(2);
 
 /// How long nobody is let in after the system had no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! The door, with visitors that bring nothing, too much, or too many.
 
 use std::ffi::OsString;
-use std::io::{IoSlice, Write};
+use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -14,8 +14,9 @@ use tokio::sync::mpsc;
 use urom_abi::WorkerId;
 use urom_wire::memory::{hand_over, say_taken};
 
-use super::super::door::{Door, Visitor};
+use super::super::door::{Door, LIMIT, Visitor};
 use super::*;
+use crate::unproven::UNPROVEN;
 
 const SLIP: Slip = Slip { ticket: TICKET, share: 3 };
 
@@ -103,16 +104,28 @@ async fn of_many_descriptors_one_is_kept_and_none_is_left_behind() {
     }
 }
 
-/// Who stays at the door without a word has a limit; who comes meanwhile waits.
-#[tokio::test]
+/// A visitor that hands memory over passes all that wait silently, at once.
+#[tokio::test(start_paused = true)]
 async fn visitors_that_say_nothing_are_sent_away() {
     let (address, mut visitors) = open(None);
-    let silent: Vec<UnixStream> = (0..70).map(|_| connect(&address)).collect();
-    let last = connect(&address);
-    (&last).write_all(&slip()).unwrap();
-    let visitor = visitors.recv().await.unwrap();
-    assert_eq!(visitor.handed.slip, SLIP);
-    drop(silent);
+    let begin = tokio::time::Instant::now();
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        silent.extend((0..UNPROVEN).map(|_| connect(&address)));
+        let last = connect(&address);
+        (&last).write_all(&slip()).unwrap();
+        let visitor = visitors.recv().await.unwrap();
+        assert_eq!(visitor.handed.slip, SLIP);
+    }
+    assert_eq!(begin.elapsed(), std::time::Duration::ZERO);
+    // The first one was closed.
+    assert_eq!(silent[0].read(&mut [0]).unwrap(), 0);
+    // Without others that wait, all are closed in the end.
+    let last = silent.last_mut().unwrap();
+    last.set_nonblocking(true).unwrap();
+    assert_eq!(last.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    tokio::time::sleep(2 * LIMIT).await;
+    assert_eq!(last.read(&mut [0]).unwrap(), 0);
 }
 
 fn connect(address: &Path) -> UnixStream {
