@@ -87,9 +87,11 @@ impl Client {
     /// once too much waits there: a flush that overtakes a lost message would be answered.
     pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
         let mut queues = self.queues.borrow_mut();
-        let missing = || Error::new(DocaError::NOT_FOUND, "its sender has no receive queue there");
-        let open = |queue: &&mut Queue| queue.initiator == from && queue.jobs.is_some();
-        let queue = queues.values_mut().find(open).ok_or_else(missing)?;
+        let missing =
+            || Error::new(DocaError::NOT_FOUND, "its sender has no open receive queue there");
+        // The first alone: another takes nothing before the host has removed one that is closed.
+        let queue = queues.values_mut().find(|queue| queue.initiator == from);
+        let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
         let here = match &data {
             Data::Eager(bytes) => {
                 if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
@@ -104,8 +106,8 @@ impl Client {
         if waiting > MOST_WAITING {
             queue.jobs = None;
             let text = format!(
-                "more than {MOST_WAITING} bytes of its messages wait, so its receive queue takes no \
-                 more: make another, and flush more often"
+                "more than {MOST_WAITING} bytes of its messages wait, so its receive queue closes: \
+                 destroy it and make another, and flush more often"
             );
             return Err(Error::new(DocaError::FULL, text));
         }

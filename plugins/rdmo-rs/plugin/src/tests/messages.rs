@@ -176,6 +176,10 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         let host = rig.host(0);
         let (initiator, other) = (rig.worker(), rig.initiator(&host));
         let first = rig.initiator_with(&host, initiator.clone());
+        // A queue behind it takes no part of what it loses.
+        let address = initiator.address().unwrap();
+        let create = RqCreate { addr: address.raw_bytes() };
+        rig.wait(rig.plugin.send_from(0, create)).unwrap();
         let memory = Memory::allocate(host.worker.context(), 4 << 20).unwrap();
         let rkey = rig.register(&host, &memory);
         let address = memory.address();
@@ -207,11 +211,10 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         let written = bytes.iter().position(|byte| *byte == 0).unwrap();
         assert!(written > 0 && written % 4096 == 0, "{written}");
         assert!(bytes[written..].iter().all(|byte| *byte == 0), "a hole at {written}");
-        // The host takes the queue away, and gives it another.
+        // The host takes the queue away, and the other has its turn.
         let gone = rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: first.rq_id }));
         assert!(gone.is_ok());
-        let again = rig.initiator_with(&host, initiator);
-        rig.flush(&again);
+        rig.flush(&first);
     }
 }
 
