@@ -1,4 +1,6 @@
 /* The graph plugin in C: answers a loopback with the data it carried. */
+#include <stdatomic.h>
+
 #include "graph_protocol.h"
 #include "plugin.h"
 
@@ -55,6 +57,10 @@ static doca_error_t loopback(const struct urom_worker_cmd *command,
 		DOCA_LOG_ERR("no command has type %zu", (size_t)loopback.type);
 		return DOCA_ERROR_INVALID_VALUE;
 	}
+#ifdef COUNTS_ARRIVALS
+	/* The host is in this process, and the data is the address of its counter. */
+	atomic_fetch_add((atomic_uint *)(uintptr_t)loopback.data, 1);
+#endif
 	answer->type = GRAPH_LOOPBACK;
 	answer->data = loopback.data;
 	return DOCA_SUCCESS;

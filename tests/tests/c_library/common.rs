@@ -1,7 +1,8 @@
 //! Codes, devices, memory, and queries.
 
 use anyhow::Result;
-use urom_tests::c::{Host, Source};
+use urom_tests::PluginDirectory;
+use urom_tests::c::{Host, Service, Source};
 
 use super::{programs, surroundings};
 
@@ -41,6 +42,19 @@ fn tasks_of_events_and_graphs_keep_docas_rules_and_wake_programs_that_sleep() ->
     for program in programs("task_graph_calls.c")? {
         let host = Host::new(program).env("UROM_DEVICE", "virtual0");
         assert_eq!(host.run(&service)?.success()?.stdout, "done\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn commands_that_wait_leave_when_their_context_is_flushed() -> Result<()> {
+    let plugin = Source::new("graph_plugin.c").define("COUNTS_ARRIVALS", "1");
+    let mut plugins = PluginDirectory::with(&[])?;
+    plugins.add(&plugin.plugin("worker_graph")?)?;
+    let service = Service::embedded(plugins)?;
+    for program in programs("flushed_tasks.c")? {
+        let output = Host::new(program).run(&service)?.success()?;
+        assert!(output.stdout.ends_with("done\n"), "{}", output.stdout);
     }
     Ok(())
 }
