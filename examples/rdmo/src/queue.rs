@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use tracing::warn;
 use ucx::Memory;
 use urom_host::memory::{Access, Mmap, Share, Shared};
 use urom_host::{DocaError, Worker, block_on_for};
 
 use crate::LIMIT;
+use crate::server::ADVICE;
 
 pub(crate) enum Queue {
     /// Shared with the worker. This process need not progress for its writes.
@@ -19,7 +20,7 @@ pub(crate) enum Queue {
 }
 
 impl Queue {
-    /// Memory that is shared, or registered with UCX: if the user wants that, or if library or
+    /// Memory that is shared, or registered with UCX: if `registered` is set, or if library or
     /// service cannot share, as NVIDIA's.
     pub(crate) fn new(
         len: usize,
@@ -32,10 +33,14 @@ impl Queue {
             match block_on_for(LIMIT, memory.share(worker))? {
                 Ok(shared) => return Ok(Queue::Shared(memory, shared)),
                 Err(error) if error.code() == DocaError::NOT_SUPPORTED => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error).context(ADVICE),
             }
         }
         Ok(Queue::Registered(Memory::allocate(ucx.context(), len)?))
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Queue::Shared(..))
     }
 
     pub(crate) fn address(&self) -> u64 {

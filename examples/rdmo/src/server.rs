@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use anyhow::{Context, Result, ensure};
 use rdmo_protocol::Protocol as Rdmo;
+use tracing::warn;
 use ucx::Worker;
 use urom_host::{ProgressEngine, block_on_for};
 
@@ -15,6 +16,10 @@ use crate::{BYTES, LIMIT, PARTS, perf, ucx_worker};
 
 /// The size of the queue, a pointer included.
 pub(crate) const QUEUE: usize = 128 << 10;
+
+/// For memory that cannot be shared.
+pub(crate) const ADVICE: &str =
+    "the server's memory cannot be shared with the plugin: start the server with --registered";
 
 /// The size of a pointer.
 const POINTER: u64 = 8;
@@ -48,12 +53,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("Created RQ: {rq_id}");
 
     let len = if options.perf { perf::QUEUE } else { QUEUE };
-    let queue = Queue::new(len, &worker, &ucx, options.registered)?;
-    let at = queue.address();
-    queue.set(0, at + POINTER);
-    let (packed_rkey, packed_memh) = queue.packed()?;
-    let register = rdmo.task_mr_reg(&worker, at, len as u64, &packed_rkey, &packed_memh);
-    let rkey = drive(&ucx, register.submit()?)?.rkey;
+    let register = |queue: &Queue| {
+        queue.set(0, queue.address() + POINTER);
+        let (packed_rkey, packed_memh) = queue.packed()?;
+        let (at, len) = (queue.address(), len as u64);
+        let task = rdmo.task_mr_reg(&worker, at, len, &packed_rkey, &packed_memh);
+        Ok(drive(&ucx, task.submit()?)?.rkey)
+    };
+    let mut queue = Queue::new(len, &worker, &ucx, options.registered)?;
+    let mut registered = register(&queue);
+    if let (Err(error), true) = (&registered, queue.is_shared()) {
+        // A plugin for DOCA's interface alone has no way to shared memory.
+        warn!(
+            "the plugin cannot use shared memory, so it is registered, as by --registered: {error:#}"
+        );
+        queue.end().context(ADVICE)?;
+        queue = Queue::new(len, &worker, &ucx, true)?;
+        registered = register(&queue).context(ADVICE);
+    }
+    let (rkey, at) = (registered?, queue.address());
     println!("Allocated rkey: {rkey}");
     side.exchange(&[rkey, at].map(u64::to_ne_bytes).concat())?;
     println!("Sent rkey {rkey} and queue pointer {at:#x}");

@@ -142,6 +142,24 @@ fn both_ends_print_what_those_of_doca_do() -> Result<()> {
     Ok(())
 }
 
+/// A plugin that has DOCA's interface alone, which shared memory is no part of.
+#[test]
+fn a_plugin_without_shared_memory_has_the_server_register_it() -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_rdmo"])?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| command.arg("--plain-doca"))?;
+    let mut server = Server::start(&plugins, &["--service", daemon.address()])?;
+    let mut log = server.child.stderr.take().context("it is piped")?;
+    let client = server.client(&[])?;
+    assert!(client.status.success(), "{}", String::from_utf8_lossy(&client.stderr));
+    let (code, text) = server.end()?;
+    let mut errors = String::new();
+    log.read_to_string(&mut errors)?;
+    assert_eq!(code, Some(0), "{text}{errors}");
+    assert!(errors.contains("the plugin cannot use shared memory"), "{errors}");
+    are_like(&text, &SERVER[2..]);
+    Ok(())
+}
+
 #[test]
 fn appends_of_each_size_have_a_line_of_sound_figures() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
