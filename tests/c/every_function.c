@@ -6,6 +6,8 @@
  * With the argument --names it prints, one a line behind the line "names:", which functions it
  * called.
  */
+#include <sys/wait.h>
+
 #include "every_pointer.h"
 
 #include "every_argument.h"
@@ -106,6 +108,55 @@ static void query_done(struct doca_urom_service_get_workers_by_gid_task *task,
 	++queries;
 }
 
+struct named {
+	const char *what;
+	enum kind is;
+	void *o;
+};
+
+static void refuse_all(const struct named *all, size_t count)
+{
+	for (size_t at = 0; at < count; at++)
+		refuse_everywhere(all[at].what, all[at].is, all[at].o);
+}
+
+/* The text of a failure is why nothing can be done with it in a child. */
+static void says_why(size_t length)
+{
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), "made before fork, in process %d: ", (int)getppid());
+	IS(1, length > strlen(wanted));
+	IS(0, strncmp(given.text, wanted, strlen(wanted)));
+}
+
+/* A child gives each object to every function that takes it. */
+static void refused_in_child(const struct named *all, size_t count,
+			     struct doca_urom_service *service,
+			     struct doca_urom_worker_cmd_task *task, struct doca_devinfo **list)
+{
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	INSIST(child >= 0);
+	if (child == 0) {
+		differences = 0;
+		is_forked = true;
+		refuse_all(all, count);
+		GIVES(DOCA_ERROR_BAD_STATE, doca_devinfo_destroy_list, list);
+		/* The pointer to a service is that to its context. */
+		says_why(urom_ctx_get_failure((void *)service, given.text, sizeof(given.text)));
+		says_why(urom_worker_cmd_task_get_failure(task, given.text, sizeof(given.text)));
+		GIVES(DOCA_ERROR_INVALID_VALUE, doca_pe_destroy, NULL);
+		fflush(NULL);
+		_exit(differences != 0);
+	}
+	INSIST(waitpid(child, &status, 0) == child);
+	IS(0, status);
+}
+
 /* Objects of every kind, each given to every function of another, and each once more when it is
  * destroyed. */
 static void wrong_objects(struct rig *rig)
@@ -148,36 +199,42 @@ static void wrong_objects(struct rig *rig)
 	MUST(doca_buf_pool_buf_alloc(pool, &of_pool));
 	MUST(doca_sync_event_create(&event));
 
-	refuse_everywhere("NULL", NOTHING, NULL);
-	refuse_everywhere("a map", MAP, map);
-	refuse_everywhere("an inventory", INVENTORY, inventory);
-	refuse_everywhere("a buffer of an inventory", ELEMENT, buf);
-	refuse_everywhere("a pool", POOL, pool);
-	refuse_everywhere("a buffer of a pool", ELEMENT, of_pool);
-	refuse_everywhere("a sync event", EVENT, event);
 	tasks = objects_of_tasks(rig->host.pe, dev, buf);
 	given.graph = tasks.graph;
 	given.instance = tasks.instance;
-	refuse_everywhere("hints about memory", ADVISE, tasks.advise);
-	refuse_everywhere("a task that gets", GET, tasks.get);
-	refuse_everywhere("a task that sets", NOTIFY_SET, tasks.set);
-	refuse_everywhere("a task that adds", NOTIFY_ADD, tasks.add);
-	refuse_everywhere("a task that waits", WAIT_EQ, tasks.eq);
-	refuse_everywhere("a task that waits for a change", WAIT_NEQ, tasks.neq);
-	refuse_everywhere("a task about caches", INVALIDATE_CACHE, tasks.invalidate);
-	refuse_everywhere("a graph", GRAPH, tasks.graph);
-	refuse_everywhere("a node", NODE, tasks.node);
-	refuse_everywhere("an instance", INSTANCE, tasks.instance);
-	refuse_everywhere("an event of another host", REMOTE_NET, tasks.remote);
-	refuse_everywhere("a service", SERVICE, service);
-	refuse_everywhere("a worker", WORKER, idle_worker);
-	refuse_everywhere("a domain", DOMAIN, domain);
-	refuse_everywhere("an engine", ENGINE, pe);
-	refuse_everywhere("a device description", DEVICE_INFO, info);
-	refuse_everywhere("a device", DEVICE, dev);
-	refuse_everywhere("a command", COMMAND, task);
-	refuse_everywhere("a query", QUERY, query);
-	refuse_everywhere("a payload", BUFFER, payload);
+
+	const struct named all[] = {
+		{"NULL", NOTHING, NULL},
+		{"a map", MAP, map},
+		{"an inventory", INVENTORY, inventory},
+		{"a buffer of an inventory", ELEMENT, buf},
+		{"a pool", POOL, pool},
+		{"a buffer of a pool", ELEMENT, of_pool},
+		{"a sync event", EVENT, event},
+		{"hints about memory", ADVISE, tasks.advise},
+		{"a task that gets", GET, tasks.get},
+		{"a task that sets", NOTIFY_SET, tasks.set},
+		{"a task that adds", NOTIFY_ADD, tasks.add},
+		{"a task that waits", WAIT_EQ, tasks.eq},
+		{"a task that waits for a change", WAIT_NEQ, tasks.neq},
+		{"a task about caches", INVALIDATE_CACHE, tasks.invalidate},
+		{"a graph", GRAPH, tasks.graph},
+		{"a node", NODE, tasks.node},
+		{"an instance", INSTANCE, tasks.instance},
+		{"an event of another host", REMOTE_NET, tasks.remote},
+		{"a service", SERVICE, service},
+		{"a worker", WORKER, idle_worker},
+		{"a domain", DOMAIN, domain},
+		{"an engine", ENGINE, pe},
+		{"a device description", DEVICE_INFO, info},
+		{"a device", DEVICE, dev},
+		{"a command", COMMAND, task},
+		{"a query", QUERY, query},
+		{"a payload", BUFFER, payload},
+	};
+
+	refuse_all(all, sizeof(all) / sizeof(*all));
+	refused_in_child(all, sizeof(all) / sizeof(*all), service, task, list);
 
 	/* Nothing of that did any harm. */
 	MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(task)));

@@ -127,16 +127,20 @@ static inline void nothing_freed(void *addr, size_t len, void *cookie)
 	INSIST(!"a map that does not exist gives its memory back");
 }
 
+/* In a child: then functions are called with objects of the right kind that its parent has made. */
+static bool is_forked;
+
 /* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a
  * code, a number or a pointer. */
 #define REFUSES(takes, function, ...) \
-	ATTEMPT(takes, function, DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
+	ATTEMPT(takes, function,                                                          \
+		is_forked ? DOCA_ERROR_BAD_STATE : DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
 #define GIVES_ZERO(takes, function, ...) ATTEMPT(takes, function, 0, function(__VA_ARGS__))
 /* One that gives nothing. */
 #define IGNORES(takes, function, ...) ATTEMPT(takes, function, 0, (function(__VA_ARGS__), 0))
 #define ATTEMPT(takes, function, refusal, call)                                          \
 	do {                                                                             \
-		if (is == NOTHING || ((takes)&is) == 0) {                                \
+		if (is_forked == (((takes)&is) != 0)) {                                  \
 			char text_[200];                                                 \
                                                                                          \
 			note_call(#function);                                            \
@@ -397,7 +401,9 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_get_response, o);
 	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_get_user_data, o);
 	GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_end, o);
-	GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_failure, o, given.text, sizeof(given.text));
+	if (!is_forked)
+		GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_failure, o, given.text,
+			   sizeof(given.text));
 	REFUSES(COMMAND, urom_worker_cmd_task_set_deadline, o, 1);
 	REFUSES(COMMAND, urom_worker_cmd_task_cancel, o, 0);
 	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_as_task, o);
@@ -417,7 +423,8 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(CTX, doca_ctx_get_num_inflight_tasks, o, &given.size);
 	IGNORES(CTX, doca_ctx_flush_tasks, o);
 	REFUSES(CTX, urom_ctx_get_failure_code, o);
-	GIVES_ZERO(CTX, urom_ctx_get_failure, o, given.text, sizeof(given.text));
+	if (!is_forked)
+		GIVES_ZERO(CTX, urom_ctx_get_failure, o, given.text, sizeof(given.text));
 	REFUSES(ENGINE, doca_pe_destroy, o);
 	REFUSES(CTX, doca_pe_connect_ctx, given.pe, o);
 	GIVES_ZERO(ENGINE, doca_pe_progress, o);

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::rc::Rc;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -323,14 +324,17 @@ fn threads() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let on_thread = runtime.block_on(HostThread::start(async || connect().map_err(told)))?;
     let over = AtomicBool::new(false);
+    // UCX itself must not be in the middle of making something.
+    let ready = Barrier::new(3);
     std::thread::scope(|scope| {
         let busy: Vec<_> = (0..2)
             .map(|seed| {
-                let (handle, over) = (host.service.handle(), &over);
+                let (handle, over, ready) = (host.service.handle(), &over, &ready);
                 scope.spawn(move || -> Result<()> {
                     let graph = handle.plugin::<graph_protocol::Protocol>()?;
                     let event = SyncEvent::new()?;
                     let worker = block_on_for(LIMIT, handle.worker().plugin(&graph).start())??;
+                    ready.wait();
                     for data in 0.. {
                         if over.load(Ordering::Relaxed) {
                             break;
@@ -343,6 +347,7 @@ fn threads() -> Result<()> {
                 })
             })
             .collect();
+        ready.wait();
         let children = (0..8).try_for_each(|round| {
             in_child(|| {
                 let new = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

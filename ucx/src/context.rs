@@ -242,7 +242,7 @@ impl ContextBuilder {
     /// - That of [`require_version`](crate::require_version), and UCX's others.
     pub fn build(mut self) -> Result<Context> {
         require_version()?;
-        fork::prepare().map_err(|error| {
+        let is_forked = fork::prepare().map_err(|error| {
             Status::IO_ERROR.during(format!("preparing UCX in a forked process: {error}"))
         })?;
         descriptors::require_for("making a context")?;
@@ -270,6 +270,10 @@ impl ContextBuilder {
             static ONCE: Once = Once::new();
             ONCE.call_once(|| tracing::warn!("{why}"));
             config.set("RNDV_THRESH", "inf")?;
+        }
+        if is_forked {
+            // Releases without the setting have no cache of contexts.
+            let _ = config.set("RCACHE_ENABLE", "n");
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();

@@ -5,6 +5,10 @@
 //! that instance is added to its parent's. So before a child makes its first context, it gets an
 //! instance of its own under the same number, and a thread that does the same work. UCX's timers
 //! run on its own thread only; no transport but those over unreliable datagrams has any.
+//!
+//! A thread of the parent may have been in a call such as `munmap` at the moment of the fork, with
+//! a lock of UCX's for reading, which nobody gives back in the child. Only UCX's registration cache
+//! takes that lock for writing, so a child has no such cache.
 
 use std::fs;
 use std::io;
@@ -47,29 +51,34 @@ unsafe extern "C" {
 /// The process that UCX's thread is of; 0 before the first.
 static HOME: AtomicU64 = AtomicU64::new(0);
 
-/// The process that `HOME` names is not done yet.
+/// The process that `HOME` names was forked from one with UCX ...
+const FORKED: u64 = 1 << 62;
+/// ... and is not done yet.
 const MOVING: u64 = 1 << 63;
 
-/// To be called before a context is made.
+/// To be called before a context is made; whether this process was forked from one with UCX.
 ///
 /// # Errors
 /// The system has no descriptor or thread left.
-pub(crate) fn prepare() -> io::Result<()> {
+pub(crate) fn prepare() -> io::Result<bool> {
     let here = u64::from(std::process::id());
     loop {
         let home = HOME.load(Ordering::Acquire);
-        if home == here {
-            return Ok(());
-        }
-        if home == here | MOVING {
-            // Another thread of this process does it.
-            thread::yield_now();
-            continue;
-        }
-        if HOME.compare_exchange(home, here | MOVING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            let moved = if home == 0 { Ok(()) } else { move_here() };
-            HOME.store(if moved.is_ok() { here } else { home }, Ordering::Release);
-            return moved;
+        let (moving, next) = match home {
+            0 => (here, here),
+            _ if home & !FORKED == here => return Ok(home & FORKED != 0),
+            _ if home == here | MOVING => {
+                // Another thread of this process does it.
+                thread::yield_now();
+                continue;
+            }
+            _ => (here | MOVING, here | FORKED),
+        };
+        let first = HOME.compare_exchange(home, moving, Ordering::AcqRel, Ordering::Acquire);
+        if first.is_ok() && next != here {
+            let moved = move_here();
+            HOME.store(if moved.is_ok() { next } else { home }, Ordering::Release);
+            moved?;
         }
     }
 }

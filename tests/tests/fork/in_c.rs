@@ -1,1 +1,50 @@
-//! x
+//! `c/forked_host.c`, and the same from Python, by ctypes. That every function refuses what a parent
+//! has made is tested with the other wrong objects, in `hostile`.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use urom_tests::PluginDirectory;
+use urom_tests::c::{Host, Service, Source, prefix};
+
+fn services() -> Result<[Service; 2]> {
+    let plugins = || PluginDirectory::with(&["worker_graph"]);
+    Ok([Service::daemon(plugins()?)?, Service::embedded(plugins()?)?])
+}
+
+#[test]
+fn children_and_daemons_of_a_program_in_c_connect_beside_it() -> Result<()> {
+    for source in Source::new("forked_host.c").each_way() {
+        let program = source.program()?;
+        for service in services()? {
+            // What the parent's threads point to looks lost in a child.
+            Host::new(&program).leaving_memory().run(&service)?.success()?;
+        }
+    }
+    Ok(())
+}
+
+/// The first Python on the search path, if there is one: its modules are its own.
+fn python() -> Option<String> {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import sys, ctypes; print(sys.executable)"]);
+    let output = python.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[test]
+fn processes_of_python_s_multiprocessing_connect_and_take_no_answers() -> Result<()> {
+    let Some(python) = python() else {
+        eprintln!("left out: there is no python3 with ctypes");
+        return Ok(());
+    };
+    let library = prefix()?.lib().join("libdoca_urom.so");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/multiprocessing_host.py");
+    for service in services()? {
+        let host = Host::new(&python).arg(&script).arg(library.to_str().context("a path")?);
+        let output = host.leaving_memory().run(&service)?.success()?;
+        assert!(output.stdout.ends_with("done\n"), "{}", output.stdout);
+    }
+    Ok(())
+}

@@ -6,22 +6,28 @@ use anyhow::Result;
 use urom_tests::c::{Host, Service};
 use urom_tests::{PluginDirectory, built, doca_library, plain_doca_library};
 
-/// The built-in library, the same one loaded, and one without extensions, which only connects to
-/// daemons.
+/// With the built-in library, the same one loaded, and one without extensions, which only connects
+/// to daemons.
 fn everywhere(what: &str) -> Result<()> {
+    over(what, "all")
+}
+
+fn over(what: &str, transports: &str) -> Result<()> {
     let plugins = || PluginDirectory::with(&["worker_graph"]);
     let directory = tempfile::tempdir()?;
-    let builtin = PathBuf::from("builtin");
+    let (builtin, loaded) = (PathBuf::from("builtin"), doca_library()?);
     let plain = plain_doca_library(directory.path())?;
     let (daemon, embedded) = (Service::daemon(plugins()?)?, Service::embedded(plugins()?)?);
-    for (service, libraries) in [
-        (&daemon, vec![builtin.clone(), doca_library()?, plain]),
-        (&embedded, vec![builtin, doca_library()?]),
+    for (service, library) in [
+        (&daemon, &builtin),
+        (&daemon, &loaded),
+        (&daemon, &plain),
+        (&embedded, &builtin),
+        (&embedded, &loaded),
     ] {
-        for library in libraries {
-            let host = Host::new(built("examples/forking_host")?).arg(what);
-            host.env("UROM_DOCA_LIBRARY", library).run(service)?.success()?;
-        }
+        let host = Host::new(built("examples/forking_host")?).arg(what);
+        let host = host.env("UROM_DOCA_LIBRARY", library).env("UCX_TLS", transports);
+        host.run(service)?.success()?;
     }
     Ok(())
 }
@@ -44,6 +50,11 @@ fn memory_and_counters_are_refused_in_a_child_which_may_open_them() -> Result<()
 #[test]
 fn a_child_that_connects_works_beside_its_parent() -> Result<()> {
     everywhere("anew")
+}
+
+#[test]
+fn a_child_accepts_connections_that_its_parent_s_threads_would_accept() -> Result<()> {
+    over("anew", "tcp")
 }
 
 #[test]
