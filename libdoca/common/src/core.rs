@@ -1,7 +1,7 @@
 //! DOCA's core functions: each goes to the same function of `libdoca_urom`, which documents and
 //! guards it. Without a `libdoca_urom` in the process there is no object that anybody could mean.
 //!
-//! Behind them are the texts of errors, and the release.
+//! Behind them are the end of tasks, the texts of errors, and the release.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -100,6 +100,19 @@ macro_rules! memory {
 
 urom_abi::host_functions!(functions);
 urom_abi::host_memory!(memory);
+
+/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
+/// line says so.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
+    // SAFETY: the caller's task, or NULL.
+    let release = |urom: &OfUrom| unsafe { (urom.task_release)(task) };
+    if let Err(code) = joined().map_or(DocaError::INVALID_VALUE, release).check() {
+        guard_or((), || {
+            tracing::error!(target: "urom_library", "doca_task_free: the task at {task:p} is not freed: {code}");
+        });
+    }
+}
 
 /// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA
 /// does not list. Static memory.

@@ -36,7 +36,7 @@ mod stream;
 mod table;
 mod worker_link;
 
-pub use table::{API, MEMORY, api};
+pub use table::{API, MEMORY, api, task_release};
 
 #[cfg(test)]
 #[global_allocator]

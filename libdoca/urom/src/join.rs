@@ -21,6 +21,7 @@ static UROM: OfUrom = OfUrom {
     head: Head::of::<OfUrom>(),
     api: libdoca_host::API,
     memory: libdoca_host::MEMORY,
+    task_release: libdoca_host::task_release,
     limits_changed,
 };
 

@@ -6,8 +6,9 @@
 //! UROM's: when it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call
 //! through that. It gets [`OfCommon`] for what it has to log.
 
-use super::Api;
 use super::memory::MemoryApi;
+use super::{Api, Task};
+use crate::error::DocaError;
 use crate::hash::Hash;
 use crate::log::Line;
 
@@ -59,6 +60,8 @@ pub struct OfUrom {
     pub api: Api,
     /// Those that only C programs call.
     pub memory: MemoryApi,
+    /// Releases a task of any kind. After an error it stays the caller's.
+    pub task_release: unsafe extern "C" fn(*mut Task) -> DocaError,
     /// Called after the limits of SDK messages changed.
     pub limits_changed: extern "C" fn(),
 }
@@ -79,6 +82,7 @@ assert_layout!(Head, 16, align 8, { size @ 0, format @ 8 });
 assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
 const API: usize = size_of::<Api>();
 const BOTH: usize = API + size_of::<MemoryApi>();
-assert_layout!(OfUrom, 24 + BOTH, align 8, {
-    head @ 0, api @ 16, memory @ 16 + API, limits_changed @ 16 + BOTH,
+assert_layout!(OfUrom, 32 + BOTH, align 8, {
+    head @ 0, api @ 16, memory @ 16 + API, task_release @ 16 + BOTH,
+    limits_changed @ 24 + BOTH,
 });

@@ -214,7 +214,6 @@ macro_rules! host_memory {
 
             fn doca_task_try_submit(task: *mut Task) -> DocaError;
             fn doca_task_submit_ex(task: *mut Task, flags: u32) -> DocaError;
-            fn doca_task_free(task: *mut Task);
             fn doca_ctx_flush_tasks(ctx: *mut Ctx);
         }
     };

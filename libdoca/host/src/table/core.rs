@@ -162,13 +162,14 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
     })
 }
 
-/// Of a task of any kind, also inside its callback. One that is in flight stays, and a log line says
-/// so.
-pub(super) unsafe extern "C" fn doca_task_free(pointer: *mut Task) {
-    guard_or((), || {
+/// Releases a task of any kind, also inside its callback. After an error it stays the caller's.
+///
+/// # Safety
+/// The task is null, or one of this library's.
+pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
+    guard(|| {
         // SAFETY: the caller's object.
-        let task = unsafe { handle::task(pointer) };
-        let freed = task.and_then(|task| match task {
+        match unsafe { handle::task(pointer) }? {
             AnyTask::Command(_) => {
                 // SAFETY: the caller's command.
                 unsafe { doca_urom_worker_cmd_task_release(pointer.cast()) }.check()
@@ -178,9 +179,6 @@ pub(super) unsafe extern "C" fn doca_task_free(pointer: *mut Task) {
                 unsafe { doca_urom_service_get_workers_by_gid_task_release(pointer.cast()) }.check()
             }
             AnyTask::Local(task) => task.release().map(drop),
-        });
-        if let Err(code) = freed {
-            log!(error, "doca_task_free: the task at {pointer:p} is not freed: {code}");
         }
-    });
+    })
 }

@@ -90,6 +90,8 @@ use self::sync_event::*;
 use self::sync_task::*;
 use self::worker::*;
 
+pub use self::core::task_release;
+
 /// The functions of this library.
 ///
 /// The table is complete and has all extensions. Any thread may call the functions. Each object
