@@ -15,6 +15,7 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 use urom_abi::DocaError;
+use urom_abi::signals::no_thread;
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
@@ -76,7 +77,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
                 unsafe { libc::_exit(1) };
             }
         });
-    })?;
+    });
+    let thread = thread.map_err(no_thread)?;
     // One that has ended already has told the data thread to stop.
     let _ = is_at_work.blocking_recv();
     Ok(thread)
