@@ -6,8 +6,8 @@
  * `add` (-n/--name TEXT, mandatory) and `drop`; `run`, which may be followed by `again`; `debug`,
  * hidden.
  *
- * The environment: OPTIONS, a list of other calls: dpdk, version, validation, logger, silence, usage,
- * levels; and refuse-NAME, after which the callback of that name gives NOT_PERMITTED.
+ * The environment: OPTIONS, a list of other calls: dpdk, version, validation, logger, silence,
+ * usage, levels; and refuse-NAME, after which the callback of that name gives NOT_PERMITTED.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -34,33 +34,33 @@ static doca_error_t answer(const char *of)
 	return has(refusal) ? DOCA_ERROR_NOT_PERMITTED : DOCA_SUCCESS;
 }
 
-#define TEXT_CALLBACK(name)                                       \
+#define TEXT_CALLBACK(name)                                          \
 	static doca_error_t on_##name(void *param, void *its_config) \
-	{                                                         \
-		INSIST(its_config == &config);                    \
-		printf(#name "=%s\n", (char *)param);             \
-		return answer(#name);                             \
+	{                                                            \
+		INSIST(its_config == &config);                       \
+		printf(#name "=%s\n", (char *)param);                \
+		return answer(#name);                                \
 	}
-#define NUMBER_CALLBACK(name)                                     \
+#define NUMBER_CALLBACK(name)                                        \
 	static doca_error_t on_##name(void *param, void *its_config) \
-	{                                                         \
-		INSIST(its_config == &config);                    \
-		printf(#name "=%d\n", *(int *)param);             \
-		return answer(#name);                             \
+	{                                                            \
+		INSIST(its_config == &config);                       \
+		printf(#name "=%d\n", *(int *)param);                \
+		return answer(#name);                                \
 	}
-#define BOOL_CALLBACK(name)                                       \
+#define BOOL_CALLBACK(name)                                          \
 	static doca_error_t on_##name(void *param, void *its_config) \
-	{                                                         \
-		INSIST(its_config == &config);                    \
-		printf(#name "=%d\n", *(bool *)param);            \
-		return answer(#name);                             \
+	{                                                            \
+		INSIST(its_config == &config);                       \
+		printf(#name "=%d\n", *(bool *)param);               \
+		return answer(#name);                                \
 	}
-#define COMMAND_CALLBACK(name)                       \
+#define COMMAND_CALLBACK(name)                          \
 	static doca_error_t do_##name(void *its_config) \
-	{                                            \
-		INSIST(its_config == &config);       \
-		printf("do " #name "\n");            \
-		return answer(#name);                \
+	{                                               \
+		INSIST(its_config == &config);          \
+		printf("do " #name "\n");               \
+		return answer(#name);                   \
 	}
 
 TEXT_CALLBACK(device)
