@@ -1,6 +1,6 @@
 /*
- * A host that forks after it has connected: its child connects for itself, and so does a child that
- * became a daemon. A child by vfork() and one by posix_spawn() have no use for the library.
+ * A host that forks after it has connected: its child connects again, and so does a child that
+ * became a daemon. Children by vfork() and posix_spawn() do not use the library.
  */
 #include "rig.h"
 
@@ -26,7 +26,7 @@ static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_dat
 	++loopbacks;
 }
 
-/* Submits a command whose answer must be its own. */
+/* Submits a command; the callback checks that the answer has the same data. */
 static void send(const struct rig *rig, struct doca_urom_worker *worker, uint64_t data)
 {
 	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, data, loopback_done);
@@ -43,7 +43,7 @@ static void await(const struct rig *rig, unsigned int count)
 	loopbacks = 0;
 }
 
-/* What a process does that connects by itself. */
+/* Connects, and sends commands. */
 static void works(uint64_t id)
 {
 	struct doca_urom_worker *worker;

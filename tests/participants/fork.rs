@@ -1,5 +1,5 @@
-//! A host that forks after it has connected. Its argument names what it tries; the environment
-//! names service and library. It ends with success if all is as it must be.
+//! A host that forks after it has connected. Its argument names a scenario; the environment names
+//! service and library. The exit status is 0 if every check holds.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -22,7 +22,7 @@ use urom_host::{
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// How long anything may take that must not wait.
+/// The longest time for a call that must not wait.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 const CHILDREN: u64 = 4;
@@ -56,7 +56,7 @@ fn connect() -> Result<Connected> {
 }
 
 impl Connected {
-    /// Commands whose answers are those of no other caller.
+    /// Sends commands, and checks that each gets its own answer.
     fn works(&self, seed: u64) -> Result<()> {
         for data in seed * 1000..seed * 1000 + 100 {
             let answer = self.graph.task_loopback(&self.worker, data).submit()?;
@@ -66,7 +66,7 @@ impl Connected {
     }
 }
 
-/// Runs a child that ends as a program does, with its handlers for that.
+/// Runs a child that ends with `exit`, which runs the handlers for that.
 fn start_child(run: impl FnOnce() -> Result<()>) -> Result<i32> {
     // SAFETY: the threads that there are besides this one are the library's, whose part it is that
     // the child works.
@@ -95,7 +95,7 @@ fn in_child(run: impl FnOnce() -> Result<()>) -> Result<()> {
     wait_for(start_child(run)?)
 }
 
-/// The error of a call on what this process's parent has made.
+/// Checks the error of a call on an object of the parent.
 fn refused<T>(what: &str, result: Result<T, impl Into<Error>>) -> Result<()> {
     let Err(error) = result else { bail!("{what} goes through in a child") };
     let error = error.into();
@@ -173,7 +173,7 @@ fn commands() -> Result<()> {
                 Ok(())
             })?
         })?;
-        // Meanwhile, as the child's and the parent's commands would collide.
+        // The child runs meanwhile: the commands of both would collide.
         for (answer, data) in answers.into_iter().zip(0..) {
             let data = round * 8 + data;
             ensure!(block_on_for(LIMIT, answer)??.data == data, "the answer is another's");
@@ -185,7 +185,7 @@ fn commands() -> Result<()> {
     Ok(())
 }
 
-/// A child drops all that it has of its parent, and a child of that child does.
+/// A child drops every inherited object, and so does a child of that child.
 fn drops() -> Result<()> {
     let host = connect()?;
     for _ in 0..CHILDREN {
@@ -225,7 +225,7 @@ fn memory() -> Result<()> {
     let buffer = inventory.take(&map, ..64)?;
     let event = SyncEvent::new()?;
     let exported = event.export()?;
-    // So that the thread that watches counters runs.
+    // The thread that watches counters runs now.
     let other = event.wait_until_greater(100);
     let mut watched = std::pin::pin!(event.wait_until_greater(0));
     ensure!(block_on_for(Duration::from_millis(1), &mut watched).is_err());
@@ -255,7 +255,7 @@ fn memory() -> Result<()> {
             drop((other, buffer, map));
             anyhow::Ok(())
         })??;
-        // What it opens by itself works, and so does what it makes.
+        // A counter that the child opens or makes works.
         let (of_parent, own) = (SyncEvent::import(&exported)?, SyncEvent::new()?);
         ensure!(of_parent.range().memory != own.range().memory);
         of_parent.add(1)?;
@@ -277,7 +277,7 @@ fn memory() -> Result<()> {
     host.works(3)
 }
 
-/// Everything works in a child that connects by itself, and beside it in the parent.
+/// Connects, and uses every kind of object once.
 fn everything_works(seed: u64) -> Result<()> {
     let host = connect()?;
     host.works(seed)?;
@@ -302,7 +302,7 @@ fn everything_works(seed: u64) -> Result<()> {
 }
 
 fn anew() -> Result<()> {
-    // Also where nothing was made before.
+    // A fork before the first connection.
     in_child(|| everything_works(1))?;
     let host = connect()?;
     for round in 0..CHILDREN {
@@ -324,7 +324,7 @@ fn threads() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let on_thread = runtime.block_on(HostThread::start(async || connect().map_err(told)))?;
     let over = AtomicBool::new(false);
-    // UCX itself must not be in the middle of making something.
+    // A fork while a thread is inside UCX's set-up is not supported.
     let ready = Barrier::new(3);
     std::thread::scope(|scope| {
         let busy: Vec<_> = (0..2)

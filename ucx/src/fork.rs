@@ -1,14 +1,14 @@
 //! UCX in a process that was forked from one with UCX.
 //!
-//! UCX accepts TCP connections, and does other work in the background, on one thread for the
-//! process, which sleeps on an epoll instance. A child has no such thread, and what its UCX adds to
-//! that instance is added to its parent's. So before a child makes its first context, it gets an
-//! instance of its own under the same number, and a thread that does the same work. UCX's timers
-//! run on its own thread only; no transport but those over unreliable datagrams has any.
+//! UCX accepts TCP connections on a background thread, one for each process, which sleeps on an
+//! epoll instance. A child lacks this thread, and shares the instance with its parent: UCX in the
+//! child would add its sockets to the parent's instance. So before its first context a child gets
+//! an instance of its own under the same descriptor, and a thread that serves the instance. UCX's
+//! timers run on UCX's own thread only. Of UCX's transports only unreliable datagrams use timers.
 //!
-//! A thread of the parent may have been in a call such as `munmap` at the moment of the fork, with
-//! a lock of UCX's for reading, which nobody gives back in the child. Only UCX's registration cache
-//! takes that lock for writing, so a child has no such cache.
+//! During the fork a thread of the parent may hold a lock of UCX for reading, for example inside
+//! `munmap`. The child never gets that lock for writing. Only UCX's registration cache asks for
+//! that, so a child's contexts do without the cache.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ const READ: u8 = 1;
 const WRITE: u8 = 2;
 const ERROR: u8 = 4;
 
-/// How long a handler rests that UCX does not let run at this moment.
+/// The pause after a handler that UCX could not run because its worker was busy.
 const PAUSE: Duration = Duration::from_micros(100);
 
 unsafe extern "C" {
@@ -40,7 +40,7 @@ unsafe extern "C" {
         of: *mut libc::c_void,
     ) -> sys::ucs_status_t;
     fn ucs_async_remove_handler(id: libc::c_int, sync: libc::c_int) -> sys::ucs_status_t;
-    // What UCX's thread calls.
+    // UCX's thread calls this.
     fn ucs_async_dispatch_handlers(
         ids: *mut libc::c_int,
         count: usize,
@@ -48,15 +48,16 @@ unsafe extern "C" {
     ) -> sys::ucs_status_t;
 }
 
-/// The process that UCX's thread is of; 0 before the first.
+/// The process whose UCX has its thread; 0 before the first context.
 static HOME: AtomicU64 = AtomicU64::new(0);
 
-/// The process that `HOME` names was forked from one with UCX ...
+/// Flag: the process of `HOME` was forked from one with UCX.
 const FORKED: u64 = 1 << 62;
-/// ... and is not done yet.
+/// Flag: a thread of that process is inside [`move_here`].
 const MOVING: u64 = 1 << 63;
 
-/// To be called before a context is made; whether this process was forked from one with UCX.
+/// Prepares UCX before a context is made. Returns whether this process was forked from one with
+/// UCX.
 ///
 /// # Errors
 /// The system has no descriptor or thread left.
@@ -68,7 +69,7 @@ pub(crate) fn prepare() -> io::Result<bool> {
             0 => (here, here),
             _ if home & !FORKED == here => return Ok(home & FORKED != 0),
             _ if home == here | MOVING => {
-                // Another thread of this process does it.
+                // Another thread of this process is inside `move_here`.
                 thread::yield_now();
                 continue;
             }
@@ -86,7 +87,7 @@ pub(crate) fn prepare() -> io::Result<bool> {
 extern "C" fn never(_: libc::c_int, _: u8, _: *mut libc::c_void) {}
 
 fn move_here() -> io::Result<()> {
-    // Nothing ever raises it. It shows which instance is UCX's.
+    // The mark is never readable. It only identifies UCX's instance.
     let mark = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let id = mark.as_raw_fd();
     let before = descriptors()?;
@@ -111,7 +112,8 @@ fn descriptors() -> io::Result<Vec<RawFd>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Whether a descriptor is an epoll instance that has another one under its number, as UCX's has.
+/// Whether `set` is an epoll instance that watches `descriptor` with its number as data, as UCX
+/// does.
 fn watches(set: RawFd, descriptor: RawFd) -> bool {
     let Ok(text) = fs::read_to_string(format!("/proc/self/fdinfo/{set}")) else { return false };
     text.lines().filter(|line| line.starts_with("tfd:")).any(|line| {
@@ -122,15 +124,15 @@ fn watches(set: RawFd, descriptor: RawFd) -> bool {
     })
 }
 
-/// Puts an instance of this process in the place of its parent's, and starts its thread.
+/// Replaces the parent's epoll instance by a new one, and starts the thread that serves it.
 fn replace(set: RawFd, mark: &OwnedFd) -> io::Result<()> {
-    // SAFETY: UCX's, which stays open: as long as UCX has what the parent made, it is in use.
+    // SAFETY: UCX keeps the descriptor open as long as it has a handler; the parent's handlers stay.
     let inherited = unsafe { BorrowedFd::borrow_raw(set) };
-    // Nothing of this process stays in the parent's.
+    // The parent's instance is as before.
     epoll::delete(inherited, mark)?;
     let own = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&own, mark, epoll::EventData::new_u64(0), epoll::EventFlags::empty())?;
-    // SAFETY: closes this process's descriptor of the parent's instance, which nobody else uses.
+    // SAFETY: closes this process's descriptor of the parent's instance, which only UCX uses.
     if unsafe { libc::dup3(own.as_raw_fd(), set, libc::O_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -156,7 +158,7 @@ fn serve(set: BorrowedFd<'static>) {
             let events = has(epoll::EventFlags::IN, READ)
                 | has(epoll::EventFlags::OUT, WRITE)
                 | has(epoll::EventFlags::ERR, ERROR);
-            // SAFETY: as UCX's thread does: one number, which UCX added, or removed meanwhile.
+            // SAFETY: one id, a local variable. UCX ignores an id that it has removed.
             rest |= unsafe { ucs_async_dispatch_handlers(&mut id, 1, events) } != sys::UCS_OK;
         }
         if rest {

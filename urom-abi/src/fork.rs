@@ -1,13 +1,13 @@
-//! `fork`: a child has a copy of its parent's memory and descriptors, and none of its threads.
+//! `fork`: a child has a copy of its parent's memory and descriptors, but not its threads.
 //!
-//! An object that needs a thread, a socket or another process belongs to the process that made it,
-//! its [`Maker`]. In a child its calls fail, and its drop leaves everything as it is: whatever the
-//! child sends or reads there is the parent's. A static that a thread may hold locked at the moment
-//! of a fork is [`PerProcess`].
+//! An object that uses a thread, a socket or another process belongs to its [`Maker`], the process
+//! that made the object. In a child its calls fail, and its drop changes nothing: the descriptors
+//! are shared with the parent. A static with a lock is [`PerProcess`], because a thread of the
+//! parent may hold the lock during the fork.
 //!
 //! `pthread_atfork` notices `fork`, and with it `daemon(3)`. `vfork` and `posix_spawn` call no
-//! handler, and the child has a program of its own after them. The bare system call and `_Fork`
-//! call none either, so they are not noticed.
+//! handler, and need none: the child runs another program. The bare system call and `_Fork` call
+//! no handler either, so this module does not notice them.
 
 use std::fmt;
 use std::ops::Deref;
@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::DocaError;
 
-/// Linux's process ids have 22 bits. Above them is the number of forks since the first maker, as a
+/// Linux's process ids have 22 bits. The bits above them count the forks since the first maker: a
 /// child in a new namespace may have its parent's id.
 const PID_BITS: u32 = 22;
 
-/// The maker of what is made now; 0 before the first.
+/// The current process as a maker; 0 before the first object.
 static HERE: AtomicU32 = AtomicU32::new(0);
 
 /// The process that made an object.
@@ -74,7 +74,7 @@ fn word(forks: u32) -> u32 {
 
 #[cold]
 fn first() -> Maker {
-    // Two threads may both be the first: then a fork counts twice, which tells as much. Miri cannot
+    // Two threads may both be the first. Then a fork counts twice, which does no harm. Miri cannot
     // fork.
     #[cfg(not(miri))]
     // SAFETY: the handler stays: glibc forgets it when this library is unloaded. It only loads and
@@ -118,8 +118,8 @@ impl From<Inherited> for DocaError {
     }
 }
 
-/// A value for a static, of which each process has its own. A child makes a new one at its first
-/// use, whatever a thread of its parent did with the other one at the moment of the fork.
+/// A static value with one instance for each process. A child makes its own at the first use, so a
+/// lock that a thread of the parent held during the fork does not matter.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     slot: AtomicPtr<Slot<T>>,
@@ -130,7 +130,7 @@ pub struct PerProcess<T> {
 struct Slot<T> {
     maker: Maker,
     value: T,
-    /// That of the process before. Never freed: the parent's threads left it in any state.
+    /// The value of the parent. It is never freed: the parent's threads left it in any state.
     before: *const Slot<T>,
 }
 
@@ -157,20 +157,20 @@ impl<T: Send + Sync> PerProcess<T> {
         let first = self.slot.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire);
         let there = first.map_or_else(
             |there| {
-                // SAFETY: from the box above, and nobody else has it.
+                // SAFETY: from the box above; no other thread has seen the pointer.
                 drop(unsafe { Box::from_raw(new) });
                 there
             },
             |_| new,
         );
-        // SAFETY: from a box that is never freed; this process's, by whichever thread was first.
+        // SAFETY: from a box that is never freed, which a thread of this process made.
         unsafe { &*there }
     }
 }
 
 impl<T: Send> PerProcess<Mutex<T>> {
-    /// Whether something holds for the value of a process before this. A value that a thread had
-    /// locked at the moment of the fork cannot be asked, and counts as one for which it holds.
+    /// Whether `holds` is true for the value of a parent or its parents. A value that a thread had
+    /// locked during the fork counts as true, because it cannot be read.
     pub fn held_before(&self, holds: impl Fn(&T) -> bool) -> bool {
         let mut slot = self.slot().before;
         // SAFETY: null, or from a box that is never freed.
@@ -198,7 +198,7 @@ impl<T: Send + Sync> Deref for PerProcess<T> {
 mod tests {
     use super::*;
 
-    /// Runs `child` in a child, which must not allocate much: other threads test meanwhile.
+    /// Runs `child` in a child process; other threads run tests meanwhile.
     fn holds_in_child(child: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child calls nothing that another thread's lock could hold up, and ends.
         match unsafe { libc::fork() } {

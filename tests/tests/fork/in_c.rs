@@ -1,5 +1,5 @@
-//! `c/forked_host.c`, and the same from Python, by ctypes. That every function refuses what a parent
-//! has made is tested with the other wrong objects, in `hostile`.
+//! `c/forked_host.c`, and the same from Python by ctypes. The test `hostile` calls every function
+//! with inherited objects.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,14 +18,14 @@ fn children_and_daemons_of_a_program_in_c_connect_beside_it() -> Result<()> {
     for source in Source::new("forked_host.c").each_way() {
         let program = source.program()?;
         for service in services()? {
-            // What the parent's threads point to looks lost in a child.
+            // A child lacks the threads whose pointers keep memory reachable.
             Host::new(&program).leaving_memory().run(&service)?.success()?;
         }
     }
     Ok(())
 }
 
-/// The first Python on the search path, if there is one: its modules are its own.
+/// The path of the first Python on the search path, if that has ctypes.
 fn python() -> Option<String> {
     let mut python = Command::new("python3");
     python.args(["-c", "import sys, ctypes; print(sys.executable)"]);
