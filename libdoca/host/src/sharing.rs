@@ -249,8 +249,8 @@ impl Sharing {
             return;
         }
         let why = door.unwrap_or_else(|| {
-            "the kernel copies nothing of this process for the worker: the worker has another user, \
-             or kernel.yama.ptrace_scope or a container forbids it"
+            "the kernel copies nothing of this process for the worker: it is of another user, or \
+             kernel.yama.ptrace_scope or a container forbids it"
                 .to_owned()
         });
         let (worker, path, best) = (&self.worker, path.name(), best.name());

@@ -1,4 +1,4 @@
-//! Makes the offer of a share ready: which path the worker is offered, and why it is no faster one.
+//! Prepares the offer of a share: chooses the path, and keeps the reason for a slower one.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,13 +16,13 @@ use super::lease::Lease;
 use super::{Offered, Told};
 use crate::memory_thread::{MemoryThread, Served};
 
-/// How long a share may try the worker's door, with what it hands over and without.
+/// The timeout of one visit to the worker's door.
 const AT_DOOR: Duration = Duration::from_secs(2);
 
 /// Why the path of a share is slower than the best one for its memory, if it is.
 pub(super) struct Reason {
     pub(super) best: MemoryPath,
-    /// What failed at the door.
+    /// The failure at the door.
     pub(super) door: Option<String>,
 }
 
@@ -104,12 +104,12 @@ pub(super) async fn make_ready(
             }
         },
     };
-    // Last: what is served is offered, or forgotten with the stream.
+    // Last, because only the stream of an offered share ends it.
     thread.serve(Served { ticket, share, address, len, access });
     Ok(Ready { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
 }
 
-/// Why nothing was handed over at a door.
+/// The reason for a failure at a door.
 fn at_door(door: &Path, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
