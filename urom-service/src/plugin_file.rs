@@ -56,7 +56,7 @@ const LIBRARIES_HINT: &str = ": add the lib directory of the installed prefix to
 fn missing_of_doca(text: &str) -> Option<&str> {
     let (name, reason) = text.split_once(": ")?;
     let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));
-    (is_of_doca && reason.starts_with("cannot open shared object file")).then_some(name)
+    (is_of_doca && reason.contains("No such file")).then_some(name)
 }
 
 /// Loads a library from `lib` of the prefix that this program is installed in; whether it is there.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod kit;
+mod nested;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let answers = Answers { project, plugin, ucx: args.ucx, c_header: args.c_header, kit };
     let files = template::render(&answers)?;
     make(&args.path, &answers.kit, &files)?;
+    nested::warn(&args.path);
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
     print_next(&args.path, &answers)?;
     Ok(exit::DONE)

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use urom_abi::{DocaError, named_file};
 use urom_wire::control::{DEFAULT_PORT, Failure};
 use urom_wire::hello::HelloError;
@@ -30,6 +31,8 @@ pub(super) struct Address {
     origin: String,
     /// What to correct: `the file`.
     remedy: &'static str,
+    /// There is no other program that could be started.
+    is_embedded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +48,8 @@ impl Address {
     pub(super) fn parse(text: &str, origin: Option<&str>) -> Option<Address> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
         let (host, port) = split(text)?;
-        Some(Address { host, port: port.unwrap_or(DEFAULT_PORT), origin, remedy: "the address" })
+        let port = port.unwrap_or(DEFAULT_PORT);
+        Some(Address { host, port, origin, remedy: "the address", is_embedded: false })
     }
 
     /// A daemon of this process's own.
@@ -55,6 +59,15 @@ impl Address {
             port: address.port(),
             origin: "the embedded service of this process".to_owned(),
             remedy: "the plugins of UROM_PLUGIN_PATH",
+            is_embedded: true,
+        }
+    }
+
+    /// What to do when nobody answers.
+    fn advice(&self) -> String {
+        match self.is_embedded {
+            true => "its log may say why".to_owned(),
+            false => format!("start uromd there or correct {}", self.remedy),
         }
     }
 
@@ -77,16 +90,16 @@ impl Address {
         let Address { host, origin, remedy, .. } = self;
         failure!(
             NOT_FOUND,
-            "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"
+            "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}, \
+             or this machine's name resolution"
         )
     }
 
     pub(super) fn no_answer(&self, within: Patience) -> Failure {
-        let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
+        let (shown, origin, advice) = (self.shown(), &self.origin, self.advice());
         failure!(
             TIME_OUT,
-            "no UROM daemon answers at {shown} within {within} s ({origin}): start uromd there or \
-             correct {remedy}"
+            "no UROM daemon answers at {shown} within {within} s ({origin}): {advice}"
         )
     }
 
@@ -102,18 +115,19 @@ impl Address {
         };
         let all = tried.iter().map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" and ");
         let tried = if answer.is_some() { at.to_string() } else { all };
-        let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
+        let (shown, origin, advice) = (self.shown(), &self.origin, self.advice());
         let tried = if tried == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         let absent = |why: &dyn std::fmt::Display| {
-            failure!(
-                NOT_CONNECTED,
-                "no UROM daemon answers {at}: {why}: start uromd there or correct {remedy}"
-            )
+            failure!(NOT_CONNECTED, "no UROM daemon answers {at}: {why}: {advice}")
         };
         let code = stream_code(error);
         match error {
             // Without the words of a stream that broke: there never was one.
+            StreamError::Io(error) if is_of_this_process(error) => failure!(
+                NOT_CONNECTED,
+                "this process cannot connect to the UROM daemon {at}: {error}"
+            ),
             StreamError::Io(error) => absent(error),
             StreamError::Hello(HelloError::NotUrom) => absent(error),
             // A service answers, and the keys differ.
@@ -136,8 +150,10 @@ impl Address {
         let code = stream_code(error);
         let what = match error {
             StreamError::Closed | StreamError::Io(_) => {
-                "closed the connection before it had listed its plugins: its log may say why; start it again if it has ended"
-                    .to_owned()
+                let again = if self.is_embedded { "" } else { "; start it again if it has ended" };
+                format!(
+                    "closed the connection before it had listed its plugins: its log may say why{again}"
+                )
             }
             StreamError::Silent(_) => {
                 format!("listed no plugins: {error}; its log may say why")
@@ -146,6 +162,22 @@ impl Address {
         };
         failure!(code = code, "the UROM daemon at {daemon} ({origin}) {what}")
     }
+}
+
+/// Whether a connection fails for want of descriptors, ports, memory or rights here.
+fn is_of_this_process(error: &std::io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::MFILE
+                | Errno::NFILE
+                | Errno::NOBUFS
+                | Errno::NOMEM
+                | Errno::ADDRNOTAVAIL
+                | Errno::ACCESS
+                | Errno::PERM
+        )
+    )
 }
 
 /// The addresses of a host, of `localhost` those of both families: a system may know only one of
@@ -252,6 +284,7 @@ fn from_file(
         host: entry.device_host,
         port: port.unwrap_or(DEFAULT_PORT),
         remedy: "the file or UROM_SERVICE_PORT",
+        is_embedded: false,
     }))
 }
 
@@ -356,6 +389,29 @@ mod tests {
         let text = address.refused(&[(four, silent), (six, refused())]).text;
         assert!(text.contains("tried as 127.0.0.1:7 (") && text.contains("silent"), "{text}");
         assert!(address.refused(&[]).text.contains("has no address"));
+    }
+
+    #[test]
+    fn advice_is_given_only_where_it_fits() {
+        let refused = |address: &Address, code: Errno| {
+            let error = StreamError::Io(code.into());
+            address.refused(&[("127.0.0.1:7".parse().unwrap(), error)]).text
+        };
+        let given = Address::parse("127.0.0.1:7", Some("--service")).unwrap();
+        assert!(refused(&given, Errno::CONNREFUSED).contains("start uromd there"));
+        for code in [Errno::MFILE, Errno::ACCESS] {
+            let text = refused(&given, code);
+            assert!(text.starts_with("this process cannot connect"), "{text}");
+            assert!(!text.contains("start") && !text.contains("correct"), "{text}");
+        }
+        let embedded = Address::embedded("127.0.0.1:7".parse().unwrap());
+        for text in [
+            refused(&embedded, Errno::CONNREFUSED),
+            embedded.no_answer(Patience::default()).text,
+            embedded.not_welcomed("127.0.0.1:7".parse().unwrap(), &StreamError::Closed).text,
+        ] {
+            assert!(!text.contains("start") && text.contains("its log may say why"), "{text}");
+        }
     }
 
     #[test]

@@ -93,6 +93,8 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
             Some(foreign) => {
                 failed.why(format!("{foreign}: {said}")).hint("name one for this machine")
             }
+            // No other file would do better.
+            None if !is_missing_or_no_library(&said) => failed.why(said),
             // The loader's text begins with the file that is wrong: this one, or one that it needs.
             None if !said.starts_with(&*path.to_string_lossy()) => {
                 failed.why(said).hint("it needs that library: add its directory to LD_LIBRARY_PATH")
@@ -221,4 +223,9 @@ fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
         }
         Error::new(DocaError::NOT_SUPPORTED, what.to_owned()).why(why)
     })
+}
+/// Whether the loader complains of a file that is not there or is no library, and not of this
+/// process's limits, of rights or of versions.
+fn is_missing_or_no_library(said: &str) -> bool {
+    ["No such file", "ELF", "too short"].iter().any(|words| said.contains(words))
 }

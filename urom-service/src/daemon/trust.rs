@@ -4,7 +4,8 @@
 //! be on the way, but may not hold plugins. The user's private group counts as the user, but not
 //! root's; with an access control list, its entries count instead of the group's bits. The owners
 //! of this program's file and of the directories above it count as the user: they can replace the
-//! program.
+//! program. In a user namespace that does not map root, root's files have the number of all unmapped
+//! users: that counts as root.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -31,8 +32,8 @@ pub(crate) enum Distrust {
     Io(#[from] io::Error),
     #[error("others than root and this service's user may write to {path} (mode {mode:04o}): keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed", path = .path.display())]
     Writable { path: PathBuf, mode: u32 },
-    #[error("{path} belongs to user {owner}, who is neither root nor this service's user ({user}): run the service as user {owner} (in a container: `--user {owner}`), or copy the plugins to a directory of user {user}", path = .path.display())]
-    Owner { path: PathBuf, owner: u32, user: u32 },
+    #[error("{path} belongs to {whose}, who is neither root nor this service's user ({user}): {remedy}, or copy the plugins to a directory of user {user}", path = .path.display())]
+    Owner { path: PathBuf, whose: String, user: u32, remedy: String },
 }
 
 /// The identity of this process, which decides whom it trusts.
@@ -42,6 +43,10 @@ struct Truster {
     group: u32,
     /// The users who can replace this program, besides `user` and root.
     owners: Vec<u32>,
+    /// The number of users that this user namespace does not map.
+    unmapped: u32,
+    /// Whether root is one of them.
+    is_root_unmapped: bool,
 }
 
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
@@ -52,6 +57,9 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
         user: rustix::process::geteuid().as_raw(),
         group: rustix::process::getegid().as_raw(),
         owners: OWNERS.clone(),
+        unmapped: unmapped(),
+        is_root_unmapped: fs::read_to_string("/proc/self/uid_map")
+            .is_ok_and(|map| !maps_root(&map)),
     };
     truster.walk(&std::path::absolute(path)?, true, &mut 0)
 }
@@ -60,11 +68,20 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
 ///
 /// In a user namespace all owners without a number there have one number, which identifies no user.
 fn owners(program: &Path) -> Vec<u32> {
-    let unmapped = fs::read_to_string("/proc/sys/kernel/overflowuid");
-    let unmapped = unmapped.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534);
-    let owners =
-        program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
+    let (parts, unmapped) = (program.ancestors(), unmapped());
+    let owners = parts.filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
     owners.filter(|owner| *owner != unmapped).collect()
+}
+
+fn unmapped() -> u32 {
+    let number = fs::read_to_string("/proc/sys/kernel/overflowuid");
+    number.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534)
+}
+
+/// Whether a map of users (a line has the first number inside, outside, and how many follow) has
+/// the outer root.
+fn maps_root(map: &str) -> bool {
+    map.lines().any(|line| line.split_whitespace().nth(1) == Some("0"))
 }
 
 impl Truster {
@@ -116,10 +133,20 @@ impl Truster {
 
     fn judge_owner(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
         let (owner, user) = (metadata.uid(), self.user);
-        if owner != 0 && owner != user && !self.owners.contains(&owner) {
-            return Err(Distrust::Owner { path: path.to_owned(), owner, user });
+        let is_unmapped = owner == self.unmapped;
+        let is_root = owner == 0 || is_unmapped && self.is_root_unmapped;
+        if is_root || owner == user || self.owners.contains(&owner) {
+            return Ok(());
         }
-        Ok(())
+        let (whose, remedy) = if is_unmapped {
+            let whose = format!("a user that this user namespace does not map (shown as {owner})");
+            (whose, "map that user into the namespace".to_owned())
+        } else {
+            let remedy =
+                format!("run the service as user {owner} (in a container: `--user {owner}`)");
+            (format!("user {owner}"), remedy)
+        };
+        Err(Distrust::Owner { path: path.to_owned(), whose, user, remedy })
     }
 
     /// Whether an entry of an access list, as the kernel has it, lets anybody else write.

@@ -39,6 +39,10 @@ impl Place {
     }
 }
 
+fn truster(user: u32, group: u32, owners: Vec<u32>) -> Truster {
+    Truster { user, group, owners, unmapped: 65_534, is_root_unmapped: false }
+}
+
 fn refused(path: &Path) -> String {
     check(path).unwrap_err().to_string()
 }
@@ -82,11 +86,11 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
         (group, group + 1, false),
         (0, 0, false),
     ] {
-        let truster = Truster { user: metadata.uid(), group: own, owners: Vec::new() };
-        let is_own = Truster { user, group: own, owners: Vec::new() }.is_own(group);
+        let judge = truster(metadata.uid(), own, Vec::new());
+        let is_own = truster(user, own, Vec::new()).is_own(group);
         assert_eq!(is_own, trusted, "user {user} of group {own}");
-        if !truster.is_own(group) {
-            assert!(truster.judge(Path::new("p"), &metadata, true).is_err());
+        if !judge.is_own(group) {
+            assert!(judge.judge(Path::new("p"), &metadata, true).is_err());
         }
     }
 }
@@ -121,8 +125,8 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
     } else {
         fs::metadata(&path).unwrap().gid()
     };
-    let truster = Truster { user: group, group, owners: Vec::new() };
-    let do_others_write = || truster.do_others_write(&path, &fs::metadata(&path).unwrap()).unwrap();
+    let judge = truster(group, group, Vec::new());
+    let do_others_write = || judge.do_others_write(&path, &fs::metadata(&path).unwrap()).unwrap();
     place.set("listed", 0o775);
     assert!(!do_others_write(), "its own group");
     place.set("listed", 0o755);
@@ -214,7 +218,7 @@ fn what_belongs_to_somebody_else_is_refused_and_both_users_named() {
     let place = Place::new();
     let path = place.directory("theirs", 0o755);
     let metadata = fs::metadata(&path).unwrap();
-    let other = Truster { user: metadata.uid() + 1, group: 0, owners: Vec::new() };
+    let other = truster(metadata.uid() + 1, 0, Vec::new());
     if metadata.uid() != 0 {
         let text = other.judge_owner(&path, &metadata).unwrap_err().to_string();
         assert!(text.contains(&format!("user {}", metadata.uid())), "{text}");
@@ -233,7 +237,7 @@ fn who_owns_the_way_to_the_program_is_trusted_with_plugins() {
     let program = place.file("program", 0o755);
     let path = place.directory("theirs", 0o755);
     let metadata = fs::metadata(&path).unwrap();
-    let other = |owners| Truster { user: metadata.uid() + 1, group: 0, owners };
+    let other = |owners| truster(metadata.uid() + 1, 0, owners);
     other(owners(&program)).judge_owner(&path, &metadata).unwrap();
     if metadata.uid() != 0 {
         other(owners(Path::new("/proc"))).judge_owner(&path, &metadata).unwrap_err();
@@ -244,7 +248,36 @@ fn who_owns_the_way_to_the_program_is_trusted_with_plugins() {
         let above = place.directory("above", 0o755);
         let program = place.file("above/program", 0o755);
         chown(&above, Some(12345), None).unwrap();
-        let truster = Truster { user: 0, group: 0, owners: owners(&program) };
-        truster.walk(&path, true, &mut 0).unwrap();
+        let judge = truster(0, 0, owners(&program));
+        judge.walk(&path, true, &mut 0).unwrap();
+    }
+}
+
+#[test]
+fn the_number_of_unmapped_users_is_roots_in_a_namespace_that_does_not_map_root() {
+    let place = Place::new();
+    let path = place.directory("theirs", 0o755);
+    let metadata = fs::metadata(&path).unwrap();
+    let judge = |is_root_unmapped| Truster {
+        unmapped: metadata.uid(),
+        is_root_unmapped,
+        ..truster(metadata.uid() + 1, 0, Vec::new())
+    };
+    judge(true).judge(&path, &metadata, true).unwrap();
+    if metadata.uid() != 0 {
+        let text = judge(false).judge(&path, &metadata, true).unwrap_err().to_string();
+        assert!(text.contains("user namespace") && !text.contains("chown"), "{text}");
+    }
+    place.set("theirs", 0o757);
+    let writable = fs::metadata(&path).unwrap();
+    judge(true).judge(&path, &writable, true).unwrap_err();
+    for (map, root) in [
+        ("         0          0 4294967295\n", true),
+        ("1000 1000 1\n", false),
+        ("0 1000 1\n1 100000 65536\n", false),
+        ("0 100000 65536\n65536 0 1\n", true),
+        ("", false),
+    ] {
+        assert_eq!(maps_root(map), root, "{map:?}");
     }
 }

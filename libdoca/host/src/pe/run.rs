@@ -199,8 +199,8 @@ impl Run {
                 pe,
                 &failure!(
                     TIME_OUT,
-                    "worker {} let this host in but cannot be heard over UCX: {}; check \
-                                     firewalls between the two as well",
+                    "worker {} let this host in but cannot be heard over UCX: {}; \
+                                     between two machines, a firewall may be the cause",
                     WorkerId(self.id()),
                     Status::UNREACHABLE.with_variables()
                 ),

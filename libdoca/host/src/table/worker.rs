@@ -170,9 +170,11 @@ functions! {
         let fd = match fd.transpose() {
             Ok(fd) => fd,
             Err(error) => {
+                let is_limit = rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::MFILE);
+                let advice = if is_limit { "; raise `ulimit -n`" } else { "" };
                 let why = failure!(
                     OPERATING_SYSTEM,
-                    "the memory's descriptor cannot be copied: {error}; see `ulimit -n`"
+                    "the memory's descriptor cannot be copied: {error}{advice}"
                 );
                 told.tell(&Err(why));
                 return Ok(());

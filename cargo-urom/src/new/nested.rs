@@ -1,0 +1,29 @@
+//! A new workspace within another one: one that takes the new one for a member does not work.
+
+use std::path::Path;
+
+use cargo_metadata::MetadataCommand;
+
+use crate::output;
+
+/// Warns of each workspace above that takes `directory` for a member.
+pub(super) fn warn(directory: &Path) {
+    let Ok(directory) = directory.canonicalize() else { return };
+    for outer in directory.ancestors().skip(1) {
+        let manifest = outer.join("Cargo.toml");
+        if manifest.is_file() && holds_another(&manifest) {
+            let inner = directory.strip_prefix(outer).unwrap_or(&directory).display();
+            output::warning(&format!(
+                "the workspace {} takes {inner} for a member, and a workspace cannot be in another: \
+                 add `exclude = [\"{inner}\"]` to its [workspace]",
+                manifest.display()
+            ));
+        }
+    }
+}
+
+/// Whether cargo refuses a workspace because of one within. It reports other errors by itself.
+fn holds_another(manifest: &Path) -> bool {
+    let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec();
+    metadata.is_err_and(|error| error.to_string().contains("multiple workspace roots"))
+}
