@@ -22,7 +22,7 @@ const AT_DOOR: Duration = Duration::from_secs(2);
 /// Why the path of a share is slower than the best one for its memory, if it is.
 pub(super) struct Reason {
     pub(super) best: MemoryPath,
-    /// The failure at the door.
+    /// The reason for a failed visit to the door.
     pub(super) door: Option<String>,
 }
 
@@ -104,12 +104,12 @@ pub(super) async fn make_ready(
             }
         },
     };
-    // Last, because only the stream of an offered share ends it.
+    // Last: no later step can fail and leave the memory served.
     thread.serve(Served { ticket, share, address, len, access });
     Ok(Ready { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
 }
 
-/// The reason for a failure at a door.
+/// The reason for a failed visit to a door.
 fn at_door(door: &Path, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
