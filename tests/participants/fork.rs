@@ -68,8 +68,7 @@ impl Connected {
 
 /// Runs a child that ends with `exit`, which runs the handlers for that.
 fn start_child(run: impl FnOnce() -> Result<()>) -> Result<i32> {
-    // SAFETY: the threads that there are besides this one are the library's, whose part it is that
-    // the child works.
+    // SAFETY: the library's other threads leave nothing in a state that harms the child.
     match unsafe { libc::fork() } {
         -1 => bail!("cannot fork: {}", std::io::Error::last_os_error()),
         0 => {
@@ -433,7 +432,7 @@ fn daemon() -> Result<()> {
             Ok(to_parent.write_all(b"works")?)
         })?;
         let mut said = [0; 5];
-        report.read_exact(&mut said).context("the daemon says nothing")?;
+        report.read_exact(&mut said).context("the daemon does not report")?;
         ensure!(&said == b"works");
     }
     Ok(())

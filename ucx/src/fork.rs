@@ -102,7 +102,7 @@ fn move_here() -> io::Result<()> {
     let is_inherited = |set: &RawFd| before.contains(set);
     let set = descriptors()?.into_iter().find(|set| watches(*set, id)).filter(is_inherited);
     let moved = set.map_or(Ok(()), |set| replace(set, &mark));
-    // SAFETY: the handler from above. Where UCX had no thread, this ends the new one.
+    // SAFETY: the handler from above. Without an inherited thread this ends the new one.
     unsafe { ucs_async_remove_handler(id, 0) };
     moved
 }

@@ -78,7 +78,7 @@ fn first() -> Maker {
     // fork.
     #[cfg(not(miri))]
     // SAFETY: the handler stays: glibc forgets it when this library is unloaded. It only loads and
-    // stores a number. When there is no memory for it, all is as without it.
+    // stores a number. Without memory for it, forks stay unnoticed.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child))
     };
@@ -100,7 +100,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// What to do about it.
+    /// The next step for the user.
     pub const HINT: &'static str = "connect again in this process";
 }
 

@@ -36,7 +36,7 @@ fn python() -> Option<String> {
 #[test]
 fn processes_of_python_s_multiprocessing_connect_and_take_no_answers() -> Result<()> {
     let Some(python) = python() else {
-        eprintln!("left out: there is no python3 with ctypes");
+        eprintln!("left out: python3 with ctypes is missing");
         return Ok(());
     };
     let library = prefix()?.lib().join("libdoca_urom.so");
