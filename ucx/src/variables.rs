@@ -1,13 +1,13 @@
-//! The variables `UCX_*` of this process, for errors: UCX's own name none.
+//! The variables `UCX_*` of this process, for errors: UCX's messages do not name them.
 
 use std::env;
 
 use crate::status::Status;
 
-/// Which parts of a long value an error shows.
+/// The length to which an error cuts a value.
 const MOST: usize = 64;
 
-/// What an error says of the variables that may have caused it; nothing where none could.
+/// The part of an error about variables that may have caused it. Empty if none could.
 pub(crate) fn blamed(status: Status) -> String {
     // Another process ended the connection, or this one did.
     if matches!(status, Status::CONNECTION_RESET | Status::CANCELED) {
@@ -33,7 +33,7 @@ pub(crate) fn blamed(status: Status) -> String {
     format!("; {program} runs with {set}{advice}")
 }
 
-/// `UCX_NET_DEVICES=lo UCX_TLS=tcp`: those that are set, without UCX's log.
+/// All variables but UCX's log, as `UCX_NET_DEVICES=lo UCX_TLS=tcp`.
 fn set() -> String {
     let mut set: Vec<String> = env::vars_os()
         .filter_map(|(name, value)| {

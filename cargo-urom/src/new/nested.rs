@@ -1,4 +1,4 @@
-//! A new workspace within another one: one that takes the new one for a member does not work.
+//! A new workspace within another. Cargo refuses the outer workspace if the inner one is a member.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn warn(directory: &Path) {
     }
 }
 
-/// Whether cargo refuses a workspace because of one within. It reports other errors by itself.
+/// Whether cargo refuses a workspace because of an inner workspace.
 fn holds_another(manifest: &Path) -> bool {
     let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec();
     metadata.is_err_and(|error| error.to_string().contains("multiple workspace roots"))

@@ -1,5 +1,4 @@
-//! The meeting point, and which addresses its name means: participant 0 listens at them, and the
-//! others try them.
+//! The meeting point. Participant 0 listens at the addresses of its name, and the others try them.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -59,7 +58,7 @@ impl Place {
                 Err(error) => errors.push(error),
             }
         }
-        // Of an address that is not this machine's, or a family that it lacks, there is no need.
+        // A name may have addresses of other machines, or of a family that this one lacks.
         let in_use = errors.iter().position(|error| error.kind() == ErrorKind::AddrInUse);
         let error = in_use.or_else(|| listeners.is_empty().then_some(0));
         match error.map(|at| errors.swap_remove(at)) {
@@ -71,7 +70,7 @@ impl Place {
         }
     }
 
-    /// What an error adds about a name.
+    /// The part of an error about a name's addresses.
     fn tried(&self, addresses: &[SocketAddr]) -> String {
         let name = self.name().filter(|_| !addresses.is_empty());
         name.map(|_| format!(", tried as {}", listed(addresses))).unwrap_or_default()
@@ -108,7 +107,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Where participant 0 listens for a name that means `addresses` there.
+/// The addresses to listen at for a name with these `addresses`.
 fn to_listen(name: Option<&str>, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let Some((name, first)) = name.zip(addresses.first()) else { return addresses.to_vec() };
     let both = |four: Ipv4Addr, six: Ipv6Addr| {
@@ -123,7 +122,7 @@ fn to_listen(name: Option<&str>, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     }
 }
 
-/// Listens at an address; `alone` is for one of several, whose IPv6 would take IPv4 as well.
+/// Listens at an address. With `alone`, one of IPv6 leaves IPv4 to the other listeners.
 fn listen(address: SocketAddr, alone: bool) -> io::Result<TcpListener> {
     if !alone || address.is_ipv4() {
         return TcpListener::bind(address);
@@ -146,7 +145,7 @@ pub(super) fn listed(addresses: &[SocketAddr]) -> String {
 mod tests {
     use super::*;
 
-    /// What a participant 0 listens at, whose system says `means` of the name in `point`.
+    /// The addresses of participant 0, where the name in `point` has the addresses `means`.
     fn at(point: &str, means: &[&str]) -> String {
         let means: Vec<_> = means.iter().map(|address| address.parse().unwrap()).collect();
         listed(&to_listen(Place::new(point).name(), &means))
