@@ -119,5 +119,6 @@ pub use rma::RemoteMemory;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
 pub use tag::TagInfo;
+pub use variables::variables;
 pub use version::{OLDEST, Version, require_version, version, wire_compatible};
 pub use worker::{WeakWorker, Worker};

@@ -13,24 +13,27 @@ pub(crate) fn blamed(status: Status) -> String {
     if matches!(status, Status::CONNECTION_RESET | Status::CANCELED) {
         return String::new();
     }
-    let set = set();
-    let unreachable = status == Status::UNREACHABLE;
-    if set.is_empty() && !unreachable {
-        return String::new();
+    if status == Status::UNREACHABLE {
+        let advice = "UCX_TLS and UCX_NET_DEVICES of both sides must leave a common transport";
+        return format!("; {}: {advice}", variables());
     }
+    if set().is_empty() {
+        String::new()
+    } else {
+        format!("; {}, which may be the cause", variables())
+    }
+}
+
+/// The variables `UCX_*` of this process without those of UCX's log, for errors:
+/// ``process 17 (`host`) runs with UCX_TLS=tcp``.
+#[must_use]
+pub fn variables() -> String {
+    let set = set();
+    let set = if set.is_empty() { "no variable UCX_*" } else { &set };
     let program = env::current_exe().ok();
     let program = program.as_deref().and_then(|program| program.file_name());
-    let program = program.map_or_else(
-        || "this process".to_owned(),
-        |name| format!("process {} (`{}`)", std::process::id(), name.to_string_lossy()),
-    );
-    let set = if set.is_empty() { "no variable UCX_*".to_owned() } else { set };
-    let advice = if unreachable {
-        ": UCX_TLS and UCX_NET_DEVICES of both sides must leave a common transport"
-    } else {
-        ", which may be the cause"
-    };
-    format!("; {program} runs with {set}{advice}")
+    let program = program.map(|name| format!(" (`{}`)", name.to_string_lossy()));
+    format!("process {}{} runs with {set}", std::process::id(), program.unwrap_or_default())
 }
 
 /// All variables but UCX's log, as `UCX_NET_DEVICES=lo UCX_TLS=tcp`.

@@ -164,6 +164,16 @@ pub(super) fn program() -> String {
     name + &process
 }
 
+/// A refusal because UCX does not connect the two: the worker's error lists the variables of one
+/// side alone.
+fn with_own_variables(mut failure: Failure) -> Failure {
+    let own = ucx::variables();
+    if failure.code() == DocaError::NOT_CONNECTED && !failure.text.contains(&own) {
+        failure.text += &format!("; {own}");
+    }
+    failure
+}
+
 /// The worker's first message: it lets the host in, with messages of at most `max_message` bytes,
 /// or says why not.
 pub(super) async fn admission(
@@ -178,7 +188,7 @@ pub(super) async fn admission(
             let max_message = theirs.min(max_message) as usize;
             Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
         }
-        Ok(WorkerToHost::Refused(failure)) => Err(failure),
+        Ok(WorkerToHost::Refused(failure)) => Err(with_own_variables(failure)),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
         Err(error) => Err(no_answer(id, address, stream_code(&error), &error.to_string())),
     }
