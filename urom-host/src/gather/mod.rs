@@ -1,18 +1,22 @@
 //! All-gathers: how the processes of a domain exchange bytes when it starts.
 
+mod environment;
 mod error;
 mod in_process;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod pmix;
 mod rendezvous;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
+pub use environment::Gather;
 pub use error::Error;
 pub use in_process::InProcess;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use pmix::Pmix;
 pub use rendezvous::Rendezvous;
 
 use urom_abi::DocaError;

@@ -123,6 +123,11 @@ impl Rendezvous {
         }
     }
 
+    /// Gives each exchange this long.
+    pub(super) fn with_limit(self, limit: Duration) -> Rendezvous {
+        Rendezvous { limit, ..self }
+    }
+
     /// Remembers a failure, and ends the connections so that nobody waits for this participant.
     fn fail(&mut self, error: &Error) {
         self.failed = Some(error.to_string());
@@ -223,6 +228,6 @@ debug_fields!(Rendezvous, |it| {
     failed: it.failed
 });
 
-fn deadline(limit: Duration) -> Instant {
+pub(super) fn deadline(limit: Duration) -> Instant {
     Instant::now() + limit.min(Duration::from_secs(365 * 24 * 3600))
 }

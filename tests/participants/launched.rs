@@ -1,0 +1,68 @@
+//! One process of a program that a launcher started: exchanges bytes with the others in the way
+//! that the launcher offers, and starts two domains.
+//!
+//! `absent` as the argument: rank 1 ends before it meets the others. `seconds=N`: the timeout.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, ensure};
+use urom_host::gather::{AllGather, Gather};
+use urom_host::{Service, State};
+use urom_tests::PluginDirectory;
+
+fn main() -> Result<()> {
+    let argument = |name: &str| std::env::args().any(|argument| argument == name);
+    let seconds = std::env::args().find_map(|word| word.strip_prefix("seconds=")?.parse().ok());
+    let limit = Duration::from_secs(seconds.unwrap_or(60));
+    if argument("absent") && std::env::var("PMIX_RANK").as_deref() == Ok("1") {
+        return Ok(());
+    }
+    for _ in 0..2 {
+        let mut gather = Gather::from_environment(limit)?;
+        exchanges(&mut gather)?;
+        domain(gather)?;
+    }
+    println!("launched: ok");
+    Ok(())
+}
+
+/// Blocks of many lengths.
+fn exchanges(gather: &mut Gather) -> Result<()> {
+    for (length, round) in [8, 0, 1, 1 << 20, 4097, 0].into_iter().zip(0..) {
+        let block = |index: u32| {
+            (0..length).map(move |at: usize| (at as u32 ^ index << 3 ^ round << 5) as u8)
+        };
+        let own: Vec<u8> = block(gather.index()).collect();
+        gather.begin(&own).map_err(|error| anyhow!(error))?;
+        let mut blocks = vec![0; own.len() * gather.participants() as usize];
+        while !gather.test(&mut blocks).map_err(|error| anyhow!(error))? {
+            std::thread::yield_now();
+        }
+        let right = (0..gather.participants()).flat_map(block);
+        ensure!(blocks.into_iter().eq(right), "exchange {round} is wrong");
+    }
+    Ok(())
+}
+
+/// A domain of one worker for each process, in a service of each process's own.
+fn domain(gather: Gather) -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let service = Service::builder().plugin_path(plugins.variable()).connect()?;
+    let named = std::env::var_os("UROM_DOCA_LIBRARY");
+    ensure!(
+        service.library().path() == named.as_deref().map(Path::new),
+        "it is {:?}",
+        service.library()
+    );
+    let (index, participants) = (gather.index(), gather.participants());
+    let graph = service.plugin::<graph_protocol::Protocol>()?;
+    let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
+    let domain = service.domain().worker(index.into(), &worker).gather(gather).start().wait()?;
+    ensure!((domain.participants(), domain.index()) == (participants, index));
+    ensure!(domain.state()? == State::Running);
+    ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
+    domain.stop()?;
+    Ok(())
+}

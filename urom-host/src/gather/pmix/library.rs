@@ -1,0 +1,243 @@
+//! PMIx's C library, loaded at run time: the structures and functions of PMIx 2 to 5 that an
+//! exchange of one key needs.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::mem::{offset_of, size_of};
+use std::ptr;
+
+use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW, Symbol};
+use urom_abi::DocaError;
+
+use super::super::Error;
+
+/// The library that launchers of PMIx 2 and later bring.
+const FILE: &str = "libpmix.so.2";
+
+/// `pmix_status_t`: 0 is success, errors are negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Status(c_int);
+
+impl Status {
+    const SUCCESS: Status = Status(0);
+    /// `PMIX_ERR_UNREACH`: no server answers.
+    pub(super) const UNREACHABLE: Status = Status(-25);
+    /// `PMIX_ERR_NOT_FOUND`.
+    pub(super) const NOT_FOUND: Status = Status(-46);
+}
+
+const KEY_SIZE: usize = 512;
+
+/// `PMIX_RANK_WILDCARD`: the whole job.
+const ALL_RANKS: u32 = 0xFFFF_FFFE;
+
+/// `pmix_proc_t`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Proc {
+    pub(super) job: [c_char; 256],
+    pub(super) rank: u32,
+}
+
+const BOOL: u16 = 1;
+const UINT32: u16 = 14;
+const BYTES: u16 = 27;
+
+/// `pmix_byte_object_t`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Bytes {
+    bytes: *mut c_char,
+    size: usize,
+}
+
+/// The union in `pmix_value_t`: the alternatives that are used here, and its size.
+#[repr(C)]
+union Data {
+    flag: bool,
+    uint32: u32,
+    bytes: Bytes,
+    _size: [u64; 3],
+}
+
+/// `pmix_value_t`.
+#[repr(C)]
+struct Value {
+    kind: u16,
+    data: Data,
+}
+
+/// `pmix_info_t`.
+#[repr(C)]
+struct Info {
+    key: [c_char; KEY_SIZE],
+    flags: u32,
+    value: Value,
+}
+
+const _: () = {
+    assert!(size_of::<Proc>() == 260 && align_of::<Proc>() == 4 && offset_of!(Proc, rank) == 256);
+    assert!(size_of::<Value>() == 32 && align_of::<Value>() == 8 && offset_of!(Value, data) == 8);
+    assert!(size_of::<Bytes>() == 16 && offset_of!(Bytes, size) == 8);
+    assert!(size_of::<Info>() == 552 && offset_of!(Info, flags) == 512);
+    assert!(offset_of!(Info, value) == 520);
+};
+
+type Get =
+    unsafe extern "C" fn(*const Proc, *const c_char, *const Info, usize, *mut *mut Value) -> Status;
+
+/// The functions of a loaded library. It is never unloaded: it has threads.
+pub(super) struct Library {
+    init: unsafe extern "C" fn(*mut Proc, *const Info, usize) -> Status,
+    get: Get,
+    put: unsafe extern "C" fn(u8, *const c_char, *mut Value) -> Status,
+    commit: unsafe extern "C" fn() -> Status,
+    finalize: unsafe extern "C" fn(*const Info, usize) -> Status,
+    destruct: unsafe extern "C" fn(*mut Value),
+    text: unsafe extern "C" fn(Status) -> *const c_char,
+}
+
+impl Library {
+    pub(super) fn load() -> Result<Library, Error> {
+        // SAFETY: the system's loader finds the library that belongs to the launcher, and its
+        // initialisers run as they do in each program that is linked to it. PMIx's own components
+        // look up its symbols, so they are global.
+        let handle = unsafe { Handle::open(Some(FILE), RTLD_NOW | RTLD_GLOBAL) };
+        let handle = handle.map_err(|error| {
+            let reason = std::error::Error::source(&error).map(ToString::to_string);
+            let reason = reason.unwrap_or_else(|| error.to_string());
+            let text = format!(
+                "the launcher offers PMIx, but its library cannot be loaded: {reason}. Install the \
+                 package libpmix2, or add the library's directory to LD_LIBRARY_PATH"
+            );
+            Error::new(DocaError::NOT_FOUND, text)
+        })?;
+        // SAFETY: each type is the function's in PMIx's header since PMIx 2 (`destruct`: 4.2).
+        let library = unsafe {
+            Library {
+                init: symbol(&handle, c"PMIx_Init")?,
+                get: symbol(&handle, c"PMIx_Get")?,
+                put: symbol(&handle, c"PMIx_Put")?,
+                commit: symbol(&handle, c"PMIx_Commit")?,
+                finalize: symbol(&handle, c"PMIx_Finalize")?,
+                destruct: symbol(&handle, c"PMIx_Value_destruct")?,
+                text: symbol(&handle, c"PMIx_Error_string")?,
+            }
+        };
+        std::mem::forget(handle);
+        Ok(library)
+    }
+
+    /// Connects to the launcher; returns this process's job and rank.
+    pub(super) fn init(&self) -> Result<Proc, Status> {
+        let mut process = Proc { job: [0; 256], rank: 0 };
+        // SAFETY: PMIx writes to the local structure, and there are no attributes.
+        done(unsafe { (self.init)(&mut process, ptr::null(), 0) })?;
+        Ok(process)
+    }
+
+    /// Ends one `init`.
+    pub(super) fn finalize(&self) {
+        // SAFETY: there are no attributes. The launcher reads the end of the process from it, so
+        // its status has no reader.
+        let _ = unsafe { (self.finalize)(ptr::null(), 0) };
+    }
+
+    /// Publishes `value` under `key` to all processes of the job.
+    pub(super) fn publish(&self, key: &CStr, value: &[u8]) -> Result<(), Status> {
+        const GLOBAL: u8 = 3;
+        let bytes = Bytes { bytes: value.as_ptr().cast_mut().cast(), size: value.len() };
+        let mut value = Value { kind: BYTES, data: Data { bytes } };
+        // SAFETY: PMIx copies key and value before it returns, and does not write to the bytes.
+        done(unsafe { (self.put)(GLOBAL, key.as_ptr(), &mut value) })?;
+        // SAFETY: PMIx is initialised: an `init` came before.
+        done(unsafe { (self.commit)() })
+    }
+
+    /// The bytes that `process` published under `key`, without waiting for them.
+    pub(super) fn bytes(&self, process: &Proc, key: &CStr) -> Result<Vec<u8>, Status> {
+        let mut immediate = Info {
+            key: [0; KEY_SIZE],
+            flags: 0,
+            value: Value { kind: BOOL, data: Data { flag: true } },
+        };
+        for (room, byte) in immediate.key.iter_mut().zip(c"pmix.immediate".to_bytes()) {
+            *room = byte.cast_signed();
+        }
+        self.value(process, key, &[immediate], |value| {
+            if value.kind != BYTES {
+                return None;
+            }
+            // SAFETY: the kind names this alternative.
+            let Bytes { bytes, size } = unsafe { value.data.bytes };
+            if bytes.is_null() {
+                return Some(Vec::new());
+            }
+            // SAFETY: PMIx allocated that many bytes, and frees them after this.
+            Some(unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), size) }.to_vec())
+        })
+    }
+
+    /// A number that the launcher has under `key` for the job.
+    pub(super) fn number(&self, process: &Proc, key: &CStr) -> Result<u32, Status> {
+        let job = Proc { rank: ALL_RANKS, ..*process };
+        self.value(&job, key, &[], |value| {
+            // SAFETY: the kind names this alternative.
+            (value.kind == UINT32).then(|| unsafe { value.data.uint32 })
+        })
+    }
+
+    fn value<T>(
+        &self,
+        process: &Proc,
+        key: &CStr,
+        attributes: &[Info],
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<T, Status> {
+        let mut value = ptr::null_mut();
+        // SAFETY: all that is passed outlives the call; PMIx writes a pointer to a value of its
+        // own to the local variable.
+        done(unsafe {
+            let (attributes, count) = (attributes.as_ptr(), attributes.len());
+            (self.get)(process, key.as_ptr(), attributes, count, &mut value)
+        })?;
+        // SAFETY: on success it is NULL or a value that this caller owns.
+        let Some(found) = (unsafe { value.as_ref() }) else { return Err(Status::NOT_FOUND) };
+        let result = read(found);
+        // SAFETY: it is freed once: its parts by PMIx, itself by the C heap it came from.
+        unsafe {
+            (self.destruct)(value);
+            libc::free(value.cast());
+        }
+        result.ok_or(Status::NOT_FOUND)
+    }
+
+    /// PMIx's text for `status`, with its number.
+    pub(super) fn describe(&self, status: Status) -> String {
+        // SAFETY: PMIx returns a string that lives as long as the library, for every status.
+        let text = unsafe { (self.text)(status) };
+        // SAFETY: as above, when there is one.
+        let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+        let text = text.map(CStr::to_string_lossy).unwrap_or_default();
+        format!("PMIx error {}: {text}", status.0)
+    }
+}
+
+fn done(status: Status) -> Result<(), Status> {
+    if status == Status::SUCCESS { Ok(()) } else { Err(status) }
+}
+
+/// # Safety
+/// `T` is the type of the function `name`.
+unsafe fn symbol<T: Copy>(handle: &Handle, name: &CStr) -> Result<T, Error> {
+    // SAFETY: the caller's.
+    let found: Result<Symbol<T>, _> = unsafe { handle.get(name) };
+    found.map(|symbol| *symbol).map_err(|_| {
+        let name = name.to_string_lossy();
+        let text = format!(
+            "{FILE} lacks the function {name}: it is older than PMIx 4.2. Install a newer one, or \
+             pass the rendezvous's address"
+        );
+        Error::new(DocaError::NOT_SUPPORTED, text)
+    })
+}

@@ -1,0 +1,208 @@
+//! An all-gather for programs that `mpirun`, `prterun` or `srun --mpi=pmix` started.
+//!
+//! PMIx carries only the address of a [`Rendezvous`], once: its own fences get slower with every
+//! exchange, and some launchers report success although a process is missing.
+
+mod addresses;
+mod library;
+
+use std::ffi::CString;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use urom_abi::DocaError;
+
+use super::rendezvous::deadline;
+use super::{AllGather, BoxError, Error, Rendezvous};
+use library::{Library, Proc, Status};
+
+/// The variables that a launcher with PMIx sets.
+pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
+
+/// Between two looks for the address of participant 0: PMIx has no event for it that all launchers
+/// deliver. One look takes less than 1 ms.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// An all-gather of the processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
+/// `prterun`, Slurm's `srun --mpi=pmix`.
+///
+/// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
+/// (PMIx 4.2 or newer), and the program needs no MPI. Participant 0 listens on a port that the
+/// system chooses and publishes its addresses over PMIx; all exchanges are those of a
+/// [`Rendezvous`], with its trust in the network.
+///
+/// A program may also use MPI: PMIx counts its initialisations. The connection to the launcher ends
+/// when the program exits.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use urom_host::gather::{AllGather, Pmix};
+///
+/// # fn main() -> Result<(), urom_host::gather::Error> {
+/// let gather = Pmix::join(Duration::from_secs(60))?;
+/// println!("participant {} of {}", gather.index(), gather.participants());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Pmix(Rendezvous);
+
+/// This process's connection to its launcher.
+struct Session {
+    library: Library,
+    process: Proc,
+    participants: u32,
+}
+
+/// Made once: a library that was finalized cannot always be initialised again.
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+impl Pmix {
+    /// Meets the other processes of the job and returns when all are there.
+    ///
+    /// All processes of a job call this equally often and in the same order. `limit` is how long a
+    /// call may take, and how long each exchange may take.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when no launcher with PMIx started this process, or its library is missing;
+    /// `NOT_SUPPORTED` when the library is too old; `NOT_CONNECTED` when the launcher does not
+    /// answer; `TIME_OUT` when not all processes came within `limit`: participant 0 names those
+    /// that are missing.
+    pub fn join(limit: Duration) -> Result<Pmix, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
+            let text = "no launcher with PMIx started this process: PMIX_NAMESPACE and PMIX_RANK \
+                        are not set. Start it with mpirun, prterun or srun --mpi=pmix";
+            return Err(Error::new(DocaError::NOT_FOUND, text));
+        }
+        let end = deadline(limit);
+        // A new key for each meeting: launchers answer with the old value of one that is written
+        // again.
+        let key = format!("urom.rendezvous.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let key = CString::new(key).expect("the key has no NUL");
+        let meeting = within(end, limit, move || meet(&key, end))??;
+        let left = end.saturating_duration_since(Instant::now());
+        let rendezvous = match meeting {
+            Meeting::Host(listener, participants) => {
+                Rendezvous::host(listener, participants, left)
+            }
+            Meeting::Guest(addresses, index, participants) => {
+                Rendezvous::join(&addresses[..], index, participants, left)
+            }
+        };
+        Ok(Pmix(rendezvous?.with_limit(limit)))
+    }
+}
+
+/// This process's part in a meeting.
+enum Meeting {
+    Host(TcpListener, u32),
+    Guest(Vec<SocketAddr>, u32, u32),
+}
+
+/// Runs PMIx's calls on a thread: each may wait for a launcher that does not answer any more.
+fn within<T: Send + 'static>(
+    end: Instant,
+    limit: Duration,
+    calls: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
+    let (sender, receiver) = sync_channel(1);
+    let thread = thread::Builder::new().name("urom-pmix".to_owned());
+    thread
+        .spawn(move || sender.send(calls()))
+        .map_err(|error| Error::io("no thread can be started for PMIx", error))?;
+    receiver.recv_timeout(end.saturating_duration_since(Instant::now())).map_err(|error| {
+        let text = match error {
+            RecvTimeoutError::Timeout => format!("the launcher did not answer within {limit:?}"),
+            RecvTimeoutError::Disconnected => "PMIx's calls panicked".to_owned(),
+        };
+        Error::new(DocaError::TIME_OUT, text)
+    })
+}
+
+fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
+    let session = session()?;
+    let (library, participants) = (&session.library, session.participants);
+    if session.process.rank == 0 {
+        let (listener, addresses) = addresses::listen()?;
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        library.publish(key, addresses.join("\n").as_bytes()).map_err(|status| {
+            failed(library, status, "the address of participant 0 could not be published")
+        })?;
+        return Ok(Meeting::Host(listener, participants));
+    }
+    let first = Proc { rank: 0, ..session.process };
+    let found = loop {
+        match library.bytes(&first, key) {
+            Ok(found) => break found,
+            Err(Status::NOT_FOUND) if Instant::now() < end => thread::sleep(LOOK),
+            Err(Status::NOT_FOUND) => {
+                let text = "participant 0 (rank 0 of the job) did not publish its address in time: \
+                            see its own error";
+                return Err(Error::new(DocaError::TIME_OUT, text));
+            }
+            Err(status) => {
+                return Err(failed(library, status, "looking for participant 0 failed"));
+            }
+        }
+    };
+    let addresses = String::from_utf8_lossy(&found);
+    let addresses = addresses.lines().filter_map(|line| line.parse().ok()).collect();
+    Ok(Meeting::Guest(addresses, session.process.rank, participants))
+}
+
+fn session() -> Result<&'static Session, Error> {
+    if let Some(session) = SESSION.get() {
+        return Ok(session);
+    }
+    let library = Library::load()?;
+    let process = library.init().map_err(|status| {
+        let what = if status == Status::UNREACHABLE {
+            "the launcher's PMIx server does not answer: it has ended, or this is another job"
+        } else {
+            "PMIx could not be initialised"
+        };
+        failed(&library, status, what)
+    })?;
+    let participants = library
+        .number(&process, c"pmix.job.size")
+        .map_err(|status| failed(&library, status, "the launcher has no size of the job"))?;
+    let session = SESSION.get_or_init(|| Session { library, process, participants });
+    // mpirun takes a process that ends without this for one that failed.
+    // SAFETY: the function uses only the session, which is never freed.
+    unsafe { libc::atexit(finalize) };
+    Ok(session)
+}
+
+extern "C" fn finalize() {
+    if let Some(session) = SESSION.get() {
+        session.library.finalize();
+    }
+}
+
+fn failed(library: &Library, status: Status, what: &str) -> Error {
+    Error::new(DocaError::NOT_CONNECTED, format!("{what}: {}", library.describe(status)))
+}
+
+impl AllGather for Pmix {
+    fn participants(&self) -> u32 {
+        self.0.participants()
+    }
+
+    fn index(&self) -> u32 {
+        self.0.index()
+    }
+
+    fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
+        self.0.begin(block)
+    }
+
+    fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
+        self.0.test(blocks)
+    }
+}
+
+debug_fields!(Pmix, |it| { rendezvous: it.0 });
