@@ -1,4 +1,4 @@
-//! How the two processes of an example were started, and so how they find each other.
+//! The launch of an example's two processes: by a launcher, or by hand.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, value_parser};
 use tracing::info;
-use urom_host::gather::{AllGather, Rendezvous};
+use urom_host::gather::{AllGather, Gather, Rendezvous};
 
-/// How many take part.
 const PROCESSES: u32 = 2;
-/// How long the other process may take to come.
+/// The timeout of the meeting.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Where two processes meet that were not started by mpirun. A program has it among its own
-/// options, flattened.
+/// The meeting point of two processes that no launcher started. A program flattens it into its own
+/// options.
 #[derive(Debug, Args)]
 pub struct Meeting {
-    /// Finds the other process here instead of through MPI: rank 0 listens, rank 1 connects.
+    /// Meets the other process here instead of through the launcher: rank 0 listens, rank 1
+    /// connects.
     #[arg(long, value_name = "HOST:PORT", requires = "rank")]
     rendezvous: Option<String>,
 
@@ -27,65 +27,43 @@ pub struct Meeting {
     rank: Option<u32>,
 }
 
-/// How the two processes exchange bytes.
-pub type Gather = Rc<RefCell<dyn AllGather>>;
+/// The all-gather of the two processes.
+pub type SharedGather = Rc<RefCell<dyn AllGather>>;
 
 /// This process among the two.
 pub struct Launch {
-    // Goes before MPI is finalized.
-    gather: Gather,
-    launcher: Launcher,
-}
-
-enum Launcher {
-    /// Open MPI's mpirun, or whatever starts MPI programs.
-    #[cfg(feature = "mpi")]
-    Mpi(urom_host::mpi::environment::Universe),
-    /// A person or a script, who said which of the two this is.
-    Hand,
+    gather: SharedGather,
+    name: &'static str,
 }
 
 impl Launch {
-    /// Finds the other process of `program`.
+    /// Meets the other process of `program`.
     ///
     /// # Errors
-    /// When the other process does not come, or this was started in no way that it knows.
+    /// When the other process does not come, or neither an option nor a launcher names the meeting.
     pub fn begin(meeting: &Meeting, program: &str) -> Result<Launch> {
-        let (Some(address), Some(rank)) = (&meeting.rendezvous, meeting.rank) else {
-            return Self::mpi(program);
+        let gather = if let (Some(address), Some(rank)) = (&meeting.rendezvous, meeting.rank) {
+            info!("Waiting for the other process at {address}");
+            let rendezvous = Rendezvous::join(address, rank, PROCESSES, LIMIT)
+                .with_context(|| format!("the two processes did not meet at {address}"))?;
+            Gather::Rendezvous(rendezvous)
+        } else {
+            Gather::from_environment(LIMIT).with_context(|| {
+                format!("start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank")
+            })?
         };
-        info!("Waiting for the other process at {address}");
-        let gather = Rendezvous::join(address, rank, PROCESSES, LIMIT)
-            .with_context(|| format!("the two processes did not meet at {address}"))?;
-        Ok(Launch::new(gather, Launcher::Hand))
-    }
-
-    #[cfg(feature = "mpi")]
-    fn mpi(program: &str) -> Result<Launch> {
-        use urom_host::mpi::traits::Communicator;
-        let Some(universe) = urom_host::mpi::initialize() else {
-            bail!("MPI was initialised before")
-        };
-        let world = universe.world();
-        if world.size().unsigned_abs() != PROCESSES {
+        if gather.participants() != PROCESSES {
             bail!(
-                "there must be two processes, but MPI started {}: `mpirun -np 2 {program}`, or \
-                 without MPI --rendezvous and --rank",
-                world.size()
+                "there must be two processes, but the launcher started {}: `mpirun -np 2 \
+                 {program}`, or without a launcher --rendezvous and --rank",
+                gather.participants()
             );
         }
-        Ok(Launch::new(urom_host::gather::Mpi::new(&world)?, Launcher::Mpi(universe)))
-    }
-
-    #[cfg(not(feature = "mpi"))]
-    fn mpi(_: &str) -> Result<Launch> {
-        bail!(
-            "this build knows no MPI: give --rendezvous and --rank, or build with --features mpi"
-        );
-    }
-
-    fn new(gather: impl AllGather + 'static, launcher: Launcher) -> Launch {
-        Launch { gather: Rc::new(RefCell::new(gather)), launcher }
+        let name = match &gather {
+            Gather::Pmix(_) => "PMIx",
+            Gather::Rendezvous(_) => "rendezvous",
+        };
+        Ok(Launch { gather: Rc::new(RefCell::new(gather)), name })
     }
 
     /// Which of the two this is: 0 or 1.
@@ -94,32 +72,15 @@ impl Launch {
         self.gather.borrow().index()
     }
 
-    /// How this process exchanges bytes with the other.
+    /// The all-gather with the other process.
     #[must_use]
-    pub fn gather(&self) -> Gather {
+    pub fn gather(&self) -> SharedGather {
         Rc::clone(&self.gather)
     }
 
     /// For the table.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self.launcher {
-            #[cfg(feature = "mpi")]
-            Launcher::Mpi(_) => "MPI",
-            Launcher::Hand => "rendezvous",
-        }
-    }
-
-    /// Takes the other process down with this one under MPI. Otherwise it notices that this one
-    /// goes.
-    pub fn abort(&self) {
-        match &self.launcher {
-            #[cfg(feature = "mpi")]
-            Launcher::Mpi(universe) => {
-                use urom_host::mpi::traits::Communicator;
-                universe.world().abort(1);
-            }
-            Launcher::Hand => {}
-        }
+        self.name
     }
 }

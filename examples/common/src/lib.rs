@@ -5,6 +5,6 @@ mod launch;
 mod options;
 mod table;
 
-pub use launch::{Gather, Launch, Meeting};
+pub use launch::{Launch, Meeting, SharedGather};
 pub use options::Common;
 pub use table::render;

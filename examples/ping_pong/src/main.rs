@@ -29,7 +29,7 @@ use tracing::info;
 use options::Options;
 
 fn main() -> ExitCode {
-    // Before MPI, so that --help needs no launcher.
+    // Before the meeting, so that --help needs no launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
     let launch = match Launch::begin(&options.meeting, "ping_pong") {
@@ -46,8 +46,6 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             eprintln!("ping_pong, rank {}: {error:#}", launch.rank());
-            // The other process would wait for this one.
-            launch.abort();
             ExitCode::FAILURE
         }
     }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use example_common::Gather;
+use example_common::SharedGather;
 
 /// How often to look for the other process.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub(crate) struct Rules {
 }
 
 pub(crate) struct Partner {
-    gather: Gather,
+    gather: SharedGather,
     /// Room for what both put into the exchange that is under way.
     exchange: Option<Vec<u8>>,
     looked: Instant,
@@ -43,7 +43,7 @@ pub(crate) struct Partner {
 
 impl Partner {
     /// Makes sure that both processes play the same game.
-    pub(crate) fn meet(gather: Gather, rules: Rules) -> Result<Partner> {
+    pub(crate) fn meet(gather: SharedGather, rules: Rules) -> Result<Partner> {
         let mut partner = Partner { gather, exchange: None, looked: Instant::now() };
         let Rules { rounds, bytes } = rules;
         partner.begin(&[rounds, bytes].map(u32::to_le_bytes).concat())?;
@@ -138,7 +138,7 @@ mod tests {
     const RULES: Rules = Rules { rounds: 70_000, bytes: 1 << 28 };
 
     /// What both get from `play`, each on a thread of its own.
-    fn both<T: Send>(play: impl Fn(u32, Gather) -> T + Sync) -> Vec<T> {
+    fn both<T: Send>(play: impl Fn(u32, SharedGather) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let play = &play;
             let threads: Vec<_> = (0..)

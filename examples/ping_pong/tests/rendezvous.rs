@@ -271,12 +271,3 @@ fn options_that_make_no_sense_are_refused() -> Result<()> {
     }
     Ok(())
 }
-
-/// With the feature it is MPI that says so: see the tests under `mpirun`.
-#[cfg(not(feature = "mpi"))]
-#[test]
-fn a_build_without_mpi_says_how_to_go_on() -> Result<()> {
-    let ended = Running::start(command(PROGRAM, &sandbox()?))?.end(LONG)?;
-    ended.failed_saying("give --rendezvous and --rank, or build with --features mpi");
-    Ok(())
-}

@@ -34,7 +34,7 @@ use side::Side;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    // Before MPI, so that --help needs no launcher.
+    // Before the meeting, so that --help needs no launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
     let launch = match Launch::begin(&options.meeting, "rdma") {
@@ -48,8 +48,6 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rdma, rank {}: {error:#}", launch.rank());
-            // The other process would wait for this one.
-            launch.abort();
             ExitCode::FAILURE
         }
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use example_common::Gather;
+use example_common::SharedGather;
 
 use crate::LIMIT;
 
@@ -13,11 +13,11 @@ const PAUSE: Duration = Duration::from_micros(100);
 const LOST: &str = "the other process was lost";
 
 pub(crate) struct Other {
-    gather: Gather,
+    gather: SharedGather,
 }
 
 impl Other {
-    pub(crate) fn new(gather: Gather) -> Other {
+    pub(crate) fn new(gather: SharedGather) -> Other {
         Other { gather }
     }
 

@@ -29,6 +29,6 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
     let output = mpirun(&PluginDirectory::with(&["worker_rdma"])?, "3").output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    assert!(errors.contains("MPI started 3: `mpirun -np 2 rdma`"), "{errors}");
+    assert!(errors.contains("the launcher started 3: `mpirun -np 2 rdma`"), "{errors}");
     Ok(())
 }

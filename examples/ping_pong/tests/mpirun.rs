@@ -32,9 +32,9 @@ fn a_text_one_byte_4000_inline_and_a_registered_mebibyte_arrive_on_embedded_serv
     let (embedded, common): (&[&str], &[&str]) = (&[], &["--service", daemon.address()]);
     for service in [embedded, common] {
         let play = |arguments: &[&str]| play(&plugins, &[service, arguments].concat());
-        let text = play(&["-m", "over MPI", "-l", "50"])?;
-        text.has_table(["MPI", "9", "inline", "1", "1"]);
-        for line in ["Server completed PING recv: over MPI", "Client received PONG recv: over MPI"]
+        let text = play(&["-m", "over PMIx", "-l", "50"])?;
+        text.has_table(["PMIx", "9", "inline", "1", "1"]);
+        for line in ["Server completed PING recv: over PMIx", "Client received PONG recv: over PMIx"]
         {
             assert!(text.errors.contains(line), "{}", text.errors);
         }
@@ -44,10 +44,10 @@ fn a_text_one_byte_4000_inline_and_a_registered_mebibyte_arrive_on_embedded_serv
             "{}",
             text.errors
         );
-        play(&["--size", "1", "-i", "300"])?.has_table(["MPI", "1", "inline", "300", "270"]);
-        play(&["--size", "4000", "-i", "300"])?.has_table(["MPI", "4000", "inline", "300", "270"]);
+        play(&["--size", "1", "-i", "300"])?.has_table(["PMIx", "1", "inline", "300", "270"]);
+        play(&["--size", "4000", "-i", "300"])?.has_table(["PMIx", "4000", "inline", "300", "270"]);
         let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
-        large.has_table(["MPI", MIB, "registered", "9", "9"]);
+        large.has_table(["PMIx", MIB, "registered", "9", "9"]);
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
     let plugins = sandbox()?;
     for processes in [1, 3] {
         let ended = Running::start(mpirun(&plugins, processes, &[]))?.end(LONG)?;
-        ended.failed_saying(&format!("MPI started {processes}: `mpirun -np 2 ping_pong`"));
+        ended.failed_saying(&format!("the launcher started {processes}: `mpirun -np 2 ping_pong`"));
     }
     Ok(())
 }
@@ -65,9 +65,7 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
 #[test]
 fn a_process_that_was_started_without_mpirun_is_told_of_both_ways() -> Result<()> {
     let ended = Running::start(command(PROGRAM, &sandbox()?))?.end(LONG)?;
-    ended.failed_saying(
-        "MPI started 1: `mpirun -np 2 ping_pong`, or without MPI --rendezvous and --rank",
-    );
+    ended.failed_saying("start it as `mpirun -np 2 ping_pong`, or with --rendezvous and --rank");
     Ok(())
 }
 
