@@ -13,7 +13,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let triple = target.triple();
     ensure!(target != host, "this machine is one of {triple}: `cargo xtask test` tests it");
     let emulator = target.emulator(host).context("nothing is known that runs programs of it")?;
-    setup::run(workspace, None)?;
+    setup::for_tests(workspace, None, false)?;
     setup::run(workspace, Some(target))?;
 
     // The tests build plugins with `cargo urom`.

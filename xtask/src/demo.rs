@@ -22,7 +22,7 @@ const LISTENING: &str = "uromd: listening on ";
 
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    setup::run(workspace, None)?;
+    setup::for_demo(workspace)?;
     let directory = release::build(workspace, None)?;
 
     let log = directory.join("uromd-demo.log");

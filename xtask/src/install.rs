@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use urom_abi::version::RELEASE;
 
 use crate::linked_ucx::LinkedUcx;
-use crate::pkgconfig;
+use crate::pkgconfig::{self, RELEASE};
 use crate::place::{Placer, Transfer, files_below, make_directory};
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
-use crate::{headers, release, setup, shell};
+use crate::{release, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 5] =
     ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom", "urom-ucx-emulation"];
@@ -99,7 +98,7 @@ fn lay_out(
     }
     // A program may have a header of the same name, which must not depend on the order of its
     // include folders.
-    for header in headers::committed(&workspace.root) {
+    for header in protocol_headers(&workspace.root)? {
         placer.file(&header, in_folder("include/urom", &header)?)?;
     }
     place_deployment(workspace, placer)?;
@@ -134,6 +133,19 @@ fn in_unit(program: &Path) -> String {
 
 fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
     Ok(Path::new(folder).join(file.file_name().context("a header has a name")?))
+}
+
+/// The committed C headers of the plugins' protocols.
+fn protocol_headers(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut headers = Vec::new();
+    for plugin in fs::read_dir(root.join("plugins"))? {
+        let include = plugin?.path().join("include");
+        if include.is_dir() {
+            headers.extend(files_below(&include)?.into_iter().map(|file| include.join(file)));
+        }
+    }
+    headers.sort();
+    Ok(headers)
 }
 
 fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
@@ -280,7 +292,7 @@ mod tests {
             assert!(workspace.has_package(package), "{package} is not in the workspace");
         }
         let mut headers = headers_of(&workspace).expect("they are there");
-        headers.extend(headers::committed(&workspace.root));
+        headers.extend(protocol_headers(&workspace.root).expect("they are there"));
         for name in ["doca_urom.h", "doca_urom_plugin.h", "worker_graph.h", "worker_sandbox.h"] {
             assert!(
                 headers.iter().any(|header| header.ends_with(name) && header.is_file()),

@@ -4,14 +4,12 @@
 //! is installed by the set-up, which every subcommand that needs it runs first and which costs
 //! nothing once it is done.
 
-mod bindings;
-mod committed;
 mod cross;
 mod debian;
 mod demo;
 mod fuzz;
+mod generate;
 mod guide;
-mod headers;
 mod install;
 mod linked_ucx;
 mod measure;
@@ -33,192 +31,262 @@ mod tools;
 mod ucx;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::{Context, Result, bail, ensure};
+use lexopt::Arg::{Long, Short, Value};
+use lexopt::{Parser, ValueExt};
 
 use target::Target;
 use workspace::{Profile, Workspace};
 
-#[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    about = "The tasks of this project's contributors",
-    version
-)]
-struct Cli {
-    #[command(subcommand)]
-    task: Task,
-}
+const HELP: &str = "\
+The tasks of this project's contributors
 
-#[derive(Subcommand)]
-enum Task {
-    /// Installs what the build needs: Debian packages, UCX, and the target's own tools.
-    Setup {
-        /// Sets up for this target instead of this machine.
-        #[arg(long, value_name = "TRIPLE")]
-        target: Option<Target>,
-    },
-    /// Builds the plugins and links each as NAME.so into the profile's plugins directory.
-    Plugins {
-        /// Builds with optimisations.
-        #[arg(long)]
-        release: bool,
-        /// Builds for this target instead of this machine.
-        #[arg(long, value_name = "TRIPLE")]
-        target: Option<Target>,
-    },
-    /// Builds and installs what C programs need: uromd and what makes a service of it, DOCA's
-    /// libraries, headers and pkg-config files.
-    Install {
-        /// Where to: include, lib and bin are made in it.
-        #[arg(long, value_name = "DIR")]
-        prefix: PathBuf,
-        /// Builds for this target, such as a BlueField's, instead of this machine.
-        #[arg(long, value_name = "TRIPLE")]
-        target: Option<Target>,
-    },
-    /// Runs every test, documentation tests included.
-    Test {
-        /// Tests this target, under qemu-user when the machine is another.
-        #[arg(long, value_name = "TRIPLE")]
-        target: Option<Target>,
-        /// Tests this package only; may be given more than once.
-        #[arg(short, long = "package", value_name = "PACKAGE")]
-        package: Vec<String>,
-        /// Runs the tests of `ucx`, `urom-wire`, `urom-service` and `libdoca-host`, the whole path
-        /// and the examples on this release of UCX, such as 1.16.0, which is unpacked from PyPI.
-        /// Nothing is built again for it.
-        #[arg(long, value_name = "VERSION", value_parser = ucx::release, conflicts_with_all = ["target", "package", "args"])]
-        ucx: Option<String>,
-        /// Passed on to the test programs.
-        #[arg(last = true)]
-        args: Vec<String>,
-    },
-    /// Runs host programs of this machine against a service for BlueField's cores, under qemu-user.
-    Cross,
-    /// Starts the service and runs the examples against it: the multi-worker bootstrap, and ping
-    /// pong with mpirun and without.
-    Demo,
-    /// Measures the kit against raw UCX.
-    Bench {
-        /// Passed on to the benchmark program: `--quick`, `--list`, `--launches N`, `--record`, and
-        /// the names of suites; `-- --help` says more.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
-    /// Breaks processes and links of a running service, and checks what everybody else makes of it.
-    Faults {
-        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites;
-        /// `-- --help` says more.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
-    /// Makes the committed UCX bindings again from UCX 1.16's headers.
-    Bindings {
-        /// Writes nothing and fails when they differ from what is committed.
-        #[arg(long)]
-        check: bool,
-    },
-    /// Does what the guide's start page says, in a fresh place, and builds the guide with mdBook.
-    Guide,
-    /// Makes the committed C headers of the plugins' protocols again.
-    Headers {
-        /// Writes nothing and fails when they differ from what is committed.
-        #[arg(long)]
-        check: bool,
-    },
-    /// Packages the crates that are there to be published, and builds each from its package.
-    Package {
-        /// Takes changes along that are not committed.
-        #[arg(long)]
-        allow_dirty: bool,
-    },
-    /// Generates a workspace for every combination of the template's answers, builds and runs each.
-    Template {
-        /// Two combinations only, and not those that build the kit anew.
-        #[arg(long)]
-        quick: bool,
-        /// Generates nothing but what is committed: the template's workspace in place, and
-        /// cargo-urom's copy of it.
-        #[arg(long, conflicts_with = "quick")]
-        bless: bool,
-    },
-    /// Holds the dependencies to the rules of deny.toml.
-    Deny,
-    /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and
-    /// Miri.
-    Sanitize {
-        /// These checks only.
-        checks: Vec<sanitize::Check>,
-        /// With the service's and the host's whole suites, real processes among them, which takes
-        /// much longer.
-        #[arg(long)]
-        full: bool,
-    },
-    /// Runs them under Miri only.
-    Miri,
-    /// Runs the fuzz targets.
-    Fuzz {
-        /// This one only.
-        target: Option<String>,
-        /// How many inputs each is given.
-        #[arg(long, default_value_t = 1_000_000)]
-        runs: u64,
-        /// Without the address sanitizer, which is five times as fast.
-        #[arg(long, conflicts_with = "merge")]
-        unsanitized: bool,
-        /// Runs none: adds the inputs that earlier runs found, and that reach something new, to
-        /// those in fuzz/corpus.
-        #[arg(long, conflicts_with = "runs")]
-        merge: bool,
-    },
-}
+Usage: cargo xtask TASK [OPTIONS]
+
+  setup [--target T]            installs Debian packages, UCX and the target's own tools
+  demo                          starts the service and runs the examples against it
+  test [-p PACKAGE].. [--target T] [--mpi] [-- ARGS]
+                                runs every test, or those of packages; --mpi: those of MPI too
+  test --ucx VERSION            runs the tests that use UCX on that release, such as 1.16.0
+  cross                         runs host programs against a service for BlueField, emulated
+  plugins [--release] [--target T]
+                                builds the plugins; prints the directory for UROM_PLUGIN_PATH
+  install --prefix DIR [--target T]
+                                builds and installs uromd, DOCA's libraries and headers
+  bench [ARGS]                  measures the kit against raw UCX; `bench --help` lists ARGS
+  faults [ARGS]                 breaks processes and links of a running service
+  bindings [--check]            writes, or compares, the UCX bindings
+  headers [--check]             writes, or compares, the plugins' C headers
+  deny                          checks the dependencies against deny.toml
+  guide                         runs the guide's start page, and builds the guide
+  package [--allow-dirty]       packages the published crates, and builds each from its package
+  template [--quick | --bless]  makes, builds and runs workspaces of the template
+  sanitize [--full] [CHECK]..   runs tests under sanitizers, valgrind and Miri
+  miri                          runs tests under Miri
+  fuzz [TARGET] [--runs N] [--unsanitized | --merge]
+                                runs the fuzz targets, or adds what runs found
+
+T is x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu. CHECK is asan, tsan, valgrind or miri.
+";
 
 fn main() -> ExitCode {
-    let Err(error) = run(Cli::parse().task) else { return ExitCode::SUCCESS };
+    let Err(error) = run(Parser::from_env()) else { return ExitCode::SUCCESS };
     eprintln!("error: {error:#}");
     // The code of the command that failed; one that was killed has none.
     let code = error.downcast_ref::<shell::Failed>().and_then(|failed| failed.status.code());
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-fn run(task: Task) -> anyhow::Result<()> {
+/// The options of all tasks.
+#[derive(Default)]
+struct Options {
+    target: Option<Target>,
+    packages: Vec<String>,
+    ucx: Option<String>,
+    prefix: Option<PathBuf>,
+    runs: Option<u64>,
+    /// The options without a value that were given.
+    flags: Vec<&'static str>,
+    /// What is not an option.
+    values: Vec<String>,
+    /// Behind `--`.
+    rest: Vec<String>,
+}
+
+/// The options without a value.
+const FLAGS: [&str; 9] = [
+    "--release",
+    "--mpi",
+    "--check",
+    "--allow-dirty",
+    "--quick",
+    "--bless",
+    "--full",
+    "--unsanitized",
+    "--merge",
+];
+
+impl Options {
+    /// Reads them; each must be in `allowed`, where `VALUE` and `--` stand for values and a rest.
+    fn read(parser: &mut Parser, task: &str, allowed: &[&str]) -> Result<Options> {
+        let mut options = Options::default();
+        loop {
+            // What is behind `--` is another program's.
+            if let Some(raw) = parser.try_raw_args()
+                && raw.peek().is_some_and(|word| word == "--")
+            {
+                ensure!(allowed.contains(&"--"), "`cargo xtask {task}` takes no `--`");
+                options.rest = raw.skip(1).map(text).collect::<Result<_>>()?;
+                return Ok(options);
+            }
+            let Some(argument) = parser.next()? else { return Ok(options) };
+            let name = match &argument {
+                Short('p') => "--package".to_owned(),
+                Short(letter) => format!("-{letter}"),
+                Long(name) => format!("--{name}"),
+                Value(_) => "VALUE".to_owned(),
+            };
+            let shown = match &argument {
+                Value(value) => value.display().to_string(),
+                _ => name.clone(),
+            };
+            ensure!(
+                allowed.contains(&&*name),
+                "`cargo xtask {task}` does not take `{shown}`: see cargo xtask help"
+            );
+            match argument {
+                Value(value) => options.values.push(text(value)?),
+                _ if name == "--target" => options.target = Some(parser.value()?.parse()?),
+                _ if name == "--package" => options.packages.push(text(parser.value()?)?),
+                _ if name == "--ucx" => {
+                    options.ucx = Some(parser.value()?.parse_with(ucx::release)?)
+                }
+                _ if name == "--prefix" => options.prefix = Some(parser.value()?.into()),
+                _ if name == "--runs" => options.runs = Some(parser.value()?.parse()?),
+                _ => options.flags.extend(FLAGS.iter().find(|flag| **flag == name)),
+            }
+        }
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.contains(&flag)
+    }
+}
+
+fn text(word: OsString) -> Result<String> {
+    word.into_string().map_err(|word| anyhow::anyhow!("`{}` is not UTF-8", word.display()))
+}
+
+fn run(mut parser: Parser) -> Result<()> {
+    let task = match parser.next()? {
+        Some(Value(task)) => text(task)?,
+        Some(Long("version")) => {
+            println!("xtask {}", env!("CARGO_PKG_VERSION"));
+            return Ok(());
+        }
+        Some(Long("help") | Short('h')) => "help".to_owned(),
+        Some(other) => return Err(other.unexpected().into()),
+        None => bail!("no task is named\n\n{HELP}"),
+    };
+    let parser = &mut parser;
+    let mut options = |allowed: &[&str]| Options::read(parser, &task, allowed);
+    if task == "help" {
+        print!("{HELP}");
+        return Ok(());
+    }
     let workspace = &Workspace::load()?;
-    match task {
-        Task::Setup { target } => setup::run(workspace, target),
-        Task::Plugins { release, target } => {
-            setup::run(workspace, target)?;
-            plugins::build(workspace, target, if release { Profile::Release } else { Profile::Dev })
+    match &*task {
+        "setup" => setup::run(workspace, options(&["--target"])?.target),
+        "plugins" => {
+            let options = options(&["--release", "--target"])?;
+            setup::run(workspace, options.target)?;
+            let profile = if options.has("--release") { Profile::Release } else { Profile::Dev };
+            plugins::build(workspace, options.target, profile)
         }
-        Task::Install { prefix, target } => install::run(workspace, &prefix, target),
-        Task::Test { ucx: Some(version), .. } => releases::run(workspace, &version),
-        Task::Test { target, package, args, .. } => test::run(workspace, target, &package, &args),
-        Task::Cross => cross::run(workspace),
-        Task::Demo => demo::run(workspace),
-        Task::Bench { args } => measure::BENCH.run(workspace, &args),
-        Task::Faults { args } => measure::FAULTS.run(workspace, &args),
-        Task::Bindings { check } => {
-            setup::for_bindings()?;
-            bindings::run(&workspace.target_dir, check)
+        "install" => {
+            let options = options(&["--prefix", "--target"])?;
+            let prefix = options.prefix.context("name the directory: --prefix DIR")?;
+            install::run(workspace, &prefix, options.target)
         }
-        Task::Template { bless: true, .. } => template::bless(workspace),
-        Task::Template { quick, .. } => template::run(workspace, quick),
-        Task::Deny => shell::run(&mut tools::deny(workspace, &workspace.root.join("Cargo.toml"))?),
-        Task::Sanitize { checks, full } => sanitize::run(workspace, &checks, full),
-        Task::Miri => sanitize::run(workspace, &[sanitize::Check::Miri], true),
-        Task::Fuzz { target, runs, unsanitized, merge } => {
-            let run = fuzz::Work::Run { inputs: runs, sanitized: !unsanitized };
-            let work = if merge { fuzz::Work::Merge } else { run };
-            fuzz::run(workspace, target.as_deref(), &work)
+        "test" => {
+            let options = options(&["--target", "--package", "--ucx", "--mpi", "--"])?;
+            match &options.ucx {
+                Some(version) => {
+                    let others = options.target.is_some() || !options.packages.is_empty();
+                    ensure!(!others && options.rest.is_empty(), "--ucx goes without other options");
+                    releases::run(workspace, version)
+                }
+                None => {
+                    let Options { target, packages, rest, .. } = &options;
+                    test::run(workspace, *target, packages, options.has("--mpi"), rest)
+                }
+            }
         }
-        Task::Guide => guide::run(workspace),
-        Task::Headers { check } => headers::run(&workspace.root, check),
-        Task::Package { allow_dirty } => {
+        "cross" => options(&[]).and_then(|_| cross::run(workspace)),
+        "demo" => options(&[]).and_then(|_| demo::run(workspace)),
+        "bench" => measure::BENCH.run(workspace, &others(parser)?),
+        "faults" => measure::FAULTS.run(workspace, &others(parser)?),
+        "bindings" => generate::bindings(workspace, options(&["--check"])?.has("--check")),
+        "headers" => generate::headers(options(&["--check"])?.has("--check")),
+        "template" => {
+            let options = options(&["--quick", "--bless"])?;
+            if options.has("--bless") {
+                return template::bless(workspace);
+            }
+            template::run(workspace, options.has("--quick"))
+        }
+        "deny" => {
+            options(&[])?;
+            shell::run(&mut tools::deny(workspace, &workspace.root.join("Cargo.toml"))?)
+        }
+        "sanitize" => {
+            let options = options(&["--full", "VALUE"])?;
+            let checks = options.values.iter().map(|name| name.parse());
+            sanitize::run(workspace, &checks.collect::<Result<Vec<_>>>()?, options.has("--full"))
+        }
+        "miri" => {
+            options(&[])?;
+            sanitize::run(workspace, &[sanitize::Check::Miri], true)
+        }
+        "fuzz" => {
+            let options = options(&["--runs", "--unsanitized", "--merge", "VALUE"])?;
+            let sanitized = !options.has("--unsanitized");
+            let inputs = options.runs.unwrap_or(1_000_000);
+            let run = fuzz::Work::Run { inputs, sanitized };
+            let work = if options.has("--merge") { fuzz::Work::Merge } else { run };
+            fuzz::run(workspace, options.values.first().map(String::as_str), &work)
+        }
+        "guide" => options(&[]).and_then(|_| guide::run(workspace)),
+        "package" => {
+            let options = options(&["--allow-dirty"])?;
             setup::run(workspace, None)?;
-            package::run(workspace, allow_dirty)
+            package::run(workspace, options.has("--allow-dirty"))
         }
+        other => bail!("no task is called `{other}`\n\n{HELP}"),
+    }
+}
+
+/// The arguments of another program: all that is left, without a `--` in front.
+fn others(parser: &mut Parser) -> Result<Vec<String>> {
+    let words: Vec<String> = parser.raw_args()?.map(text).collect::<Result<_>>()?;
+    Ok(words.into_iter().skip_while(|word| word == "--").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str], allowed: &[&str]) -> Result<Options> {
+        Options::read(&mut Parser::from_args(words), "test", allowed)
+    }
+
+    #[test]
+    fn options_values_and_the_rest_are_told_apart() {
+        let words = ["-p", "ucx", "--package=rdma", "--mpi", "asan", "--", "-p", "--no-capture"];
+        let options = read(&words, &["--package", "--mpi", "VALUE", "--"]).expect("all are known");
+        assert_eq!(options.packages, ["ucx", "rdma"]);
+        assert!(options.has("--mpi") && !options.has("--full"));
+        assert_eq!(options.values, ["asan"]);
+        assert_eq!(options.rest, ["-p", "--no-capture"]);
+    }
+
+    #[test]
+    fn an_option_of_another_task_is_refused_with_both_names() {
+        for word in ["--mpi", "-x", "value", "--"] {
+            let error = read(&[word], &["--package"]).err().expect("it is refused").to_string();
+            assert!(error.contains("xtask test") && error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_right_is_refused() {
+        assert!(read(&["--target", "riscv64"], &["--target"]).is_err());
+        assert!(read(&["--ucx", "new"], &["--ucx"]).is_err());
+        assert!(read(&["--runs", "many"], &["--runs"]).is_err());
+        assert!(read(&["--target"], &["--target"]).is_err());
     }
 }

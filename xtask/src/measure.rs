@@ -23,7 +23,7 @@ pub(crate) const FAULTS: Measured =
 impl Measured {
     /// Sets up, builds and runs the program.
     pub(crate) fn run(&self, workspace: &Workspace, arguments: &[String]) -> Result<()> {
-        setup::run(workspace, None)?;
+        setup::for_tests(workspace, None, false)?;
         let all = workspace.plugins();
         let wanted = all.iter().filter(|plugin| self.plugins.contains(&plugin.purpose));
         let packages = install::PACKAGES.into_iter().chain(self.others.iter().copied());

@@ -176,13 +176,16 @@ mod tests {
 
     fn package(folder: &tempfile::TempDir) -> Package {
         let manifest_path = folder.path().join("Cargo.toml");
-        serde_json::from_value(serde_json::json!({
-            "name": "p", "version": "0.1.0", "manifest_path": manifest_path, "targets": [],
-            "description": "a package", "license": "BSD-3-Clause",
-            "documentation": "https://docs.rs/p", "readme": "README.md",
-            "keywords": ["encoding"], "categories": ["encoding"], "publish": null,
-        }))
-        .expect("a package")
+        let some = |text: &str| Some(text.to_owned());
+        let mut package = Package::named("p");
+        package.manifest_path = manifest_path;
+        package.description = some("a package");
+        package.license = some("BSD-3-Clause");
+        package.documentation = some("https://docs.rs/p");
+        package.readme = some("README.md");
+        package.keywords.extend(some("encoding"));
+        package.categories.extend(some("encoding"));
+        package
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use urom_abi::version::RELEASE;
+/// The DOCA release whose interface the library has: `urom_abi::version::RELEASE`, whose crate takes
+/// longer to build than all of this one.
+pub(crate) const RELEASE: &str = "2.7.0";
 
 /// Each library's name, description and the module that it requires.
 const MODULES: [(&str, &str, &str); 3] = [
@@ -55,6 +57,11 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn the_release_is_that_of_the_library() {
+        assert_eq!(RELEASE, urom_abi::version::RELEASE);
+    }
 
     #[test]
     fn spaces_in_a_path_to_ucx_are_escaped() {

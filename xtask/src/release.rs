@@ -25,7 +25,7 @@ fn is_used(plugin: &Plugin<'_>) -> bool {
     plugin.purpose == Purpose::Use
 }
 
-/// The installed packages, the plugins, and on this machine the demo's programs, which need MPI.
+/// The installed packages, the plugins, and on this machine the demo's programs.
 fn selection<'a>(plugins: &'a [Plugin<'_>], target: Option<Target>) -> Vec<&'a str> {
     let used = plugins.iter().filter(|plugin| is_used(plugin)).map(|plugin| plugin.package);
     let packages = install::PACKAGES.into_iter().chain(used).flat_map(|package| ["-p", package]);
@@ -46,7 +46,7 @@ mod tests {
         for package in install::PACKAGES.into_iter().chain(["graph-plugin", "ping-pong", "rdmo"]) {
             assert!(chosen(package), "{package} is not among {words:?}");
         }
-        assert!(words.contains(&"ping-pong/mpi") && !chosen("faulty-plugin"), "{words:?}");
+        assert!(!chosen("faulty-plugin"), "{words:?}");
         let foreign = selection(&plugins, Some(Target::Aarch64));
         assert!(words.starts_with(&foreign) && !foreign.contains(&"ping-pong"), "{foreign:?}");
     }

@@ -36,7 +36,7 @@ const CANNOT: [(&str, &str, &str); 2] = [
 /// Builds what is not built, unpacks the release, and runs all there is to run on it. Everything
 /// that fails is told at the end.
 pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
-    let selected = test::prepare(workspace, None, &PACKAGES.map(str::to_owned))?;
+    let selected = test::prepare(workspace, None, &PACKAGES.map(str::to_owned), false)?;
     let host = Target::host()?;
     if !ucx::directory(&workspace.target_dir, ucx::package(version), host).is_dir() {
         debian::ensure(&[&debian::PIP])?;

@@ -8,9 +8,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
 use fs_err as fs;
 
 use crate::place::remove_directory;
@@ -92,7 +92,7 @@ const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
 const VALGRIND_OPTIONS: &str =
     "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// The address and leak sanitizers.
     Asan,
@@ -104,9 +104,31 @@ pub(crate) enum Check {
     Miri,
 }
 
+impl Check {
+    const ALL: [(&str, Check); 4] = [
+        ("asan", Check::Asan),
+        ("tsan", Check::Tsan),
+        ("valgrind", Check::Valgrind),
+        ("miri", Check::Miri),
+    ];
+}
+
+impl FromStr for Check {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Check::ALL.iter().find(|(known, _)| *known == name);
+        let names = Check::ALL.map(|(name, _)| name).join(", ");
+        known
+            .map(|(_, check)| *check)
+            .with_context(|| format!("no check is called `{name}`: name one of {names}"))
+    }
+}
+
 /// Runs these checks, or all.
 pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result<()> {
-    for check in if checks.is_empty() { Check::value_variants() } else { checks } {
+    let all = Check::ALL.map(|(_, check)| check);
+    for check in if checks.is_empty() { &all } else { checks } {
         match check {
             Check::Asan => ASAN.run(workspace, full)?,
             Check::Tsan => {
@@ -129,7 +151,7 @@ pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result
 impl Sanitizer {
     fn run(&self, workspace: &Workspace, full: bool) -> Result<()> {
         eprintln!("{} sanitizer, with this Rust and RUSTC_BOOTSTRAP=1", self.name);
-        setup::run(workspace, None)?;
+        setup::for_tests(workspace, None, false)?;
         let build = workspace.target_dir.join(self.directory);
         let reports = build.join("reports");
         let host = Some(Target::host()?);
@@ -175,7 +197,7 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
     // As for all tests, so that nothing is built again after these.
-    let selected = test::prepare(workspace, None, &[])?;
+    let selected = test::prepare(workspace, None, &[], false)?;
     let mut tests = target::cargo(None, "test")?;
     tests.args(selected).arg("--no-fail-fast");
     let more = if full { &MORE_IN_C[..] } else { &[] };

@@ -12,8 +12,31 @@ use crate::target::Target;
 use crate::ucx;
 use crate::workspace::Workspace;
 
-/// Makes the machine ready to build, test and run for `target`, or for itself.
+/// Makes the machine ready to build for `target`, or for itself.
 pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
+    ready(workspace, target, &[])
+}
+
+/// Makes the machine ready to run the demo.
+pub(crate) fn for_demo(workspace: &Workspace) -> Result<()> {
+    ready(workspace, None, &[&debian::MPI_LAUNCHER])
+}
+
+/// Makes the machine ready to build and run the tests for `target`, or for itself; `mpi`: also the
+/// tests with the bindings of MPI.
+pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool) -> Result<()> {
+    let mut needs = vec![&debian::CXX_COMPILER, &debian::VALGRIND];
+    if target.is_none() || target == Some(Target::host()?) {
+        needs.extend([&debian::MPI_LAUNCHER, &debian::IPROUTE, &debian::NFTABLES]);
+        needs.extend([&debian::MESON, &debian::SYSTEMD]);
+    }
+    if mpi {
+        needs.extend([&debian::MPI_COMPILER, &debian::LIBCLANG]);
+    }
+    ready(workspace, target, &needs)
+}
+
+fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) -> Result<()> {
     let host = Target::host()?;
     let target = target.unwrap_or(host);
     if target != host && target.environment(host).is_empty() {
@@ -32,7 +55,9 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
             || ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
             || (target == host && ucx::system_is_new_enough())
     };
-    debian::ensure(&needs(target != host, !has_ucx()))?;
+    let mut needs = needs(target != host, !has_ucx());
+    needs.extend(more);
+    debian::ensure(&needs)?;
     if !has_ucx() {
         ucx::unpack(&workspace.target_dir, ucx::VERSION, target)?;
     }
@@ -45,13 +70,9 @@ pub(crate) fn for_bindings() -> Result<()> {
 }
 
 fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
-    let mut needs =
-        vec![&debian::C_COMPILER, &debian::CXX_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
+    let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG];
     if foreign {
         needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
-    } else {
-        needs.extend([&debian::MPI_COMPILER, &debian::MPI_LAUNCHER, &debian::LIBCLANG]);
-        needs.extend([&debian::IPROUTE, &debian::NFTABLES, &debian::MESON, &debian::SYSTEMD]);
     }
     if download {
         needs.push(&debian::PIP);

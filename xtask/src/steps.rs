@@ -14,18 +14,8 @@ use crate::shell;
 /// What cargo is told to build the programs: four workers in two groups, two processes that send
 /// messages to each other, which mpirun may start, and twice two of which one changes the other's
 /// memory.
-pub(crate) const PACKAGES: [&str; 10] = [
-    "-p",
-    "multi-worker-bootstrap",
-    "-p",
-    "ping-pong",
-    "--features",
-    "ping-pong/mpi",
-    "-p",
-    "rdma",
-    "-p",
-    "rdmo",
-];
+pub(crate) const PACKAGES: [&str; 8] =
+    ["-p", "multi-worker-bootstrap", "-p", "ping-pong", "-p", "rdma", "-p", "rdmo"];
 
 /// What ping pong sends under mpirun.
 const MESSAGES: [&str; 3] = [

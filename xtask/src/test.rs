@@ -27,16 +27,16 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("xtask", "runs on this machine only"),
 ];
 
-/// The packages with tests that run under `mpirun`, and their features that say so. Other builds do
-/// not ask for an MPI.
-const WITH_MPI: [(&str, &str); 3] =
-    [("ping-pong", "ping-pong/mpi"), ("rdma", "rdma/mpi"), ("urom-tests", "urom-tests/mpi")];
+/// The package with tests of `gather::Mpi`, and the feature that builds them: it takes an MPI and
+/// libclang.
+const WITH_MPI: (&str, &str) = ("urom-tests", "urom-tests/mpi");
 
 /// Sets up, builds and runs the tests.
 pub(crate) fn run(
     workspace: &Workspace,
     target: Option<Target>,
     packages: &[String],
+    mpi: bool,
     arguments: &[String],
 ) -> Result<()> {
     for package in packages {
@@ -44,7 +44,7 @@ pub(crate) fn run(
     }
     let mut test = target::cargo(target, "test")?;
     // One run tells all that fails.
-    test.args(prepare(workspace, target, packages)?).arg("--no-fail-fast");
+    test.args(prepare(workspace, target, packages, mpi)?).arg("--no-fail-fast");
     test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
@@ -58,11 +58,12 @@ pub(crate) fn prepare(
     workspace: &Workspace,
     target: Option<Target>,
     packages: &[String],
+    mpi: bool,
 ) -> Result<Vec<String>> {
-    setup::run(workspace, target)?;
+    setup::for_tests(workspace, target, mpi)?;
     let host = Target::host()?;
     let emulated = target.is_some_and(|target| target != host);
-    let plan = Plan::new(workspace, emulated, packages);
+    let plan = Plan::new(workspace, emulated, packages, mpi);
     for (package, reason) in &plan.left_out {
         eprintln!("left out: {package}: {reason}");
     }
@@ -95,14 +96,11 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(workspace: &Workspace, emulated: bool, packages: &[String]) -> Self {
+    fn new(workspace: &Workspace, emulated: bool, packages: &[String], mpi: bool) -> Self {
         let name = |package: &str| ["-p".to_owned(), package.to_owned()];
-        let mpi = |wanted: &dyn Fn(&str) -> bool| {
-            let features = WITH_MPI.iter().filter(|(package, _)| !emulated && wanted(package));
-            features
-                .flat_map(|(_, feature)| ["--features", feature].map(str::to_owned))
-                .collect::<Vec<_>>()
-        };
+        let is_tested = packages.is_empty() || packages.iter().any(|name| name == WITH_MPI.0);
+        let features = (mpi && !emulated && is_tested).then_some(["--features", WITH_MPI.1]);
+        let features = features.into_iter().flatten().map(str::to_owned);
         let started = install::PACKAGES.into_iter().chain([TOOL]).filter(|_| !emulated);
         let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
         let plugins = plugins.filter(|package| runs(package, emulated));
@@ -111,7 +109,7 @@ impl Plan {
             // The tests of one package may load plugins, start the service or compile C, which
             // takes other packages.
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
-            test.extend(mpi(&|package| packages.iter().any(|chosen| chosen == package)));
+            test.extend(features);
             return Self { build: vec![products], test, left_out: Vec::new() };
         }
         let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
@@ -121,7 +119,7 @@ impl Plan {
                 .iter()
                 .flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]),
         );
-        everything.extend(mpi(&|_| true));
+        everything.extend(features);
         // The same selection with the test programs among it: cargo test finds all of it built.
         let mut all = everything.clone();
         all.push("--all-targets".to_owned());
@@ -158,16 +156,8 @@ mod tests {
 
     #[test]
     fn on_this_machine_nothing_is_left_out() {
-        let plan = Plan::new(&sample(), false, &[]);
-        let everything = [
-            "--workspace",
-            "--features",
-            "ping-pong/mpi",
-            "--features",
-            "rdma/mpi",
-            "--features",
-            "urom-tests/mpi",
-        ];
+        let plan = Plan::new(&sample(), false, &[], true);
+        let everything = ["--workspace", "--features", "urom-tests/mpi"];
         assert_eq!(plan.build, [[&everything[..], &["--all-targets"]].concat(), PRODUCTS.to_vec()]);
         assert_eq!(plan.test, everything);
         assert!(plan.left_out.is_empty());
@@ -175,7 +165,7 @@ mod tests {
 
     #[test]
     fn under_emulation_what_cannot_run_there_is_left_out_of_both_steps() {
-        let plan = Plan::new(&sample(), true, &[]);
+        let plan = Plan::new(&sample(), true, &[], true);
         for package in ["ui-tests", "xtask", "urom-bench", "urom-tests", "ping-pong"] {
             for words in [&plan.build[0], &plan.test] {
                 assert!(
@@ -199,12 +189,14 @@ mod tests {
     #[test]
     fn tests_of_one_package_find_plugins_and_service_built() {
         let chosen = ["urom-abi".to_owned()];
-        let plan = Plan::new(&sample(), false, &chosen);
+        let plan = Plan::new(&sample(), false, &chosen, true);
         assert_eq!(plan.build, [PRODUCTS]);
         assert_eq!(plan.test, ["-p", "urom-abi"]);
-        let plan = Plan::new(&sample(), true, &chosen);
+        let plan = Plan::new(&sample(), true, &chosen, false);
         assert_eq!(plan.build, [&PRODUCTS[..4]]);
-        let plan = Plan::new(&sample(), false, &["urom-tests".to_owned()]);
+        let chosen = ["urom-tests".to_owned()];
+        let plan = Plan::new(&sample(), false, &chosen, true);
         assert_eq!(plan.test, ["-p", "urom-tests", "--features", "urom-tests/mpi"]);
+        assert_eq!(Plan::new(&sample(), false, &chosen, false).test, ["-p", "urom-tests"]);
     }
 }

@@ -1,28 +1,26 @@
 //! What cargo knows about this workspace: its packages, the plugins among them, and where the build
 //! goes.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use tinyjson::JsonValue;
 
 use crate::shell;
 use crate::target::Target;
 
 /// The part of `cargo metadata` that the tasks use.
-#[derive(Deserialize)]
 pub(crate) struct Workspace {
     /// Where cargo builds; follows `CARGO_TARGET_DIR`.
-    #[serde(rename = "target_directory")]
     pub(crate) target_dir: PathBuf,
     /// Where the workspace's `Cargo.toml` lies.
-    #[serde(rename = "workspace_root")]
     pub(crate) root: PathBuf,
     packages: Vec<Package>,
 }
 
 /// A package, with what its manifest says about it.
-#[derive(Clone, Deserialize)]
+#[derive(Clone)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) manifest_path: PathBuf,
@@ -38,7 +36,7 @@ pub(crate) struct Package {
     publish: Option<Vec<String>>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone)]
 struct PackageTarget {
     name: String,
     crate_types: Vec<String>,
@@ -115,8 +113,17 @@ impl Workspace {
     }
 
     fn parse(metadata: &str) -> Result<Self> {
-        serde_json::from_str(metadata)
-            .context("cargo metadata printed something else than expected")
+        let metadata = metadata.parse().ok();
+        let workspace = metadata.and_then(|metadata: JsonValue| {
+            let path = |key| Some(PathBuf::from(text(&metadata, key)?));
+            let packages = list(&metadata, "packages")?.iter().map(Package::parse);
+            Some(Workspace {
+                target_dir: path("target_directory")?,
+                root: path("workspace_root")?,
+                packages: packages.collect::<Option<_>>()?,
+            })
+        });
+        workspace.context("cargo metadata printed something else than expected")
     }
 
     /// Where the programs and libraries of a build lie.
@@ -153,11 +160,63 @@ impl Workspace {
     }
 }
 
+impl Package {
+    fn parse(package: &JsonValue) -> Option<Self> {
+        let texts = |key| {
+            let words = list(package, key)?.iter();
+            words.map(|word| word.get::<String>().cloned()).collect::<Option<Vec<_>>>()
+        };
+        let targets = list(package, "targets")?.iter().map(|target| {
+            let kinds = list(target, "crate_types")?.iter();
+            Some(PackageTarget {
+                name: text(target, "name")?,
+                crate_types: kinds.filter_map(|kind| kind.get::<String>().cloned()).collect(),
+            })
+        });
+        Some(Self {
+            name: text(package, "name")?,
+            manifest_path: text(package, "manifest_path")?.into(),
+            targets: targets.collect::<Option<_>>()?,
+            version: text(package, "version")?,
+            description: text(package, "description"),
+            license: text(package, "license"),
+            documentation: text(package, "documentation"),
+            readme: text(package, "readme"),
+            keywords: texts("keywords")?,
+            categories: texts("categories")?,
+            publish: texts("publish"),
+        })
+    }
+}
+
+fn get<'a>(value: &'a JsonValue, key: &str) -> Option<&'a JsonValue> {
+    value.get::<HashMap<String, JsonValue>>()?.get(key)
+}
+
+fn list<'a>(value: &'a JsonValue, key: &str) -> Option<&'a Vec<JsonValue>> {
+    get(value, key)?.get()
+}
+
+fn text(value: &JsonValue, key: &str) -> Option<String> {
+    get(value, key)?.get::<String>().cloned()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::path::Path;
 
     use super::*;
+
+    impl Package {
+        /// A package with nothing but a name and a version.
+        pub(crate) fn named(name: &str) -> Package {
+            let package = format!(
+                r#"{{"name":"{name}","version":"0.1.0","manifest_path":"","targets":[],
+                    "keywords":[],"categories":[]}}"#
+            );
+            Package::parse(&package.parse().expect("JSON")).expect("a package")
+        }
+    }
 
     /// A workspace in the shape `cargo metadata` prints it, fields this program does not read
     /// included.

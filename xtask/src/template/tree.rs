@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-use crate::committed::first_difference;
 use crate::place::files_below;
 
 /// Texts by their paths within the workspace.
@@ -33,8 +32,9 @@ pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
         let (Some(a), Some(b)) = (one.get(path), other.get(path)) else {
             bail!("{path} is only in one of the two");
         };
-        if let Some(line) = first_difference(a, b) {
-            bail!("{path} differs in line {line}");
+        if a != b {
+            let same = a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count();
+            bail!("{path} differs in line {}", same + 1);
         }
     }
     Ok(())

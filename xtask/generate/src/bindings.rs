@@ -1,17 +1,15 @@
 //! Makes the committed bindings of `ucx-sys` from the headers of UCX 1.16, or checks that they are
 //! what it would make.
 //!
-//! Nobody who only uses the kit runs this: it needs libclang, and the headers are fetched once into
-//! the build tree.
+//! It needs libclang.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
 
 use crate::committed::{Committed, first_difference};
-use crate::ucx;
 
 /// The oldest rustc the generated code must suit; the workspace's `rust-version`.
 const RUST: (u64, u64) = (88, 0);
@@ -44,12 +42,14 @@ const TARGETS: [(&str, Option<&str>); 2] = [
 ];
 
 /// Writes `ucx-sys/src/bindings/mod.rs`; with `check`, compares instead and fails where it differs.
-pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
-    let headers = headers(target_dir)?;
+pub(crate) fn run(root: &Path, headers: &Path, check: bool) -> Result<()> {
+    ensure!(
+        headers.join("ucp/api/ucp.h").is_file(),
+        "{} holds no ucp/api/ucp.h",
+        headers.display()
+    );
     let rustfmt = root.join("rustfmt.toml");
-    let [fresh, others @ ..] = TARGETS.map(|target| generate(target, &headers, &rustfmt));
+    let [fresh, others @ ..] = TARGETS.map(|target| generate(target, headers, &rustfmt));
     let fresh = fresh?;
     for (target, other) in TARGETS[1..].iter().zip(others) {
         if let Some(line) = first_difference(&fresh, &other?) {
@@ -65,19 +65,6 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
     let mut files = Committed::new(check);
     files.put(&path, &fresh)?;
     files.finish("UCX's headers by this bindgen", "bindings")
-}
-
-/// The include directory of the UCX 1.16 headers, unpacked on the first use. They are the same for
-/// every target.
-fn headers(target_dir: &Path) -> Result<PathBuf> {
-    let package = ucx::unpack(target_dir, ucx::OLDEST, crate::target::Target::X86_64)?;
-    let include = package.join("libucx/include");
-    ensure!(
-        include.join("ucp/api/ucp.h").is_file(),
-        "UCX {} holds no libucx/include/ucp/api/ucp.h",
-        ucx::OLDEST
-    );
-    Ok(include)
 }
 
 fn generate(

@@ -1,0 +1,28 @@
+//! `cargo xtask bindings` and `cargo xtask headers`: runs the package `xtask-generate`, which takes
+//! a minute to build and which nothing else needs.
+
+use anyhow::Result;
+
+use crate::target::Target;
+use crate::workspace::Workspace;
+use crate::{setup, shell, ucx};
+
+/// Writes the bindings of UCX; with `check`, compares them.
+pub(crate) fn bindings(workspace: &Workspace, check: bool) -> Result<()> {
+    setup::for_bindings()?;
+    // The headers are the same for every target.
+    let package = ucx::unpack(&workspace.target_dir, ucx::OLDEST, Target::X86_64)?;
+    let include = package.join("libucx/include").display().to_string();
+    run(&["bindings", &include], check)
+}
+
+/// Writes the plugins' C headers; with `check`, compares them.
+pub(crate) fn headers(check: bool) -> Result<()> {
+    run(&["headers"], check)
+}
+
+fn run(words: &[&str], check: bool) -> Result<()> {
+    let mut command = shell::cargo();
+    command.args(["run", "--quiet", "-p", "xtask-generate", "--"]).args(words);
+    shell::run(command.args(check.then_some("--check")))
+}
