@@ -34,7 +34,8 @@ fn a_text_one_byte_4000_inline_and_a_registered_mebibyte_arrive_on_embedded_serv
         let play = |arguments: &[&str]| play(&plugins, &[service, arguments].concat());
         let text = play(&["-m", "over PMIx", "-l", "50"])?;
         text.has_table(["PMIx", "9", "inline", "1", "1"]);
-        for line in ["Server completed PING recv: over PMIx", "Client received PONG recv: over PMIx"]
+        for line in
+            ["Server completed PING recv: over PMIx", "Client received PONG recv: over PMIx"]
         {
             assert!(text.errors.contains(line), "{}", text.errors);
         }

@@ -112,17 +112,21 @@ impl Library {
             );
             Error::new(DocaError::NOT_FOUND, text)
         })?;
-        // SAFETY: each type is the function's in PMIx's header since PMIx 2 (`destruct`: 4.2).
-        let library = unsafe {
-            Library {
-                init: symbol(&handle, c"PMIx_Init")?,
-                get: symbol(&handle, c"PMIx_Get")?,
-                put: symbol(&handle, c"PMIx_Put")?,
-                commit: symbol(&handle, c"PMIx_Commit")?,
-                finalize: symbol(&handle, c"PMIx_Finalize")?,
-                destruct: symbol(&handle, c"PMIx_Value_destruct")?,
-                text: symbol(&handle, c"PMIx_Error_string")?,
-            }
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the field's type is the function's in the headers since PMIx 2, and for
+                // `PMIx_Value_destruct` since 4.2.
+                unsafe { symbol(&handle, $name) }?
+            };
+        }
+        let library = Library {
+            init: function!(c"PMIx_Init"),
+            get: function!(c"PMIx_Get"),
+            put: function!(c"PMIx_Put"),
+            commit: function!(c"PMIx_Commit"),
+            finalize: function!(c"PMIx_Finalize"),
+            destruct: function!(c"PMIx_Value_destruct"),
+            text: function!(c"PMIx_Error_string"),
         };
         std::mem::forget(handle);
         Ok(library)
@@ -182,8 +186,11 @@ impl Library {
     pub(super) fn number(&self, process: &Proc, key: &CStr) -> Result<u32, Status> {
         let job = Proc { rank: ALL_RANKS, ..*process };
         self.value(&job, key, &[], |value| {
+            if value.kind != UINT32 {
+                return None;
+            }
             // SAFETY: the kind names this alternative.
-            (value.kind == UINT32).then(|| unsafe { value.data.uint32 })
+            Some(unsafe { value.data.uint32 })
         })
     }
 
@@ -204,11 +211,10 @@ impl Library {
         // SAFETY: on success it is NULL or a value that this caller owns.
         let Some(found) = (unsafe { value.as_ref() }) else { return Err(Status::NOT_FOUND) };
         let result = read(found);
-        // SAFETY: it is freed once: its parts by PMIx, itself by the C heap it came from.
-        unsafe {
-            (self.destruct)(value);
-            libc::free(value.cast());
-        }
+        // SAFETY: the value is this caller's. Its parts are freed once, here.
+        unsafe { (self.destruct)(value) };
+        // SAFETY: PMIx allocated the value itself with `malloc`, and it is freed once.
+        unsafe { libc::free(value.cast()) };
         result.ok_or(Status::NOT_FOUND)
     }
 

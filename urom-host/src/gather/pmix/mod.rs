@@ -86,11 +86,9 @@ impl Pmix {
         let meeting = within(end, limit, move || meet(&key, end))??;
         let left = end.saturating_duration_since(Instant::now());
         let rendezvous = match meeting {
-            Meeting::Host(listener, participants) => {
-                Rendezvous::host(listener, participants, left)
-            }
+            Meeting::Host(listener, participants) => Rendezvous::host(listener, participants, left),
             Meeting::Guest(addresses, index, participants) => {
-                Rendezvous::join(&addresses[..], index, participants, left)
+                Rendezvous::join_published(addresses, index, participants, left)
             }
         };
         Ok(Pmix(rendezvous?.with_limit(limit)))
@@ -150,7 +148,11 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
         }
     };
     let addresses = String::from_utf8_lossy(&found);
-    let addresses = addresses.lines().filter_map(|line| line.parse().ok()).collect();
+    let addresses: Vec<_> = addresses.lines().filter_map(|line| line.parse().ok()).collect();
+    if addresses.is_empty() {
+        let text = "participant 0 published no address: its machine has no network interface";
+        return Err(Error::new(DocaError::NOT_FOUND, text));
+    }
     Ok(Meeting::Guest(addresses, session.process.rank, participants))
 }
 

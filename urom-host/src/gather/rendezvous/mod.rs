@@ -7,7 +7,7 @@ mod meeting;
 mod place;
 
 use std::fmt;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
@@ -87,7 +87,26 @@ impl Rendezvous {
             let links = meeting::accept(&place.listen()?, participants, limit)?;
             return Ok(Rendezvous::new(0, participants, limit, links));
         }
-        let link = meeting::connect(&place, index, participants, deadline(limit))?;
+        Rendezvous::visit(&place, index, participants, limit)
+    }
+
+    /// As [`join`](Self::join), for the others, at addresses that participant 0 has published.
+    pub(super) fn join_published(
+        addresses: Vec<SocketAddr>,
+        index: u32,
+        participants: u32,
+        limit: Duration,
+    ) -> Result<Rendezvous, Error> {
+        Rendezvous::visit(&Place::published(addresses), index, participants, limit)
+    }
+
+    fn visit(
+        place: &Place,
+        index: u32,
+        participants: u32,
+        limit: Duration,
+    ) -> Result<Rendezvous, Error> {
+        let link = meeting::connect(place, index, participants, deadline(limit))?;
         Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 

@@ -11,22 +11,34 @@ use super::super::Error;
 use super::meeting::{MOMENT, left};
 
 /// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
-pub(super) struct Place(String);
+pub(super) struct Place {
+    shown: String,
+    /// The addresses, where participant 0 has published them.
+    known: Vec<SocketAddr>,
+}
 
 impl Place {
     pub(super) fn new(address: impl fmt::Display) -> Place {
-        Place(address.to_string())
+        Place { shown: address.to_string(), known: Vec::new() }
+    }
+
+    /// The addresses of a listener of participant 0.
+    pub(super) fn published(known: Vec<SocketAddr>) -> Place {
+        Place { shown: listed(&known), known }
     }
 
     /// The name before the port; `None` for an address, such as `127.1`.
     fn name(&self) -> Option<&str> {
         let is_name = |name: &&str| !name.contains(':') && name.contains(char::is_alphabetic);
-        self.0.rsplit_once(':').map(|(name, _)| name).filter(is_name)
+        self.shown.rsplit_once(':').map(|(name, _)| name).filter(is_name)
     }
 
     fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        if !self.known.is_empty() {
+            return Ok(self.known.clone());
+        }
         let mut addresses = Vec::new();
-        for address in self.0.to_socket_addrs()? {
+        for address in self.shown.to_socket_addrs()? {
             if !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -103,7 +115,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.shown)
     }
 }
 
