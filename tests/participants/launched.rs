@@ -1,7 +1,8 @@
 //! One process of a program that a launcher started: exchanges bytes with the others in the way
 //! that the launcher offers, and starts two domains.
 //!
-//! `absent` as the argument: rank 1 ends before it meets the others. `seconds=N`: the timeout.
+//! `absent` as the argument: rank 1 does not meet the others, and waits for the launcher to end it.
+//! `seconds=N`: the timeout.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -17,7 +18,9 @@ fn main() -> Result<()> {
     let seconds = std::env::args().find_map(|word| word.strip_prefix("seconds=")?.parse().ok());
     let limit = Duration::from_secs(seconds.unwrap_or(60));
     if argument("absent") && std::env::var("PMIX_RANK").as_deref() == Ok("1") {
-        return Ok(());
+        loop {
+            std::thread::park();
+        }
     }
     for _ in 0..2 {
         let mut gather = Gather::from_environment(limit)?;

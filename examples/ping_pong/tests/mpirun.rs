@@ -33,7 +33,7 @@ fn a_text_one_byte_4000_inline_and_a_registered_mebibyte_arrive_on_embedded_serv
     for service in [embedded, common] {
         let play = |arguments: &[&str]| play(&plugins, &[service, arguments].concat());
         let text = play(&["-m", "over PMIx", "-l", "50"])?;
-        text.has_table(["PMIx", "9", "inline", "1", "1"]);
+        text.has_table(["PMIx", "10", "inline", "1", "1"]);
         for line in
             ["Server completed PING recv: over PMIx", "Client received PONG recv: over PMIx"]
         {
