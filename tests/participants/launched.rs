@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
-use urom_host::gather::{AllGather, Gather};
-use urom_host::{Service, State};
+use urom_host::gather::{AllGather, Gather, Pmix};
+use urom_host::{DocaError, Service, State};
 use urom_tests::PluginDirectory;
 
 fn main() -> Result<()> {
@@ -26,8 +26,28 @@ fn main() -> Result<()> {
         let mut gather = Gather::from_environment(limit)?;
         exchanges(&mut gather)?;
         domain(gather)?;
+        forked_child_ends()?;
     }
     println!("launched: ok");
+    Ok(())
+}
+
+/// A forked child cannot use PMIx, and its end leaves the parent's connection to the launcher alone.
+fn forked_child_ends() -> Result<()> {
+    // SAFETY: the child takes no lock that another thread of this process may hold.
+    match unsafe { libc::fork() } {
+        0 => {
+            let error = Pmix::join(Duration::from_secs(20)).err();
+            let refused = error.is_some_and(|error| error.code() == DocaError::BAD_STATE);
+            std::process::exit(i32::from(!refused))
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: a child of this process, and a local variable.
+            ensure!(unsafe { libc::waitpid(child, &mut status, 0) } == child, "no child");
+            ensure!(status == 0, "PMIx is not refused in a forked child");
+        }
+    }
     Ok(())
 }
 

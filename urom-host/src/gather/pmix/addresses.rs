@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use super::super::Error;
 
-/// Listens on a port that the system chooses, on all addresses. Returns the addresses that others
-/// can try: those of the network, or loopback on a machine without a network.
+/// Listens on a port that the system chooses, on all addresses. Returns the network
+/// addresses of this machine, or its loopback addresses when it has no network.
 pub(super) fn listen() -> Result<(TcpListener, Vec<SocketAddr>), Error> {
     // Not all kernels have IPv6. A socket for IPv6 also takes IPv4.
     let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))

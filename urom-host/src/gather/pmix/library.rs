@@ -135,15 +135,15 @@ impl Library {
     /// Connects to the launcher; returns this process's job and rank.
     pub(super) fn init(&self) -> Result<Proc, Status> {
         let mut process = Proc { job: [0; 256], rank: 0 };
-        // SAFETY: PMIx writes to the local structure, and there are no attributes.
+        // SAFETY: PMIx writes to the local structure. The attributes are empty.
         done(unsafe { (self.init)(&mut process, ptr::null(), 0) })?;
         Ok(process)
     }
 
     /// Ends one `init`.
     pub(super) fn finalize(&self) {
-        // SAFETY: there are no attributes. The launcher reads the end of the process from it, so
-        // its status has no reader.
+        // SAFETY: the attributes are empty. This runs at the end of the process, when an error cannot
+        // be reported any more.
         let _ = unsafe { (self.finalize)(ptr::null(), 0) };
     }
 

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
+use urom_abi::fork::Maker;
 
 use super::rendezvous::deadline;
 use super::{AllGather, BoxError, Error, Rendezvous};
@@ -23,8 +24,8 @@ use library::{Library, Proc, Status};
 /// The variables that a launcher with PMIx sets.
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
-/// Between two looks for the address of participant 0: PMIx has no event for it that all launchers
-/// deliver. One look takes less than 1 ms.
+/// The pause between two look-ups of participant 0's address. Not all launchers deliver an event for
+/// it. A look-up takes less than 1 ms.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// An all-gather of the processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
@@ -32,8 +33,8 @@ const LOOK: Duration = Duration::from_millis(5);
 ///
 /// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
 /// (PMIx 4.2 or newer), and the program needs no MPI. Participant 0 listens on a port that the
-/// system chooses and publishes its addresses over PMIx; all exchanges are those of a
-/// [`Rendezvous`], with its trust in the network.
+/// system chooses and publishes its addresses over PMIx. A [`Rendezvous`] then carries the
+/// exchanges. Anyone who can reach its port can disturb the meeting.
 ///
 /// A program may also use MPI: PMIx counts its initialisations. The connection to the launcher ends
 /// when the program exits.
@@ -52,6 +53,7 @@ pub struct Pmix(Rendezvous);
 
 /// This process's connection to its launcher.
 struct Session {
+    maker: Maker,
     library: Library,
     process: Proc,
     participants: u32,
@@ -68,9 +70,9 @@ impl Pmix {
     ///
     /// # Errors
     /// `NOT_FOUND` when no launcher with PMIx started this process, or its library is missing;
-    /// `NOT_SUPPORTED` when the library is too old; `NOT_CONNECTED` when the launcher does not
-    /// answer; `TIME_OUT` when not all processes came within `limit`: participant 0 names those
-    /// that are missing.
+    /// `NOT_SUPPORTED` when the library is too old; `BAD_STATE` in a process that was forked from one
+    /// that called this; `NOT_CONNECTED` when the launcher does not answer; `TIME_OUT` when not all
+    /// processes came within `limit`. Participant 0 names the missing processes.
     pub fn join(limit: Duration) -> Result<Pmix, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
@@ -79,10 +81,9 @@ impl Pmix {
             return Err(Error::new(DocaError::NOT_FOUND, text));
         }
         let end = deadline(limit);
-        // A new key for each meeting: launchers answer with the old value of one that is written
-        // again.
+        // A new key for each meeting: launchers return the old value of a key that is written again.
         let key = format!("urom.rendezvous.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let key = CString::new(key).expect("the key has no NUL");
+        let key = CString::new(key).expect("a key without NUL");
         let meeting = within(end, limit, move || meet(&key, end))??;
         let left = end.saturating_duration_since(Instant::now());
         let rendezvous = match meeting {
@@ -150,7 +151,8 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
     let addresses = String::from_utf8_lossy(&found);
     let addresses: Vec<_> = addresses.lines().filter_map(|line| line.parse().ok()).collect();
     if addresses.is_empty() {
-        let text = "participant 0 published no address: its machine has no network interface";
+        let text =
+            "participant 0 published no address: bring up a network interface of its machine";
         return Err(Error::new(DocaError::NOT_FOUND, text));
     }
     Ok(Meeting::Guest(addresses, session.process.rank, participants))
@@ -158,6 +160,10 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
 
 fn session() -> Result<&'static Session, Error> {
     if let Some(session) = SESSION.get() {
+        session.maker.check().map_err(|inherited| {
+            let text = format!("PMIx was initialised before: {inherited}");
+            Error::new(DocaError::BAD_STATE, text)
+        })?;
         return Ok(session);
     }
     let library = Library::load()?;
@@ -169,18 +175,20 @@ fn session() -> Result<&'static Session, Error> {
         };
         failed(&library, status, what)
     })?;
-    let participants = library
-        .number(&process, c"pmix.job.size")
-        .map_err(|status| failed(&library, status, "the launcher has no size of the job"))?;
-    let session = SESSION.get_or_init(|| Session { library, process, participants });
-    // mpirun takes a process that ends without this for one that failed.
+    let participants = library.number(&process, c"pmix.job.size").map_err(|status| {
+        failed(&library, status, "the launcher does not name the size of the job")
+    })?;
+    let maker = Maker::here();
+    let session = SESSION.get_or_init(|| Session { maker, library, process, participants });
+    // Without this call, mpirun reports the process as failed.
     // SAFETY: the function uses only the session, which is never freed.
     unsafe { libc::atexit(finalize) };
     Ok(session)
 }
 
 extern "C" fn finalize() {
-    if let Some(session) = SESSION.get() {
+    // A forked child has the parent's connection, which is not its own to end.
+    if let Some(session) = SESSION.get().filter(|session| session.maker.is_here()) {
         session.library.finalize();
     }
 }
