@@ -4,7 +4,7 @@ use std::env;
 
 use crate::status::Status;
 
-/// The length to which an error cuts a value.
+/// The longest value in an error, in characters. The rest is left out.
 const MOST: usize = 64;
 
 /// The part of an error about variables that may have caused it. Empty if none could.
@@ -24,7 +24,7 @@ pub(crate) fn blamed(status: Status) -> String {
     }
 }
 
-/// The variables `UCX_*` of this process without those of UCX's log, for errors:
+/// The variables `UCX_*` of this process except for `UCX_LOG_*`, as errors list them:
 /// ``process 17 (`host`) runs with UCX_TLS=tcp``.
 #[must_use]
 pub fn variables() -> String {

@@ -75,7 +75,7 @@ mod plugin {
     include!("every_name/plugin.rs");
 }
 
-/// Constants of the module itself, one of them in the type of a field of its name.
+/// Constants of the module itself. The type of the field `values` uses the constant `n`.
 mod own {
     pub const message: u8 = 1;
     pub static out: u8 = 1;
