@@ -63,7 +63,7 @@ mod answers_and_commands {
         #[urom(reply = PutTask)]
         PutTaskEcho,
         #[urom(reply = PutTask)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, reason = "the name is what is refused")]
         encode,
     }
 

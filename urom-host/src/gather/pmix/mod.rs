@@ -28,6 +28,9 @@ pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 /// it. A look-up takes less than 1 ms.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How much longer the program waits than PMIx's thread does, whose own error says more.
+const GRACE: Duration = Duration::from_millis(500);
+
 /// An all-gather of the processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
 /// `prterun`, Slurm's `srun --mpi=pmix`.
 ///
@@ -113,7 +116,7 @@ fn within<T: Send + 'static>(
     thread
         .spawn(move || sender.send(calls()))
         .map_err(|error| Error::io("no thread can be started for PMIx", error))?;
-    receiver.recv_timeout(end.saturating_duration_since(Instant::now())).map_err(|error| {
+    receiver.recv_timeout(end.saturating_duration_since(Instant::now()) + GRACE).map_err(|error| {
         let text = match error {
             RecvTimeoutError::Timeout => format!("the launcher did not answer within {limit:?}"),
             RecvTimeoutError::Disconnected => "PMIx's calls panicked".to_owned(),
