@@ -213,9 +213,9 @@ mod tests {
     use urom_wire::hello::{HELLO_LEN, Hello, Role};
     use urom_wire::key::Key;
     use urom_wire::patience::Patience;
+    use urom_wire::plain::Plain;
     use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
     use urom_wire::stream::greet;
-    use zerocopy::IntoBytes;
 
     fn from(last: u8) -> IpAddr {
         [10, 0, 0, last].into()

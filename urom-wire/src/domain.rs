@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use urom_abi::{DocaError, WorkerId};
-use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::control::Failure;
 use super::{bounded, bytes};
+use crate::plain::{Plain, U32, U64};
 
 /// The longest table in bytes: 64 MiB.
 pub const MAX_TABLE: usize = 64 << 20;
@@ -70,7 +70,7 @@ impl Participant<'_> {
 
 /// What a process says in the first round and in the last: how long its blob is, and that its
 /// workers have the table; or why it failed.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Verdict {
     magic: [u8; 8],
@@ -86,16 +86,18 @@ const VERDICT_TEXT: usize = 240;
 /// Identifies these bytes and their format.
 const MAGIC: [u8; 8] = *b"uromdom2";
 
+impl Plain for Verdict {}
+
 impl Verdict {
     /// How it went, with the length of the blob. A long reason is cut.
     pub fn new(result: Result<usize, &Failure>) -> Verdict {
-        let mut verdict = Verdict { magic: MAGIC, ..Verdict::new_zeroed() };
+        let mut verdict = Verdict { magic: MAGIC, ..Verdict::zeroed() };
         match result {
-            Ok(len) => verdict.blob_len = U64::new(len as u64),
+            Ok(len) => verdict.blob_len = (len as u64).into(),
             Err(failure) => {
                 let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
-                verdict.code = U32::new(failure.code);
-                verdict.text_len = U32::new(text.len() as u32);
+                verdict.code = failure.code.into();
+                verdict.text_len = (text.len() as u32).into();
                 verdict.text[..text.len()].copy_from_slice(text);
             }
         }

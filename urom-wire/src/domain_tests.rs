@@ -103,7 +103,7 @@ fn a_domain_has_limits_and_nothing_is_kept_for_what_is_only_claimed() {
 
 #[test]
 fn a_verdict_keeps_code_and_reason_and_is_told_from_other_bytes() {
-    let told = |verdict: Verdict| Verdict::read_from_bytes(verdict.as_bytes()).unwrap().result();
+    let told = |verdict: Verdict| Verdict::read(verdict.as_bytes()).unwrap().result();
     assert_eq!(told(Verdict::new(Ok(usize::MAX))), Some(Ok(u64::MAX)));
     let full = Failure::new(DocaError::FULL, "no room");
     assert_eq!(told(Verdict::new(Err(&full))), Some(Err(full.clone())));
@@ -114,7 +114,7 @@ fn a_verdict_keeps_code_and_reason_and_is_told_from_other_bytes() {
     for (at, bit) in [(0, 1), (7, 0x80), (13, 1), (15, 0x80)] {
         let mut changed = bytes.clone();
         changed[at] ^= bit;
-        assert_eq!(Verdict::read_from_bytes(&changed).unwrap().result(), None, "byte {at}");
+        assert_eq!(Verdict::read(&changed).unwrap().result(), None, "byte {at}");
     }
 }
 

@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use bytemuck::{Pod, Zeroable};
 use ucx::Version;
-use zerocopy::little_endian::{U16, U32};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::plain::{Plain, U16, U32};
 
 /// The version of everything that follows the hello, and of the receive queues in shared memory
 /// into which both ends write.
@@ -36,7 +37,7 @@ impl fmt::Display for Role {
 }
 
 /// A hello as it travels: 20 bytes, little-endian.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Hello {
     magic: [u8; 4],
@@ -63,6 +64,8 @@ pub enum HelloError {
     Ucx { role: Role, theirs: Version, ours: Version },
 }
 
+impl Plain for Hello {}
+
 impl Hello {
     /// This process's hello, with the UCX library that is loaded.
     pub fn new(role: Role) -> Hello {
@@ -74,7 +77,7 @@ impl Hello {
         Hello {
             magic: MAGIC,
             protocol: PROTOCOL.into(),
-            role: U16::new(role as u16),
+            role: (role as u16).into(),
             ucx: [ucx.major.into(), ucx.minor.into(), ucx.patch.into()],
         }
     }
@@ -84,7 +87,7 @@ impl Hello {
     /// # Errors
     /// Why the two ends cannot talk to each other.
     pub fn check(&self, theirs: &[u8; HELLO_LEN], expected: Role) -> Result<(), HelloError> {
-        let theirs = Hello::read_from_bytes(theirs).map_err(|_| HelloError::NotUrom)?;
+        let theirs = Hello::read(theirs).ok_or(HelloError::NotUrom)?;
         if theirs.magic != MAGIC {
             return Err(HelloError::NotUrom);
         }

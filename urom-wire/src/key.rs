@@ -11,11 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_sha256::HMAC;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 use urom_abi::named_file::{self, NotRegular};
 
 /// The variable that names the key file, for daemons and hosts that no option or call gives one.
@@ -109,26 +108,25 @@ impl Key {
     }
 
     fn derive(&self, purpose: &[u8], detail: &[u8]) -> Secret {
-        Secret(mac(&self.bytes, &[purpose, detail]).finalize().into_bytes().into())
+        Secret(mac(&self.bytes, &[purpose, detail]).finalize())
     }
 }
 
 impl Secret {
     /// Signs these bytes: only a holder of the secret can.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        mac(&self.0, parts).finalize().into_bytes().into()
+        mac(&self.0, parts).finalize()
     }
 
     /// Whether `proof` is the signature of these bytes. Takes the same time for a wrong one as for
     /// a right one.
     pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
-        mac(&self.0, parts).verify_slice(proof).is_ok()
+        proof.try_into().is_ok_and(|proof| mac(&self.0, parts).finalize_verify(proof))
     }
 }
 
-fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
-    // HMAC takes keys of every length.
-    let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap_or_else(|_| unreachable!());
+fn mac(key: &[u8], parts: &[&[u8]]) -> HMAC {
+    let mut mac = HMAC::new(key);
     parts.iter().for_each(|part| mac.update(part));
     mac
 }

@@ -38,6 +38,7 @@ pub mod mailbox;
 pub mod memory;
 pub mod pass;
 pub mod patience;
+pub mod plain;
 pub mod proof;
 pub mod relay;
 pub mod remote;

@@ -6,25 +6,26 @@
 
 use std::io;
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use bytemuck::{Pod, Zeroable};
 
 use super::hello::{HELLO_LEN, Role};
 use crate::key::fill_random;
+use crate::plain::Plain;
 
 pub const OPENING_LEN: usize = size_of::<Opening>();
 
 pub const PROOF_LEN: usize = 32;
 
 /// Whether an end holds a key, and the challenge for the other end's proof.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Opening {
     pub keyed: u8,
     /// Never used twice.
     pub challenge: [u8; 32],
 }
+
+impl Plain for Opening {}
 
 impl Opening {
     /// This end's opening of one stream.

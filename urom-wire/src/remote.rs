@@ -5,10 +5,11 @@
 //! the ticket of the host's control stream, which nobody else knows. The host checks the range and
 //! the permissions of every question again.
 
+use bytemuck::{Pod, Zeroable};
 use ucx::{Context, ContextBuilder, Features};
 use urom_abi::host_memory::MemoryAction;
-use zerocopy::little_endian::{U32, U64, U128};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::plain::{Plain, U32, U64, U128};
 
 /// The handler of [`Ask`].
 pub const AM_ASK: u16 = 1;
@@ -25,7 +26,7 @@ pub const EVERY: u64 = u64::MAX;
 pub const MOST_MOVED: u64 = 240 << 10;
 
 /// A question. For a write its bytes follow, for a send the receiver's address.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Ask {
     pub ticket: U128,
@@ -42,6 +43,8 @@ pub struct Ask {
     pub reserved: U32,
 }
 
+impl Plain for Ask {}
+
 impl Ask {
     pub fn action(&self) -> MemoryAction {
         MemoryAction(self.action.get())
@@ -49,7 +52,7 @@ impl Ask {
 }
 
 /// An answer. For a read its bytes follow.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Answer {
     /// That of the question: other hosts of the worker do not know it.
@@ -61,6 +64,8 @@ pub struct Answer {
     pub status: U32,
     pub reserved: U32,
 }
+
+impl Plain for Answer {}
 
 /// A UCX context for both ends, and for nobody else: UCX writes behind the memory of a receiver
 /// whose TCP segments are shorter than the sender's.

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use zerocopy::IntoBytes;
 
 use super::hello::{HELLO_LEN, Hello, HelloError, Role};
 use super::proof::{self, KeyError, OPENING_LEN, Opening, PROOF_LEN};
 use crate::awake;
 use crate::key::Secret;
 use crate::patience::Patience;
+use crate::plain::Plain;
 
 /// The longest message, in bytes. Only descriptions of plugins come near it.
 const MAX_MESSAGE: u32 = 1 << 20;
@@ -123,7 +123,7 @@ where
         (Some(_), false) if is_host => return Err(KeyError::NotAsked(expected).into()),
         (Some(_), false) => return Err(KeyError::HostHasNone.into()),
     };
-    let ours: [u8; HELLO_LEN] = zerocopy::transmute!(ours);
+    let ours: [u8; HELLO_LEN] = bytemuck::cast(ours);
     let mut proof = [0; PROOF_LEN];
     if is_host {
         let said = proof::transcript((&ours, &opening), (&hello, &theirs));

@@ -1,10 +1,10 @@
 //! What is measured: latency and bandwidth of writes, reads and sends by size, beside raw UCX.
 
 use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use urom_host::{Result as HostResult, block_on};
 
 use crate::figures::{Bandwidth, Latency};
@@ -71,8 +71,6 @@ fn batch_of(size: u64) -> u64 {
 /// Measures, or serves the process that does.
 pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> Result<()> {
     let raw = Raw::connect(other, SIZES[SIZES.len() - 1] as usize)?;
-    let steps = (Operation::ALL.len() * SIZES.len() * 4) as u64;
-    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
     let time = Duration::from_millis(options.time);
     for operation in Operation::ALL {
         let (mut latencies, mut bandwidths) = (Vec::new(), Vec::new());
@@ -82,20 +80,17 @@ pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> 
                 raw.serve(other, operation, size)?;
                 continue;
             }
+            progress(&format!("{}, {size} bytes", operation.names()[0]));
             other.meet()?;
             // Opens connections and warms caches, which is not measured.
             batch(side, operation, size, 4, 1)?;
             let times = until(time, || batch(side, operation, size, 1, 1))?;
-            bar.inc(1);
             let depth = u64::from(options.depth);
             let batches = until(time, || batch(side, operation, size, batch_of(size), depth))?;
-            bar.inc(1);
             finish(side, operation, other)?;
             raw.batch(operation, size, 4)?;
             let raw_times = until(time, || raw.batch(operation, size, 1))?;
-            bar.inc(1);
             let raw_batches = until(time, || raw.batch(operation, size, batch_of(size)))?;
-            bar.inc(1);
             other.meet()?;
 
             let (ours, theirs) = (Latency::new(&times), Latency::new(&raw_times));
@@ -117,16 +112,23 @@ pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> 
         }
         if asks {
             let [name, raw_name] = operation.names();
-            bar.suspend(|| {
-                println!("\n{name}, one at a time, beside UCX's {raw_name}");
-                print!("{}", example_common::render(LATENCY, &latencies));
-                println!("\n{name}, {} at a time, beside UCX's {raw_name}", options.depth);
-                print!("{}", example_common::render(BANDWIDTH, &bandwidths));
-            });
+            progress("");
+            println!("\n{name}, one at a time, beside UCX's {raw_name}");
+            print!("{}", example_common::render(LATENCY, &latencies));
+            println!("\n{name}, {} at a time, beside UCX's {raw_name}", options.depth);
+            print!("{}", example_common::render(BANDWIDTH, &bandwidths));
         }
     }
-    bar.finish_and_clear();
     Ok(())
+}
+
+/// Shows on a terminal the measurement that begins, over the last one.
+fn progress(measurement: &str) {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        // The measurement goes on without it.
+        let _ = write!(stderr, "\r\x1b[K{measurement}");
+    }
 }
 
 fn row<const COLUMNS: usize>(size: u64, cells: impl Iterator<Item = String>) -> [String; COLUMNS] {

@@ -14,7 +14,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
 use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
-use zerocopy::{FromBytes, IntoBytes};
+use urom_wire::plain::Plain;
 
 use crate::failure::failure;
 use crate::memory::Memory;
@@ -177,7 +177,7 @@ async fn verdicts(
     let own = Verdict::new(own);
     let gather = gather(oob, round, own.as_bytes(), size_of::<Verdict>()).await?;
     let read = |(number, block)| {
-        let verdict = Verdict::read_from_bytes(block).ok().and_then(|verdict| verdict.result());
+        let verdict = Verdict::read(block).and_then(|verdict| verdict.result());
         verdict.ok_or_else(|| not_sent(number))?.map_err(|Failure { code, text }| {
             failure!(code = DocaError(code), "participant {number} of the domain failed: {text}")
         })

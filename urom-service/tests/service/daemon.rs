@@ -10,6 +10,7 @@ use ucx::Version;
 use urom_abi::DocaError;
 use urom_wire::control::{DaemonToHost, HostToDaemon, StartWorker};
 use urom_wire::hello::{Hello, HelloError, Role};
+use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
 use urom_wire::stream::StreamError;
 
@@ -230,7 +231,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
     }
     // Greets well, then sends a message that is none.
     let mut stream = TcpStream::connect(uromd.address).unwrap();
-    stream.write_all(zerocopy::IntoBytes::as_bytes(&Hello::new(Role::Host))).unwrap();
+    stream.write_all(Hello::new(Role::Host).as_bytes()).unwrap();
     stream.write_all(&[0; OPENING_LEN]).unwrap();
     stream.write_all(&[0xff; 100]).unwrap();
     streams.push(stream);

@@ -13,10 +13,10 @@ use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::frame::AM_COMMANDS;
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::key::Key;
+use urom_wire::plain::Plain;
 use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
 use urom_wire::stream::StreamError;
 use urom_wire::ucx_context::context;
-use zerocopy::IntoBytes;
 
 use crate::support::client::{Client, any, op};
 use crate::support::link::Link;

@@ -11,8 +11,8 @@ use tokio::net::TcpSocket;
 use urom_abi::DocaError;
 use urom_wire::control::{DaemonToHost, PATIENCE as SILENCE, StartWorker};
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
-use zerocopy::IntoBytes;
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, attached, first_message, op, served_with};

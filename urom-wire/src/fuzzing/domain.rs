@@ -1,6 +1,6 @@
 //! A domain's blobs: the table that a worker is sent, and what processes say around it.
 
-use zerocopy::FromBytes;
+use crate::plain::Plain;
 
 use super::memory::within;
 use crate::domain::{MAX_MEMBERS, MAX_SEGMENTS, Participant, Table, Verdict, is_range};
@@ -12,7 +12,7 @@ const GROWTH: usize = 128;
 /// The input as a table, and as a verdict.
 pub fn domain_table(input: &[u8]) {
     table(input);
-    if let Ok((verdict, _)) = Verdict::read_from_prefix(input)
+    if let Some(verdict) = input.get(..size_of::<Verdict>()).and_then(Verdict::read)
         && let Some(result) = verdict.result()
     {
         assert!(input.starts_with(b"uromdom2"));

@@ -1,7 +1,7 @@
 //! The first bytes on a control stream: who is there, and whether both hold the same key.
 
+use crate::plain::Plain;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, split};
-use zerocopy::IntoBytes;
 
 use super::memory::within;
 use super::program::Program;

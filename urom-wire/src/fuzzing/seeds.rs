@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zerocopy::IntoBytes;
+use crate::plain::Plain;
 
 use super::corpus::{Seeds, encoded};
 use crate::control::*;

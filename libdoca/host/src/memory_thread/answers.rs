@@ -29,8 +29,8 @@ use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction};
 use urom_abi::sync_event::Condition;
 use urom_memory::View;
+use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
-use zerocopy::{FromBytes, IntoBytes};
 
 use self::asker::Asker;
 use self::every::Every;
@@ -198,7 +198,7 @@ impl Answers {
 impl Desk {
     /// Answers a question, or begins to.
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
-        let Ok(ask) = Ask::read_from_bytes(header) else { return };
+        let Some(ask) = Ask::read(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
         // A stranger hears nothing.
         let Some(asker) = self.askers.get_mut(&ticket) else { return };

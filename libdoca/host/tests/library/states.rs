@@ -9,8 +9,8 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
-use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd, embedded};
 use crate::support::{At, Engine, OK, TestWorker, failed_start, failure, has, new_service, state};

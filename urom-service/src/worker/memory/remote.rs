@@ -19,9 +19,9 @@ use ucx::{CloseMode, Data, Message, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
+use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
 use urom_wire::ucx_context::Config;
-use zerocopy::FromBytes;
 
 pub(super) use self::host::Host;
 use super::region::Region;
@@ -268,7 +268,7 @@ impl Questions {
     }
 
     fn answered(&mut self, header: &[u8], data: Data<'_>) {
-        let Ok(answer) = Answer::read_from_bytes(header) else { return };
+        let Some(answer) = Answer::read(header) else { return };
         if answer.number.get() == EVERY {
             let ticket = answer.ticket.get();
             return self.end_of(|host| host.ticket == ticket, DocaError::CONNECTION_RESET);

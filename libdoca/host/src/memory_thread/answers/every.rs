@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use ucx::{Endpoint, Request, WorkerAddress};
 use urom_abi::DocaError;
+use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, EVERY};
-use zerocopy::IntoBytes;
 
 use super::{Answers, Desk, answer};
 

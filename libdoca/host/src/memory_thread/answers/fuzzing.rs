@@ -66,7 +66,7 @@ impl Rig {
         let hears = Rc::clone(&heard);
         let hear = move |message: Message<'_>| {
             let Data::Eager(data) = message.data else { panic!("an answer is eager") };
-            let answer = Answer::read_from_bytes(message.header).expect("an answer");
+            let answer = Answer::read(message.header).expect("an answer");
             hears.borrow_mut().push((answer, data.to_vec()));
         };
         worker.set_am_handler(AM_ANSWER, hear).expect("a handler");

@@ -55,7 +55,7 @@ impl Asked {
         worker
             .set_am_handler(AM_ANSWER, move |message: Message<'_>| {
                 let Data::Eager(data) = message.data else { panic!("it is not eager") };
-                let answer = Answer::read_from_bytes(message.header).unwrap();
+                let answer = Answer::read(message.header).unwrap();
                 hears.borrow_mut().push((answer, data.to_vec()));
             })
             .unwrap();

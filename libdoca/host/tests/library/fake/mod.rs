@@ -18,9 +18,9 @@ use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notifi
 use urom_wire::hello::{Hello, Role};
 use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
+use urom_wire::plain::Plain;
 use urom_wire::stream;
 use urom_wire::ucx_context::context;
-use zerocopy::IntoBytes;
 
 use crate::support::until;
 

@@ -7,8 +7,8 @@ use urom_wire::control::{MemoryOffer, MemoryPlace};
 use urom_wire::fuzzing::corpus::Seeds;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
+use urom_wire::plain::Plain;
 use urom_wire::remote::AM_ASK;
-use zerocopy::IntoBytes;
 
 use super::super::Shared;
 use super::*;

@@ -7,8 +7,8 @@ use tracing::debug;
 use ucx::{AmFlags, Endpoint, Request, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::Failure;
+use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ASK, Ask};
-use zerocopy::IntoBytes;
 
 use super::{Asker, Remote, failed};
 

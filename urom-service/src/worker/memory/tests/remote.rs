@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{AmFlags, Data, Endpoint, Message, Worker, WorkerAddress};
+use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, EVERY, MOST_MOVED, context};
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::*;
 
@@ -33,7 +33,7 @@ impl FakeHost {
         worker
             .set_am_handler(AM_ASK, move |message: Message<'_>| {
                 let Data::Eager(data) = message.data else { panic!("it is not eager") };
-                let ask = Ask::read_from_bytes(message.header).unwrap();
+                let ask = Ask::read(message.header).unwrap();
                 asks.borrow_mut().push((ask, data.to_vec()));
             })
             .unwrap();
