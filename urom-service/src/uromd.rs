@@ -2,45 +2,32 @@
 //! examine`, which the daemon starts.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand};
 use urom_wire::key::{Key, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
-use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
+use crate::daemon::{Asked, DaemonArgs, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
 use crate::process_one;
-use crate::worker::{self, Place, WorkerConfig};
+use crate::worker::{self, Place, WORKER, WorkerConfig};
 
-/// The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by
-/// `;`), and starts a worker process for each worker a host asks for.
-#[derive(Debug, Parser)]
-#[command(name = "uromd", version, args_conflicts_with_subcommands = true)]
-struct Cli {
-    #[command(subcommand)]
-    role: Option<Role>,
-    #[command(flatten)]
-    daemon: DaemonArgs,
-}
+const HELP: &str = "\
+The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by `;`),
+and starts a worker process for each worker that a host asks for.
 
-#[derive(Debug, Subcommand)]
-enum Role {
-    /// A worker; its standard input is the stream to the daemon.
-    #[command(hide = true)]
-    Worker(Box<WorkerConfig>),
-    /// Loads one plugin, and tells what it answers on standard output.
-    #[command(hide = true, name = EXAMINE)]
-    Examine { file: PathBuf },
-}
+Usage: uromd [OPTIONS]
+
+";
 
 /// The program `uromd`: a daemon, or one of its workers, as the process's arguments say.
 ///
@@ -61,28 +48,56 @@ pub fn main() -> ExitCode {
 /// tells as metadata.
 ///
 /// Returns when the daemon was stopped, or the worker's last host has left. As `uromd` does, it
-/// prints where it listens, or what is wrong, and ends the process when the arguments are wrong or
-/// ask for help. Sets the process's `tracing` subscriber.
+/// prints where it listens, or what is wrong; wrong arguments are code 2. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
-    let arguments: Vec<_> = arguments.into_iter().collect();
-    let cli = Cli::parse_from(&arguments);
-    let result = match cli.role {
-        None if process_one::is_this() => {
-            let daemon = words.iter().chain(arguments.iter().skip(1)).cloned();
-            match process_one::run(&daemon.collect::<Vec<_>>()) {
-                Ok(code) => return code,
-                Err(error) => Err(error),
+    let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
+    let result = match &arguments[..] {
+        [role, config @ ..] if role == WORKER => {
+            match WorkerConfig::from_args(config.iter().cloned()) {
+                Ok(config) => run_worker(config),
+                Err(error) => return refuse(&error.to_string()),
             }
         }
-        Some(Role::Worker(config)) => run_worker(*config),
-        Some(Role::Examine { file }) => examine::run_child(&file),
-        None => run_daemon(&cli.daemon, words),
+        [role, file] if role == EXAMINE => examine::run_child(Path::new(file)),
+        _ => match Asked::read(arguments.iter().cloned()) {
+            Ok(Asked::Run(args, values)) if values.is_empty() => {
+                if process_one::is_this() {
+                    let daemon: Vec<_> = words.into_iter().chain(arguments).collect();
+                    match process_one::run(&daemon) {
+                        Ok(code) => return code,
+                        Err(error) => Err(error),
+                    }
+                } else {
+                    run_daemon(&args, words)
+                }
+            }
+            Ok(Asked::Run(_, values)) => {
+                return refuse(&format!("unexpected argument '{}'", values[0].display()));
+            }
+            Ok(Asked::Help) => return print(&format!("{HELP}{OPTIONS}")),
+            Ok(Asked::Version) => return print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION"))),
+            Err(problem) => return refuse(&problem),
+        },
     };
     if let Err(error) = &result {
         log::write(format!("uromd: {error:#}\n"));
     }
     Log::flush();
     ExitCode::from(u8::from(result.is_err()))
+}
+
+/// Prints `text` for its user.
+fn print(text: &str) -> ExitCode {
+    let mut stdout = std::io::stdout();
+    let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    ExitCode::from(u8::from(printed.is_err()))
+}
+
+/// Reports wrong arguments.
+fn refuse(problem: &str) -> ExitCode {
+    log::write(format!("uromd: {problem}\nSee uromd --help.\n"));
+    Log::flush();
+    ExitCode::from(2)
 }
 
 impl DaemonArgs {

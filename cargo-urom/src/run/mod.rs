@@ -1,28 +1,49 @@
 //! `cargo urom run`: a service with a plugin.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
-use urom_service::daemon::DaemonArgs;
+use urom_service::daemon::{Asked, OPTIONS};
 
 use crate::elf::Machine;
+use crate::exit::usage;
 use crate::{check, exit, output, plugin_path};
 
+const USAGE: &str = "\
+Runs a service with a plugin until Ctrl-C
+
+Usage: cargo urom run [OPTIONS] DIR|FILE.so
+
+  DIR|FILE.so
+      A plugin's .so, or a directory of them.
+
+";
+
 #[derive(Debug, clap::Args)]
-#[command(after_help = include_str!("help.txt"))]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// A plugin's .so, or a directory of them.
-    #[arg(value_name = "DIR|FILE.so")]
-    plugins: PathBuf,
-    #[command(flatten)]
-    daemon: DaemonArgs,
+    /// Options of `uromd`, and the plugins.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
+    let (daemon, plugins) = match Asked::read(args.words.iter().cloned()).map_err(usage)? {
+        Asked::Run(daemon, plugins) => (daemon, plugins),
+        Asked::Help | Asked::Version => {
+            output::result(&format!("{USAGE}{OPTIONS}\n{}", include_str!("help.txt")))?;
+            return Ok(exit::DONE);
+        }
+    };
+    let [plugins] = &plugins[..] else {
+        let number = plugins.len();
+        return Err(usage(format!("expected one DIR or FILE.so, and there are {number} words")));
+    };
     // A link is not resolved: its own name is the plugin's.
-    let path = std::path::absolute(&args.plugins)?;
+    let path = std::path::absolute(Path::new(plugins))?;
     let kind =
         std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
@@ -34,8 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
             return Ok(exit::FAILED);
         }
     }
-    let key_file = args.daemon.key_file();
-    args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
+    let key_file = daemon.key_file();
+    daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
         // Writing blocks if nobody reads, so another thread does it. It asks the service as a host.
         std::thread::spawn(move || {
             say(&format!("listening on {address}"));

@@ -21,7 +21,7 @@ use super::process::{Process, Reaper};
 use crate::examine::this_program;
 use crate::log::Log;
 use crate::threads::Alive;
-use crate::worker::{self, WorkerConfig};
+use crate::worker::{self, WORKER, WorkerConfig};
 
 /// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers
 /// that spin, a process was seen to wait 5 s for its processor.
@@ -77,7 +77,7 @@ impl Launcher {
         let body = match self {
             Launcher::Process { config: daemon, reaper } => {
                 let mut command = daemon.command(daemon.worker_launcher())?;
-                command.arg("worker").args(config.to_args());
+                command.arg(WORKER).args(config.to_args());
                 if let Some(level) = daemon.args.sdk_log_level
                     && std::env::var_os("UCX_LOG_LEVEL").is_none()
                 {

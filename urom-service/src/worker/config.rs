@@ -1,12 +1,13 @@
-//! What a worker is told when it starts: on its command line when it is a process, in a call when
-//! it is a thread.
+//! The configuration of a worker: arguments of its process, or of a call when it is a thread.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use anyhow::{Error, Result, ensure};
+use lexopt::{Arg, Parser, ValueExt};
 use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::patience::Patience;
@@ -25,51 +26,41 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// A worker's configuration. As arguments it is what `uromd worker` takes.
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+/// The role of a worker process: the first argument. Its standard input is the stream to the
+/// daemon.
+pub(crate) const WORKER: &str = "worker";
+
+/// A worker's configuration. As arguments it follows [`WORKER`].
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerConfig {
     /// The worker's id.
-    #[arg(long)]
     pub id: WorkerId,
     /// Its group.
-    #[arg(long)]
     pub gid: u32,
     /// The daemon's message limit in bytes.
-    #[arg(long)]
     pub max_message: usize,
     /// How many bytes of answers one host may leave unread.
-    #[arg(long)]
     pub max_unread: usize,
     /// The most hosts that it lets in at a time.
-    #[arg(long)]
     pub max_hosts: usize,
     /// How long daemon and hosts may be silent.
-    #[arg(long)]
     pub patience: Patience,
     /// How many seconds a plugin may take to return from a call before the worker ends; for ever if
     /// not given.
-    #[arg(long)]
     pub plugin_timeout: Option<u32>,
     /// Whether it uses nothing of its plugins but DOCA's interface.
-    #[arg(long)]
     pub plain_doca: bool,
     /// The address its control stream listens on.
-    #[arg(long)]
     pub listen: IpAddr,
     /// The file of the socket where hosts hand memory over; an abstract name if not given.
-    #[arg(long)]
     pub socket: Option<PathBuf>,
     /// The CPUs it may use; those that do not exist are passed over.
-    #[arg(long)]
     pub cpus: Option<CpuSet>,
     /// What its log shows of this program.
-    #[arg(long)]
     pub log_level: LogLevel,
     /// What its log shows of libraries.
-    #[arg(long)]
     pub sdk_log_level: LogLevel,
     /// The plugins, each as `so_path:id`.
-    #[arg(required = true, value_parser = OsStringValueParser::new().try_map(PluginItem::try_from))]
     pub plugins: Vec<PluginItem>,
 }
 
@@ -83,39 +74,88 @@ pub struct PluginItem {
 }
 
 impl WorkerConfig {
-    /// The arguments that say this.
+    /// A worker without plugins and limits.
+    pub(crate) fn plain() -> WorkerConfig {
+        WorkerConfig {
+            id: WorkerId(1),
+            gid: 0,
+            max_message: 4096,
+            max_unread: usize::MAX >> 8,
+            max_hosts: usize::MAX,
+            patience: Patience::OFF,
+            plugin_timeout: None,
+            plain_doca: false,
+            listen: [127, 0, 0, 1].into(),
+            socket: None,
+            cpus: None,
+            log_level: LogLevel::WARNING,
+            sdk_log_level: LogLevel::WARNING,
+            plugins: Vec::new(),
+        }
+    }
+
+    /// The arguments of a worker process with this configuration.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args = Vec::new();
-        let mut option =
-            |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
-        option("id", self.id.to_string());
-        option("gid", self.gid.to_string());
-        option("max-message", self.max_message.to_string());
-        option("max-unread", self.max_unread.to_string());
-        option("max-hosts", self.max_hosts.to_string());
-        option("patience", self.patience.to_string());
-        option("listen", self.listen.to_string());
+        let mut option = |name: &str, value: &dyn Display| {
+            args.extend([format!("--{name}").into(), OsString::from(value.to_string())]);
+        };
+        option("id", &self.id);
+        option("gid", &self.gid);
+        option("max-message", &self.max_message);
+        option("max-unread", &self.max_unread);
+        option("max-hosts", &self.max_hosts);
+        option("patience", &self.patience);
+        option("listen", &self.listen);
+        option("log-level", &self.log_level);
+        option("sdk-log-level", &self.sdk_log_level);
         if let Some(seconds) = self.plugin_timeout {
-            option("plugin-timeout", seconds.to_string());
+            option("plugin-timeout", &seconds);
+        }
+        if let Some(cpus) = &self.cpus {
+            option("cpus", cpus);
         }
         if self.plain_doca {
             args.push("--plain-doca".into());
         }
-        let mut option =
-            |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
-        option("log-level", self.log_level.to_string());
-        option("sdk-log-level", self.sdk_log_level.to_string());
         if let Some(socket) = &self.socket {
             args.extend(["--socket".into(), socket.clone().into_os_string()]);
-        }
-        let mut option =
-            |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
-        if let Some(cpus) = &self.cpus {
-            option("cpus", cpus.to_string());
         }
         args.push("--".into());
         args.extend(self.plugins.iter().map(PluginItem::to_arg));
         args
+    }
+
+    /// Reads these arguments.
+    ///
+    /// # Errors
+    /// The arguments are not those of [`Self::to_args`].
+    pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
+        let mut parser = Parser::from_args(args);
+        let mut config = WorkerConfig::plain();
+        while let Some(arg) = parser.next()? {
+            match arg {
+                Arg::Long("id") => config.id = parser.value()?.parse()?,
+                Arg::Long("gid") => config.gid = parser.value()?.parse()?,
+                Arg::Long("max-message") => config.max_message = parser.value()?.parse()?,
+                Arg::Long("max-unread") => config.max_unread = parser.value()?.parse()?,
+                Arg::Long("max-hosts") => config.max_hosts = parser.value()?.parse()?,
+                Arg::Long("patience") => config.patience = parser.value()?.parse()?,
+                Arg::Long("listen") => config.listen = parser.value()?.parse()?,
+                Arg::Long("log-level") => config.log_level = parser.value()?.parse()?,
+                Arg::Long("sdk-log-level") => config.sdk_log_level = parser.value()?.parse()?,
+                Arg::Long("plugin-timeout") => {
+                    config.plugin_timeout = Some(parser.value()?.parse()?);
+                }
+                Arg::Long("cpus") => config.cpus = Some(parser.value()?.parse()?),
+                Arg::Long("plain-doca") => config.plain_doca = true,
+                Arg::Long("socket") => config.socket = Some(parser.value()?.into()),
+                Arg::Value(item) => config.plugins.push(item.try_into().map_err(Error::msg)?),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        ensure!(!config.plugins.is_empty(), "no plugin is given");
+        Ok(config)
     }
 }
 
@@ -155,13 +195,6 @@ impl TryFrom<OsString> for PluginItem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Cli {
-        #[command(flatten)]
-        config: WorkerConfig,
-    }
 
     #[test]
     fn a_configuration_survives_the_command_line() {
@@ -187,8 +220,7 @@ mod tests {
                 },
             ],
         };
-        let args = std::iter::once("worker".into()).chain(config.to_args());
-        assert_eq!(Cli::try_parse_from(args).unwrap().config, config);
+        assert_eq!(WorkerConfig::from_args(config.to_args()).unwrap(), config);
     }
 
     #[test]

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use tracing::{error, warn};
 
+pub(crate) use config::WORKER;
 pub(crate) use config::{LOOPBACK, is_loopback};
 pub use config::{PluginItem, WorkerConfig};
 

@@ -3,17 +3,13 @@
 use std::collections::HashSet;
 use std::sync::mpsc::Receiver;
 
-use urom_abi::WorkerId;
-
 use urom_wire::control::DomainWord;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
 use urom_wire::fuzzing::program::Program;
-use urom_wire::patience::Patience;
 use urom_wire::relay::BACKLOG;
 
 use super::*;
-use crate::log::LogLevel;
 use crate::unproven::UnprovenSet;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
@@ -173,27 +169,5 @@ impl Worker {
         assert!(!self.control.links.contains_key(&link), "it was thrown out");
         self.inside.remove(&link);
         assert_eq!(self.domains.count(Some(link)), 0, "its domains are over");
-    }
-}
-
-impl WorkerConfig {
-    /// A worker without plugins and limits.
-    pub(crate) fn plain() -> WorkerConfig {
-        WorkerConfig {
-            id: WorkerId(1),
-            gid: 0,
-            max_message: 4096,
-            max_unread: usize::MAX >> 8,
-            max_hosts: usize::MAX,
-            patience: Patience::OFF,
-            plugin_timeout: None,
-            plain_doca: false,
-            listen: [127, 0, 0, 1].into(),
-            socket: None,
-            cpus: None,
-            log_level: LogLevel::WARNING,
-            sdk_log_level: LogLevel::WARNING,
-            plugins: Vec::new(),
-        }
     }
 }

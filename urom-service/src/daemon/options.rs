@@ -1,0 +1,238 @@
+//! The options of `uromd`, from the words of a command line.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use lexopt::{Arg, Parser};
+use urom_wire::control::DEFAULT_PORT;
+
+use super::config::{DaemonArgs, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use super::environment::{allowed, given};
+
+/// What `--help` prints about each option.
+pub const OPTIONS: &str = include_str!("options.txt");
+
+/// The longest path of a folder for sockets: an address has 107 bytes, of which a worker's name
+/// takes some 40.
+const LONGEST_SOCKET_DIR: usize = 64;
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub enum Asked {
+    /// To run a daemon. The values are the words that belong to no option.
+    Run(Box<DaemonArgs>, Vec<OsString>),
+    /// To print [`OPTIONS`].
+    Help,
+    /// To print the version.
+    Version,
+}
+
+impl Asked {
+    /// Reads the words behind the program's name.
+    ///
+    /// # Errors
+    /// An option is unknown, lacks its value, or has a wrong one: the text names both.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+        let mut parser = Parser::from_args(words);
+        let (mut args, mut values) = (DaemonArgs::default(), Vec::new());
+        while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+            let option = match word {
+                Arg::Value(value) => {
+                    values.push(value);
+                    continue;
+                }
+                Arg::Short('l') => "log-level".to_owned(),
+                Arg::Short('m') => "max-msg-size".to_owned(),
+                Arg::Short('h') => return Ok(Asked::Help),
+                Arg::Short('V') => return Ok(Asked::Version),
+                Arg::Short(letter) => return Err(unknown(&format!("-{letter}"))),
+                Arg::Long("help") => return Ok(Asked::Help),
+                Arg::Long("version") => return Ok(Asked::Version),
+                Arg::Long(name) => name.to_owned(),
+            };
+            let value = Value { option: &option, parser: &mut parser };
+            match &*option {
+                "listen" => args.listen = value.read(listen_address)?,
+                "key-file" => args.key_file = Some(value.path()?),
+                "max-hosts" => args.limits.hosts = value.read(count)?,
+                "max-workers" => args.limits.workers = value.read(count)?,
+                "max-workers-per-host" => args.limits.workers_per_host = value.read(count)?,
+                "patience" => args.patience = Some(value.read(str::parse)?),
+                "plugin-timeout" => args.plugin_timeout = Some(value.read(seconds)?),
+                "plain-doca" => args.plain_doca = true,
+                "socket-dir" => args.socket_dir = Some(value.read(socket_dir)?),
+                "emulate-exported-memory" => args.emulate_exported_memory = true,
+                "log-level" => args.log_level = value.read(str::parse)?,
+                "sdk-log-level" => args.sdk_log_level = Some(value.read(str::parse)?),
+                "max-msg-size" => args.max_message = value.read(max_message)?,
+                "max-unread" => args.max_unread = Some(value.read(number)?),
+                "cpus" => args.cpus = Some(value.read(str::parse)?),
+                "worker-launcher" => args.worker_launcher = value.read(command)?,
+                "worker-env" => args.worker_env.push(value.read(given)?),
+                "worker-env-allow" => args.worker_env_allow.push(value.read(allowed)?),
+                _ => return Err(unknown(&format!("--{option}"))),
+            }
+        }
+        Ok(Asked::Run(Box::new(args), values))
+    }
+}
+
+fn unknown(option: &str) -> String {
+    format!("unknown option '{option}'")
+}
+
+/// The value of an option, not read yet.
+struct Value<'a> {
+    option: &'a str,
+    parser: &'a mut Parser,
+}
+
+impl Value<'_> {
+    fn words(self) -> Result<OsString, String> {
+        self.parser.value().map_err(|error| error.to_string())
+    }
+
+    fn path(self) -> Result<PathBuf, String> {
+        self.words().map(PathBuf::from)
+    }
+
+    fn read<T, E: Display>(self, read: impl FnOnce(&str) -> Result<T, E>) -> Result<T, String> {
+        let option = self.option;
+        let value = self.words()?;
+        let wrong = |why: &dyn Display| {
+            format!("invalid value '{}' for '--{option}': {why}", value.display())
+        };
+        let text = value.to_str().ok_or_else(|| wrong(&"it is not UTF-8"))?;
+        read(text).map_err(|why| wrong(&why))
+    }
+}
+
+fn number<T: FromStr>(text: &str) -> Result<T, &'static str> {
+    text.parse().map_err(|_| "expected a number")
+}
+
+fn count(text: &str) -> Result<usize, &'static str> {
+    let in_range = number(text).ok().filter(|count| (1..=1 << 20).contains(count));
+    in_range.ok_or("expected a number from 1 to 1048576")
+}
+
+fn seconds(text: &str) -> Result<u32, &'static str> {
+    let in_range = number(text).ok().filter(|seconds| *seconds > 0);
+    in_range.ok_or("expected a number of seconds from 1 to 4294967295")
+}
+
+/// A program and its arguments, quoted as in a shell.
+fn command(text: &str) -> Result<Vec<OsString>, &'static str> {
+    let words = shell_words::split(text).map_err(|_| "a quotation mark has no end")?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words.into_iter().map(OsString::from).collect()),
+        _ => Err("expected a program and its arguments"),
+    }
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = text
+        .parse()
+        .or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
+    address.map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0")
+}
+
+/// A folder whose sockets have addresses that are short enough.
+fn socket_dir(text: &str) -> Result<PathBuf, String> {
+    let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
+    if !folder.is_dir() {
+        return Err("there is no such folder: make it first".to_owned());
+    }
+    let len = folder.as_os_str().len();
+    if len > LONGEST_SOCKET_DIR {
+        return Err(format!("its path has {len} bytes, and {LONGEST_SOCKET_DIR} is the limit"));
+    }
+    Ok(folder)
+}
+
+fn max_message(text: &str) -> Result<usize, String> {
+    let size = number(text).ok().filter(|size| (MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(size));
+    size.ok_or_else(|| {
+        format!("expected a number of bytes from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<(DaemonArgs, Vec<OsString>), String> {
+        match Asked::read(words.iter().map(OsString::from))? {
+            Asked::Run(args, values) => Ok((*args, values)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_option_that_the_help_describes_is_read() {
+        let values = [
+            ("ADDR[:PORT]", "[::1]:0"),
+            ("BYTES", "4096"),
+            ("COMMAND", "valgrind -q"),
+            ("DIR", "/tmp"),
+            ("FILE", "/key"),
+            ("LEVEL", "60"),
+            ("LIST", "0-3"),
+            ("N", "7"),
+            ("NAME[=VALUE]", "A=b"),
+            ("NAME|PREFIX*", "A*"),
+            ("SECONDS", "9"),
+        ];
+        let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+        let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
+        assert_eq!(lines.len(), 18 + 1, "{lines:?}");
+        for line in lines {
+            let words: Vec<_> = line.split_ascii_whitespace().collect();
+            let option = words.iter().position(|word| word.starts_with("--")).expect("long");
+            let value = words.get(option + 1).map(|value| {
+                let value = values.iter().find(|(name, _)| name == value);
+                value.unwrap_or_else(|| panic!("{line}")).1
+            });
+            if words[option] == "--version" {
+                continue;
+            }
+            let asked: Vec<_> = [words[option]].into_iter().chain(value).collect();
+            assert!(read(&asked).is_ok(), "{line}: {:?}", read(&asked));
+        }
+    }
+
+    #[test]
+    fn options_and_values_may_stand_in_any_order() {
+        let (args, values) = read(&["a", "--max-hosts=3", "b", "-l", "60"]).expect("all are good");
+        assert_eq!((args.limits.hosts, args.log_level.to_string()), (3, "60".to_owned()));
+        assert_eq!(values, ["a", "b"]);
+        assert!(matches!(Asked::read(["--help".into()]), Ok(Asked::Help)));
+        assert!(matches!(Asked::read(["-V".into()]), Ok(Asked::Version)));
+    }
+
+    #[test]
+    fn a_wrong_word_is_named_with_its_option() {
+        for (words, parts) in [
+            (&["--listn", "x"][..], &["--listn"][..]),
+            (&["-x"], &["-x"]),
+            (&["--listen"], &["--listen"]),
+            (&["--listen", "local"], &["'local'", "'--listen'", "127.0.0.1"]),
+            (&["--max-hosts", "0"], &["'0'", "'--max-hosts'", "1048576"]),
+            (&["--plugin-timeout", "0"], &["'--plugin-timeout'", "seconds"]),
+            (&["--max-msg-size", "1"], &["'1'", "'--max-msg-size'", "64"]),
+            (&["--max-unread", "-1"], &["'-1'", "'--max-unread'"]),
+            (&["--worker-launcher", "'a"], &["'--worker-launcher'", "quotation"]),
+            (&["--worker-launcher", ""], &["'--worker-launcher'", "a program"]),
+            (&["--socket-dir", "/no such"], &["'--socket-dir'", "make it first"]),
+            (&["--worker-env", "=a"], &["'--worker-env'"]),
+            (&["--plain-doca=yes"], &["--plain-doca"]),
+        ] {
+            let error = read(words).expect_err("it is wrong");
+            assert!(parts.iter().all(|part| error.contains(part)), "{words:?}: {error}");
+        }
+    }
+}
