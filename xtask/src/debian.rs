@@ -52,6 +52,15 @@ pub(crate) const AARCH64_EMULATOR: Need =
 pub(crate) const MPI_COMPILER: Need = Need { found: "mpicc", packages: &["libopenmpi-dev"] };
 /// Starts the tests and examples that use it.
 pub(crate) const MPI_LAUNCHER: Need = Need { found: "mpirun", packages: &["openmpi-bin"] };
+/// PMIx's headers, which tests compare with Rust's structures.
+pub(crate) const PMIX_HEADERS: Need = Need {
+    found: if cfg!(target_arch = "aarch64") {
+        "/usr/lib/aarch64-linux-gnu/pkgconfig/pmix.pc"
+    } else {
+        "/usr/lib/x86_64-linux-gnu/pkgconfig/pmix.pc"
+    },
+    packages: &["libpmix-dev"],
+};
 /// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX
 /// bindings come out the same everywhere.
 pub(crate) const LIBCLANG: Need =

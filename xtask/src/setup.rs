@@ -28,7 +28,7 @@ pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool
     let mut needs = vec![&debian::CXX_COMPILER, &debian::VALGRIND];
     if target.is_none() || target == Some(Target::host()?) {
         needs.extend([&debian::MPI_LAUNCHER, &debian::IPROUTE, &debian::NFTABLES]);
-        needs.extend([&debian::MESON, &debian::SYSTEMD]);
+        needs.extend([&debian::MESON, &debian::SYSTEMD, &debian::PMIX_HEADERS]);
     }
     if mpi {
         needs.extend([&debian::MPI_COMPILER, &debian::LIBCLANG]);

@@ -39,6 +39,15 @@ pub(super) struct Proc {
     pub(super) rank: u32,
 }
 
+/// `PMIX_JOB_SIZE`: the number of the job's processes.
+pub(super) const JOB_SIZE: &CStr = c"pmix.job.size";
+
+/// `PMIX_IMMEDIATE`: an answer at once, from what is there.
+const IMMEDIATE: &CStr = c"pmix.immediate";
+
+/// `PMIX_GLOBAL`: the scope of all the job's processes.
+const GLOBAL: u8 = 3;
+
 const BOOL: u16 = 1;
 const UINT32: u16 = 14;
 const BYTES: u16 = 27;
@@ -149,7 +158,6 @@ impl Library {
 
     /// Publishes `value` under `key` to all processes of the job.
     pub(super) fn publish(&self, key: &CStr, value: &[u8]) -> Result<(), Status> {
-        const GLOBAL: u8 = 3;
         let bytes = Bytes { bytes: value.as_ptr().cast_mut().cast(), size: value.len() };
         let mut value = Value { kind: BYTES, data: Data { bytes } };
         // SAFETY: PMIx copies key and value before it returns, and does not write to the bytes.
@@ -165,7 +173,7 @@ impl Library {
             flags: 0,
             value: Value { kind: BOOL, data: Data { flag: true } },
         };
-        for (room, byte) in immediate.key.iter_mut().zip(c"pmix.immediate".to_bytes()) {
+        for (room, byte) in immediate.key.iter_mut().zip(IMMEDIATE.to_bytes()) {
             *room = byte.cast_signed();
         }
         self.value(process, key, &[immediate], |value| {
@@ -247,3 +255,7 @@ unsafe fn symbol<T: Copy>(handle: &Handle, name: &CStr) -> Result<T, Error> {
         Error::new(DocaError::NOT_SUPPORTED, text)
     })
 }
+
+#[cfg(test)]
+#[path = "layout_tests.rs"]
+mod tests;

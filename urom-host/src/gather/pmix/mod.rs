@@ -178,7 +178,7 @@ fn session() -> Result<&'static Session, Error> {
         };
         failed(&library, status, what)
     })?;
-    let participants = library.number(&process, c"pmix.job.size").map_err(|status| {
+    let participants = library.number(&process, library::JOB_SIZE).map_err(|status| {
         failed(&library, status, "the launcher does not name the size of the job")
     })?;
     let maker = Maker::here();
