@@ -83,20 +83,34 @@ pub(crate) fn python_with_pip() -> Option<&'static str> {
         .find(|python| shell::succeeds(Command::new(python).args(["-m", "pip", "--version"])))
 }
 
-/// Installs what `needs` lack. Does not touch apt when nothing is missing.
+/// Needs that are not met, and the right to install their packages.
+pub(crate) struct Missing<'a> {
+    needs: Vec<&'a Need>,
+    root: bool,
+}
+
+/// Installs the packages of `needs` that are not met. Does not touch apt when all are.
 pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
-    let missing: Vec<&Need> = needs.iter().copied().filter(|need| !need.is_met()).collect();
-    if missing.is_empty() {
-        return Ok(());
+    missing(needs)?.install()
+}
+
+/// Those of `needs` that are not met.
+///
+/// # Errors
+/// This program may not install packages: the text has the command for the user.
+pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<Missing<'a>> {
+    let needs: Vec<_> = needs.iter().copied().filter(|need| !need.is_met()).collect();
+    let root = rustix::process::geteuid().is_root();
+    let missing = Missing { needs, root };
+    if missing.needs.is_empty() {
+        return Ok(missing);
     }
-    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
-    let packages = packages.join(" ");
+    let packages = missing.packages();
     ensure!(
         shell::on_path("apt-get").is_some(),
         "missing on this machine, named as Debian 12 names them: {packages}. There is no apt-get \
          here: install what corresponds to them, then run this command again"
     );
-    let root = rustix::process::geteuid().is_root();
     let has_sudo = shell::on_path("sudo").is_some();
     if !root && !shell::succeeds(Command::new("sudo").args(["-n", "true"])) {
         bail!(
@@ -105,23 +119,42 @@ pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
             command_for_user(has_sudo, &packages)
         );
     }
-    let apt = |words: &str| {
-        let mut command = Command::new(if root { "env" } else { "sudo" });
-        if !root {
+    Ok(missing)
+}
+
+impl Missing<'_> {
+    fn packages(&self) -> String {
+        let packages = self.needs.iter().flat_map(|need| need.packages);
+        packages.copied().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Installs them.
+    pub(crate) fn install(&self) -> Result<()> {
+        if self.needs.is_empty() {
+            return Ok(());
+        }
+        let packages = self.packages();
+        shell::step("set-up: updating apt's package lists", &mut self.apt("update"))?;
+        let install = format!("-o DPkg::Lock::Timeout=120 {INSTALL} {packages}");
+        let label = format!("set-up: installing Debian packages: {packages}");
+        shell::step(&label, &mut self.apt(&install))?;
+        match self.needs.iter().find(|need| !need.is_met()) {
+            Some(Need { packages, .. }) => {
+                let packages = packages.join(" ");
+                bail!("apt-get installed {packages} without an error, yet it is not usable")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn apt(&self, words: &str) -> Command {
+        let mut command = Command::new(if self.root { "env" } else { "sudo" });
+        if !self.root {
             command.args(["-n", "env"]);
         }
         command.args(shell::words("DEBIAN_FRONTEND=noninteractive apt-get -q"));
         command.args(shell::words(words));
         command
-    };
-    shell::step("set-up: updating apt's package lists", &mut apt("update"))?;
-    let install = format!("-o DPkg::Lock::Timeout=120 {INSTALL} {packages}");
-    shell::step(&format!("set-up: installing Debian packages: {packages}"), &mut apt(&install))?;
-    match missing.into_iter().find(|need| !need.is_met()) {
-        Some(Need { packages, .. }) => {
-            bail!("apt-get installed {} without an error, yet it is not usable", packages.join(" "))
-        }
-        None => Ok(()),
     }
 }
 

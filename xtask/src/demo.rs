@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::Guarded;
 use crate::steps::{self, Step};
 use crate::workspace::{Purpose, Workspace};
-use crate::{release, setup, shell};
+use crate::{debian, release, setup, shell};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -22,9 +23,18 @@ const LISTENING: &str = "uromd: listening on ";
 
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    setup::for_demo(workspace)?;
-    let directory = release::build(workspace, None)?;
+    eprintln!("demo, 1 of 3: set-up");
+    let launcher = debian::missing(&[&debian::MPI_LAUNCHER])?;
+    setup::run(workspace, None)?;
+    // Only the run needs it.
+    let directory = thread::scope(|scope| {
+        let installed = scope.spawn(|| launcher.install());
+        let built = shell::timed("demo, 2 of 3: build", || release::build(workspace, None));
+        installed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        built
+    })?;
 
+    eprintln!("demo, 3 of 3: run");
     let log = directory.join("uromd-demo.log");
     let mut service = service(&directory);
     service
@@ -68,7 +78,7 @@ fn listening_address(service: &mut Guarded) -> Result<String> {
     let (sender, lines) = mpsc::channel();
     // Reads to the end, so that uromd never blocks on a full pipe nor fails on a closed one. Only
     // the first line is waited for.
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let lines = BufReader::new(output).lines().map_while(Result::ok);
         lines.for_each(|line| _ = sender.send(line));
     });

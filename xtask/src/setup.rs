@@ -17,11 +17,6 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     ready(workspace, target, &[])
 }
 
-/// Makes the machine ready to run the demo.
-pub(crate) fn for_demo(workspace: &Workspace) -> Result<()> {
-    ready(workspace, None, &[&debian::MPI_LAUNCHER])
-}
-
 /// Makes the machine ready to build and run the tests for `target`, or for itself; `mpi`: also the
 /// tests with the bindings of MPI.
 pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool) -> Result<()> {

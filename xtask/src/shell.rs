@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -104,13 +106,37 @@ pub(crate) fn words(line: &str) -> std::str::SplitAsciiWhitespace<'_> {
     line.split_ascii_whitespace()
 }
 
-/// Runs a long `command` behind one line that says what it does and, at the end, how long it took.
-/// What the command itself prints is shown only when it fails.
-pub(crate) fn step(label: &str, command: &mut Command) -> Result<()> {
-    eprint!("{label} ... ");
+/// The interval of the lines that show that a long step goes on.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// Runs a long step between a line with its `label` and a line with its duration. Every 5 s a line
+/// shows that it goes on.
+pub(crate) fn timed<T>(label: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprintln!("{label} ...");
     let start = Instant::now();
+    let (ends, ended) = mpsc::channel::<()>();
+    let result = thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(SIGN_OF_LIFE) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{label}: {} s so far", start.elapsed().as_secs());
+            }
+        });
+        let result = step();
+        drop(ends);
+        result
+    })?;
+    eprintln!("{label}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(result)
+}
+
+/// Runs a long `command` as a [`timed`] step. The output of the command is shown only when it
+/// fails.
+pub(crate) fn step(label: &str, command: &mut Command) -> Result<()> {
+    timed(label, || quietly(command))
+}
+
+fn quietly(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
-    eprintln!("{:.1} s", start.elapsed().as_secs_f64());
     let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
     if !output.status.success() {
         bail!(
