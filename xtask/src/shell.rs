@@ -135,7 +135,8 @@ pub(crate) fn step(label: &str, command: &mut Command) -> Result<()> {
     timed(label, || quietly(command))
 }
 
-fn quietly(command: &mut Command) -> Result<()> {
+/// Runs `command`. Its output is part of the error when it fails.
+pub(crate) fn quietly(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
     if !output.status.success() {

@@ -78,18 +78,10 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
     let python =
         debian::python_with_pip().context("pip is not usable: python3 -m pip --version fails")?;
-    let fetched = shell::step(
-        &format!(
-            "set-up: unpacking UCX {version} for {} (PyPI package libucx-cu12)",
-            target.arch()
-        ),
-        Command::new(python).args(pip_arguments(version, target, &partial)).envs(PIP_ENVIRONMENT),
-    );
-    if let Err(error) = fetched {
+    let label = format!("set-up: UCX {version} for {} (PyPI's libucx-cu12)", target.arch());
+    if let Err(error) = shell::timed(&label, || fetch(python, version, target, &partial)) {
         let _ = fs::remove_dir_all(&partial);
-        return Err(error.context(
-            "could not download UCX: is there a network, and does PIP_INDEX_URL suit it?",
-        ));
+        return Err(error);
     }
     if let Err(error) = fs::rename(&partial, &directory) {
         let _ = fs::remove_dir_all(&partial);
@@ -101,19 +93,33 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     Ok(directory)
 }
 
-/// As variables, because a pip that does not know one ignores it and would refuse the option. The
-/// packages go into a directory of their own, so Debian's guard of the system's python does not
-/// apply.
-const PIP_ENVIRONMENT: [(&str, &str); 3] = [
-    ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
-    ("PIP_ROOT_USER_ACTION", "ignore"),
-    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
-];
+/// Downloads the package, and unpacks it into `directory`.
+fn fetch(python: &str, version: &str, target: Target, directory: &Path) -> Result<()> {
+    let download = pip_arguments(version, target, directory);
+    // As a variable, because a pip that does not know it would refuse the option.
+    let mut pip = Command::new(python);
+    pip.args(download).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+    shell::quietly(&mut pip).with_context(|| {
+        format!(
+            "could not download UCX into {} (PIP_INDEX_URL names the index)",
+            directory.display()
+        )
+    })?;
+    for package in fs::read_dir(directory)? {
+        let package = package?.path();
+        let mut unzip = Command::new(python);
+        unzip.args(["-m", "zipfile", "-e"]).args([&*package, directory]);
+        shell::quietly(&mut unzip)
+            .with_context(|| format!("could not unpack UCX into {}", directory.display()))?;
+        fs::remove_file(package)?;
+    }
+    Ok(())
+}
 
 fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
     let words = format!(
-        "-m pip install --quiet --no-deps --no-compile --only-binary=:all: \
-         --platform manylinux_2_28_{} libucx-cu12=={version} --target",
+        "-m pip download --quiet --no-deps --only-binary=:all: \
+         --platform manylinux_2_28_{} libucx-cu12=={version} --dest",
         target.arch()
     );
     let words = shell::words(&words).map(OsString::from);
