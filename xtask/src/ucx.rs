@@ -95,31 +95,31 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
 
 /// Downloads the package, and unpacks it into `directory`.
 fn fetch(python: &str, version: &str, target: Target, directory: &Path) -> Result<()> {
-    let download = pip_arguments(version, target, directory);
-    // As a variable, because a pip that does not know it would refuse the option.
+    fs::create_dir(directory)?;
     let mut pip = Command::new(python);
-    pip.args(download).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+    pip.args(pip_arguments(version, target, directory)).envs(PIP_ENVIRONMENT);
+    // In the same file system pip renames what it unpacked. Else it copies, and a full disk is one
+    // error for each file.
+    pip.env("TMPDIR", directory);
     shell::quietly(&mut pip).with_context(|| {
-        format!(
-            "could not download UCX into {} (PIP_INDEX_URL names the index)",
-            directory.display()
-        )
-    })?;
-    for package in fs::read_dir(directory)? {
-        let package = package?.path();
-        let mut unzip = Command::new(python);
-        unzip.args(["-m", "zipfile", "-e"]).args([&*package, directory]);
-        shell::quietly(&mut unzip)
-            .with_context(|| format!("could not unpack UCX into {}", directory.display()))?;
-        fs::remove_file(package)?;
-    }
-    Ok(())
+        let directory = directory.display();
+        format!("pip could not install UCX into {directory} (PIP_INDEX_URL names its index)")
+    })
 }
+
+/// As variables, because a pip that does not know one ignores it and would refuse the option. The
+/// packages go into a directory of their own, so Debian's guard of the system's python does not
+/// apply.
+const PIP_ENVIRONMENT: [(&str, &str); 3] = [
+    ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
+    ("PIP_ROOT_USER_ACTION", "ignore"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+];
 
 fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
     let words = format!(
-        "-m pip download --quiet --no-deps --only-binary=:all: \
-         --platform manylinux_2_28_{} libucx-cu12=={version} --dest",
+        "-m pip install --quiet --no-deps --no-compile --only-binary=:all: \
+         --platform manylinux_2_28_{} libucx-cu12=={version} --target",
         target.arch()
     );
     let words = shell::words(&words).map(OsString::from);
