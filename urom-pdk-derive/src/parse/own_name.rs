@@ -14,11 +14,13 @@ pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
         if let Ok(named) = syn::parse2(tokens) {
             *variant = named;
         }
-        let own = names::text(&own);
+        let (own, name) = (names::text(&own), names::text(&variant.ident));
+        let idents = variant.fields.iter().filter_map(|field| field.ident.as_ref());
+        let fields = idents.map(names::text).collect::<Vec<_>>();
         let inner = variant.fields.iter_mut().flat_map(|field| &mut field.attrs);
         for attribute in variant.attrs.iter_mut().chain(inner) {
             if let Some(text) = text(attribute) {
-                *text = LitStr::new(&in_links(&text.value(), &own), text.span());
+                *text = LitStr::new(&in_links(&text.value(), &own, &name, &fields), text.span());
             }
         }
     }
@@ -35,11 +37,18 @@ fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
     }
 }
 
-/// Replaces `Self` in the links of a text.
-fn in_links(text: &str, own: &str) -> String {
-    ["[`", "[", "("].iter().fold(text.to_owned(), |text, start| {
-        let link = |end| (format!("{start}Self{end}"), format!("{start}{own}{end}"));
-        ["::", "`", "]", ")"].map(link).iter().fold(text, |text, (from, to)| text.replace(from, to))
+/// Replaces `Self` in the links of a text; a field `Self::n` becomes `Command::Work::n`.
+fn in_links(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
+    let to_field = |field| (format!("::{field}"), format!("::{variant}::{field}"));
+    let fields = fields.iter().map(to_field).flat_map(|(from, to)| {
+        ["`", "]", ")"].map(|end| (format!("{from}{end}"), format!("{to}{end}")))
+    });
+    let others = ["::", "`", "]", ")"].map(|end| (end.to_owned(), end.to_owned()));
+    // Fields come first: behind them `Self` is gone.
+    fields.chain(others).fold(text.to_owned(), |text, (from, to)| {
+        ["[`", "[", "("].iter().fold(text, |text, start| {
+            text.replace(&format!("{start}Self{from}"), &format!("{start}{own}{to}"))
+        })
     })
 }
 
@@ -48,10 +57,13 @@ mod tests {
     use super::in_links;
 
     #[test]
-    fn self_in_links_is_the_enum() {
+    fn self_in_links_is_the_enum_and_its_fields_are_the_variants() {
         let text = "[`Self::Undo`], [`Self`], [Self], [it](Self::N), Selfish, [Selfish]";
         let named =
             "[`Command::Undo`], [`Command`], [Command], [it](Command::N), Selfish, [Selfish]";
-        assert_eq!(in_links(text, "Command"), named);
+        let in_links = |text| in_links(text, "Command", "Work", &["n".to_owned()]);
+        assert_eq!(in_links(text), named);
+        let named = "[`Command::Work::n`], [it](Command::Work::n), [`Command::nn`]";
+        assert_eq!(in_links("[`Self::n`], [it](Self::n), [`Self::nn`]"), named);
     }
 }
