@@ -241,7 +241,11 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
     }
     let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
     let why = format!("it looked in {}", looked.join(" and "));
-    let build = places.iter().find_map(|place| freshness::command_for(place));
+    let directory = |place: &'_ PathBuf| match place.is_dir() {
+        true => freshness::command_for(place),
+        false => freshness::command_for(place.parent()?),
+    };
+    let build = places.iter().find_map(directory);
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
     let place = format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}");
     (why, format!("{build}{place}; {LOG}"))

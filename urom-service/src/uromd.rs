@@ -58,7 +58,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
                 Err(error) => return refuse(&error.to_string()),
             }
         }
-        [role, file] if role == EXAMINE => examine::run_child(Path::new(file)),
+        [role, parent, file] if role == EXAMINE => examine::run_child(parent, Path::new(file)),
         _ => match Asked::read(arguments.iter().cloned()) {
             Ok(Asked::Run(args, values)) if values.is_empty() => {
                 if process_one::is_this() {

@@ -1,20 +1,21 @@
 //! The process in which a plugin is examined. It writes one [`Step`] for each that it has done.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
+    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
 
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, missing};
 
-pub(crate) fn run(file: &Path) -> Result<()> {
-    end_with_parent()?;
+/// Examines `file` for the process `parent`, as [`EXAMINE`](super::EXAMINE) with both as arguments.
+pub(crate) fn run(parent: &OsStr, file: &Path) -> Result<()> {
+    end_with(parent)?;
     // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
@@ -25,14 +26,13 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     }
 }
 
-/// Makes this process end with its parent. The parent has the other end of standard input: one that
-/// was gone before has closed it.
-fn end_with_parent() -> Result<()> {
+/// Makes this process end with its parent. A parent that ended before this call sends no signal, but
+/// this process then has another one.
+fn end_with(parent: &OsStr) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let mut stdin = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::empty())];
-    poll(&mut stdin, Some(&Timespec::default()))?;
-    ensure!(stdin[0].revents().is_empty(), "the process that asked for this is gone");
-    Ok(rustix::stdio::dup2_stdin(File::open("/dev/null")?)?)
+    let parent = parent.to_str().and_then(|parent| parent.parse().ok()).and_then(Pid::from_raw);
+    ensure!(getppid() == parent, "the process that asked for this is gone");
+    Ok(())
 }
 
 fn lower(resource: Resource, most: u64) -> Result<()> {
