@@ -23,8 +23,9 @@ struct doca_urom_worker;
 struct doca_urom_worker_cmd_task;
 
 /*
- * Names the service's address, "host:port", instead of the environment. `origin` says where it came
- * from, for messages; it may be NULL. Texts are copied. BAD_STATE when the service is not idle.
+ * Names the service's address, "host:port", instead of the environment; "@file" is the file of uromd
+ * --address-file, which is read now. `origin` says where the address came from, for messages; it may
+ * be NULL. Texts are copied. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_address(struct doca_urom_service *service, const char *address,

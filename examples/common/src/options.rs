@@ -17,7 +17,7 @@ pub struct Common {
     #[arg(short, long, value_name = "NAME")]
     device: Option<String>,
 
-    /// The service's address, HOST:PORT. Otherwise the environment says where it is:
+    /// The service's address, HOST:PORT, or @FILE of uromd --address-file. Otherwise the environment says where it is:
     /// DOCA_UROM_SERVICE_FILE, or else it is embedded in this process and finds its plugins in
     /// UROM_PLUGIN_PATH.
     #[arg(long, value_name = "ADDR")]

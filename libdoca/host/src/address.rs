@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use urom_abi::{DocaError, named_file};
@@ -12,6 +12,7 @@ use urom_wire::hello::HelloError;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
+use crate::address_file::{self, Found};
 use crate::failure::{failure, stream_code};
 use crate::service_file::{self, Local};
 
@@ -31,8 +32,18 @@ pub(super) struct Address {
     origin: String,
     /// What to correct: `the file`.
     remedy: &'static str,
-    /// There is no other program that could be started.
-    is_embedded: bool,
+    source: Source,
+}
+
+/// The origin of an address, for advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// A user, in a call, an option or the service file.
+    User,
+    /// The daemon itself, in its address file.
+    Daemon,
+    /// The embedded service: there is no other program that could be started.
+    Embedded,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,13 +54,22 @@ pub(super) enum Target {
 }
 
 impl Address {
-    /// Reads `host:port`, `[v6]:port` or `host`, as given by a call. `None` when it is none of
-    /// these.
-    pub(super) fn parse(text: &str, origin: Option<&str>) -> Option<Address> {
+    /// Reads `host:port`, `[v6]:port`, `host` or `@file`, as given by a call.
+    pub(super) fn parse(text: &str, origin: Option<&str>) -> Result<Address, Failure> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
-        let (host, port) = split(text)?;
+        if let Some(file) = text.strip_prefix('@') {
+            let Found { host, port, origin } = address_file::read(Path::new(file), &origin)?;
+            let source = Source::Daemon;
+            return Ok(Address { host, port, origin, remedy: "the address file", source });
+        }
+        let (host, port) = split(text).ok_or_else(|| {
+            failure!(
+                INVALID_VALUE,
+                "`{text}` is no address of a service: write HOST:PORT, [IPV6]:PORT, HOST or @FILE"
+            )
+        })?;
         let port = port.unwrap_or(DEFAULT_PORT);
-        Some(Address { host, port, origin, remedy: "the address", is_embedded: false })
+        Ok(Address { host, port, origin, remedy: "the address", source: Source::User })
     }
 
     /// A daemon of this process's own.
@@ -59,15 +79,18 @@ impl Address {
             port: address.port(),
             origin: "the embedded service of this process".to_owned(),
             remedy: "the plugins of UROM_PLUGIN_PATH",
-            is_embedded: true,
+            source: Source::Embedded,
         }
     }
 
     /// What to do when nobody answers.
     fn advice(&self) -> String {
-        match self.is_embedded {
-            true => "its log may say why".to_owned(),
-            false => format!("start uromd there or correct {}", self.remedy),
+        match self.source {
+            Source::Embedded => "its log may say why".to_owned(),
+            Source::Daemon => "the process has ended without removing its file, or listens where \
+                               only its own machine reaches it; start it again"
+                .to_owned(),
+            Source::User => format!("start uromd there or correct {}", self.remedy),
         }
     }
 
@@ -150,7 +173,11 @@ impl Address {
         let code = stream_code(error);
         let what = match error {
             StreamError::Closed | StreamError::Io(_) => {
-                let again = if self.is_embedded { "" } else { "; start it again if it has ended" };
+                let again = if self.source == Source::Embedded {
+                    ""
+                } else {
+                    "; start it again if it has ended"
+                };
                 format!(
                     "closed the connection before it had listed its plugins: its log may say why{again}"
                 )
@@ -200,7 +227,7 @@ fn with_loopback(
 }
 
 /// Splits an address; the port is missing when there is none.
-fn split(text: &str) -> Option<(String, Option<u16>)> {
+pub(super) fn split(text: &str) -> Option<(String, Option<u16>)> {
     let valid =
         |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
     if let Ok(socket) = text.parse::<SocketAddr>() {
@@ -243,7 +270,7 @@ fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
 }
 
 fn from_file(
-    file: &std::path::Path,
+    file: &Path,
     port: Option<u16>,
     local: &Local,
     pci: Option<&str>,
@@ -284,7 +311,7 @@ fn from_file(
         host: entry.device_host,
         port: port.unwrap_or(DEFAULT_PORT),
         remedy: "the file or UROM_SERVICE_PORT",
-        is_embedded: false,
+        source: Source::User,
     }))
 }
 
@@ -314,7 +341,7 @@ mod tests {
             ("::1", "[::1]:18700"),
             ("[::1]", "[::1]:18700"),
         ] {
-            assert_eq!(address(text).as_deref(), Some(shown));
+            assert_eq!(address(text).as_deref(), Ok(shown));
         }
         for text in [
             "",
@@ -331,7 +358,9 @@ mod tests {
             "[1.2.3.4]",
             "[host]:5",
         ] {
-            assert_eq!(address(text), None, "{text:?}");
+            let failure = address(text).unwrap_err();
+            assert_eq!(failure.code, DocaError::INVALID_VALUE.0, "{text:?}");
+            assert!(failure.text.contains(&format!("`{text}`")), "{failure}");
         }
     }
 
@@ -471,8 +500,7 @@ mod tests {
             failure.text
         );
         let missing =
-            from_file(std::path::Path::new("/nonexistent/services"), None, &local(), None)
-                .unwrap_err();
+            from_file(Path::new("/nonexistent/services"), None, &local(), None).unwrap_err();
         assert_eq!(missing.code, DocaError::NOT_FOUND.0);
         assert!(
             missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE)

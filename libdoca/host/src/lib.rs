@@ -12,6 +12,7 @@ macro_rules! log {
 }
 
 mod address;
+mod address_file;
 mod buf;
 mod channels;
 mod control_thread;

@@ -223,7 +223,8 @@ macro_rules! host_extensions {
     ($callback:ident) => {
         $callback! {
             /// Names the service's address (`host:port`, NUL-terminated) instead of the
-            /// environment. Idle contexts only. `origin` says where the address came from, for
+            /// environment; `@file` is the file of `uromd --address-file`, which is read now. Idle
+            /// contexts only. `origin` says where the address came from, for
             /// error messages; it may be NULL.
             fn urom_service_set_address(
                 service: *mut Service,

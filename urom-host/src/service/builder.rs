@@ -69,7 +69,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// The daemon at `host:port`.
+    /// The daemon at `host:port`, or at the address in a file that `uromd --address-file` wrote:
+    /// `@file`.
     pub fn address(self, address: impl Into<String>) -> Self {
         self.address_from(address, "Service::builder().address")
     }

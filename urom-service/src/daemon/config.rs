@@ -25,6 +25,7 @@ pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
 #[derive(Debug, Clone)]
 pub struct DaemonArgs {
     pub(crate) listen: SocketAddr,
+    pub(crate) address_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) patience: Option<Patience>,
@@ -47,6 +48,7 @@ impl Default for DaemonArgs {
     fn default() -> DaemonArgs {
         DaemonArgs {
             listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
+            address_file: None,
             key_file: None,
             limits: Limits::default(),
             patience: None,

@@ -1,5 +1,6 @@
 //! The daemon: it finds plugins, starts workers, and tells hosts where they are.
 
+mod address_file;
 mod background;
 pub mod config;
 pub(crate) mod descriptors;
@@ -34,6 +35,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
+use address_file::AddressFile;
 pub use config::DaemonArgs;
 use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
@@ -75,6 +77,8 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
                  makes one), or listen on 127.0.0.1"
             );
         }
+        // Before the port, so that a second daemon's error names the first.
+        let address_file = config.args.address_file.as_deref().map(AddressFile::claim).transpose()?;
         let listener = TcpListener::bind(listen).await.with_context(|| {
             format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
         })?;
@@ -83,6 +87,10 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
+        let address = listener.local_addr()?;
+        if let Some(file) = &address_file {
+            file.write(address)?;
+        }
         let stop = async move {
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
@@ -90,9 +98,11 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
                 () = hangup::received(&mut hangup) => "SIGHUP",
             };
             info!("received {name}");
+            // New hosts find the file gone, rather than a daemon that refuses them.
+            drop(address_file);
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
-        ready(listener.local_addr()?);
+        ready(address);
         let config = Arc::new(config);
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
         Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)

@@ -56,6 +56,7 @@ impl Asked {
             let value = Value { option: &option, parser: &mut parser };
             match &*option {
                 "listen" => args.listen = value.read(listen_address)?,
+                "address-file" => args.address_file = Some(value.path()?),
                 "key-file" => args.key_file = Some(value.path()?),
                 "max-hosts" => args.limits.hosts = value.read(count)?,
                 "max-workers" => args.limits.workers = value.read(count)?,
@@ -189,7 +190,7 @@ mod tests {
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 18 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 19 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");

@@ -1,5 +1,6 @@
 //! The service from outside: `uromd` as a process, its workers, C plugins, and a raw client.
 
+mod address_file;
 mod commands;
 #[path = "../plugins/compile.rs"]
 mod compile;

@@ -84,10 +84,7 @@ functions! {
             address.ok_or_else(|| failure!(INVALID_VALUE, "the service's address is \
                                                            NULL"))?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
-        let address = Address::parse(&address, origin.as_deref()).ok_or_else(|| {
-            failure!(INVALID_VALUE, "`{address}` is no address of a service: write HOST:PORT, \
-                                     [IPV6]:PORT or HOST")
-        })?;
+        let address = Address::parse(&address, origin.as_deref())?;
         service.target.replace(Some(Target::Daemon(address)));
         Ok(())
     }

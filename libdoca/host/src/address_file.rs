@@ -1,0 +1,126 @@
+//! The file that `uromd --address-file` writes: the service's address, then the process.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use urom_abi::named_file;
+use urom_wire::control::Failure;
+
+use crate::address::split;
+use crate::failure::failure;
+
+/// The most bytes of a file: two lines.
+const MOST: usize = 4096;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// For messages: the file, the process, and where the file's name came from.
+    pub(super) origin: String,
+}
+
+/// Reads one. `origin` is where its name came from: `from --service`.
+pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
+    let shown = file.display();
+    let text = named_file::read_text(file, MOST).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => failure!(
+            NOT_FOUND,
+            "there is no address file {shown} ({origin}): its service has not started yet, or has \
+             ended; uromd --address-file writes it"
+        ),
+        _ => failure!(
+            IO_FAILED,
+            "the address file {shown} ({origin}) cannot be read: {error}; name the file of uromd \
+             --address-file"
+        ),
+    })?;
+    if text.is_empty() {
+        return Err(failure!(
+            NOT_FOUND,
+            "the address file {shown} ({origin}) is empty: its service is about to write it; try \
+             again"
+        ));
+    }
+    // A line without an end is not whole.
+    let lines = text.split_once('\n').and_then(|(address, rest)| Some((split(address)?, rest)));
+    let Some(((host, Some(port)), rest)) = lines else {
+        return Err(failure!(
+            BAD_CONFIG,
+            "{shown} ({origin}) does not begin with a line HOST:PORT: name the file of uromd \
+             --address-file"
+        ));
+    };
+    let process = rest.lines().next().unwrap_or("an unknown process");
+    let origin = format!("from the address file {shown} of {process}, {origin}");
+    Ok(Found { host, port, origin })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use urom_abi::DocaError;
+
+    use super::*;
+
+    fn written(text: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("service");
+        fs::write(&file, text).unwrap();
+        (directory, file)
+    }
+
+    #[test]
+    fn a_service_is_found_with_its_process() {
+        for (text, host, process) in [
+            ("10.0.0.2:7\nprocess 42 on node7\n", "10.0.0.2", "process 42 on node7"),
+            ("[::1]:7\nprocess 42 on node7\n", "::1", "process 42 on node7"),
+            ("node7:7\n", "node7", "an unknown process"),
+        ] {
+            let (_directory, file) = written(text.as_bytes());
+            let found = read(&file, "from --service").unwrap();
+            let shown = file.display();
+            let origin = format!("from the address file {shown} of {process}, from --service");
+            assert_eq!(found, Found { host: host.to_owned(), port: 7, origin });
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_address_is_named_with_what_it_should_be() {
+        let long = [b'1'; MOST + 1];
+        for (text, code, part) in [
+            (&b""[..], DocaError::NOT_FOUND, "is empty"),
+            (b"10.0.0.2:7", DocaError::BAD_CONFIG, "HOST:PORT"),
+            (b"10.0.0.2:70000\n", DocaError::BAD_CONFIG, "HOST:PORT"),
+            (b"10.0.0.2\n", DocaError::BAD_CONFIG, "HOST:PORT"),
+            (b"\n10.0.0.2:7\n", DocaError::BAD_CONFIG, "HOST:PORT"),
+            (b"#!/bin/sh\nexit 1\n", DocaError::BAD_CONFIG, "HOST:PORT"),
+            (b"\xff:7\n", DocaError::IO_FAILED, "UTF-8"),
+            (&long, DocaError::IO_FAILED, "more than 4096 bytes"),
+        ] {
+            let (_directory, file) = written(text);
+            let failure = read(&file, "from --service").unwrap_err();
+            assert_eq!(failure.code, code.0, "{failure}");
+            for part in [part, &file.display().to_string(), "(from --service)"] {
+                assert!(failure.text.contains(part), "{part} in {failure}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_without_a_file_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = read(&directory.path().join("missing"), "from --service").unwrap_err();
+        assert_eq!(missing.code, DocaError::NOT_FOUND.0);
+        assert!(missing.text.contains("has not started yet, or has ended"), "{missing}");
+        let pipe = directory.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for place in [directory.path(), &pipe, Path::new("/dev/zero")] {
+            let failure = read(place, "from --service").unwrap_err();
+            assert_eq!(failure.code, DocaError::IO_FAILED.0, "{failure}");
+            assert!(failure.text.contains("not a regular file"), "{failure}");
+        }
+    }
+}

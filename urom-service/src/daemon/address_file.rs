@@ -1,0 +1,124 @@
+//! The file with a daemon's address: hosts in the same job name it, because the port is not fixed.
+//!
+//! Its first line is the address, its second the process. The daemon holds a lock on it, which ends
+//! with the process, however that ends: a file without a lock is stale.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use urom_abi::named_file::NotRegular;
+
+/// The longest content in bytes: an address, a process and a machine's name.
+const MOST: u64 = 512;
+
+/// An address file, locked; dropping it removes it.
+#[derive(Debug)]
+pub(super) struct AddressFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AddressFile {
+    /// Locks the file, which is made if it is not there. A stale one is emptied.
+    ///
+    /// # Errors
+    /// Another daemon holds it; it has other content; it cannot be written or locked.
+    pub(super) fn claim(path: &Path) -> Result<AddressFile> {
+        let shown = path.display();
+        loop {
+            let mut file = open(path).with_context(|| {
+                format!(
+                    "cannot write the address file {shown}: --address-file takes a file in a \
+                     directory that exists, and that this user may write to"
+                )
+            })?;
+            let mut text = String::new();
+            // A file of anything else may be long, and of other bytes.
+            let read = Read::by_ref(&mut file).take(MOST).read_to_string(&mut text);
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => bail!("another uromd runs here: {}", holder(&text, path)),
+                locked => locked.with_context(|| {
+                    format!("cannot lock {shown}: choose a directory of this machine")
+                })?,
+            }
+            // A daemon that has just ended removed it.
+            if !is_at(&file, path) {
+                continue;
+            }
+            ensure!(
+                read.is_ok() && (text.is_empty() || text.lines().nth(1).is_some_and(is_process)),
+                "{shown} is no address file, and is left as it is: --address-file names a file \
+                 that uromd may write and remove"
+            );
+            file.set_len(0)?;
+            return Ok(AddressFile { path: path.to_owned(), file });
+        }
+    }
+
+    /// Writes the address. A daemon that listens on all addresses is named by its machine.
+    pub(super) fn write(&self, address: SocketAddr) -> Result<()> {
+        let names = rustix::system::uname();
+        let machine = names.nodename().to_string_lossy();
+        let (host, port) = (address.ip(), address.port());
+        let address = match host.is_unspecified() {
+            true => format!("{machine}:{port}"),
+            false => address.to_string(),
+        };
+        let text = format!("{address}\n{PROCESS}{} on {machine}\n", std::process::id());
+        // At the beginning: reading has moved the file's place.
+        let written = rustix::io::pwrite(&self.file, text.as_bytes(), 0);
+        let written = written.map_err(io::Error::from).and_then(|_| self.file.sync_data());
+        written.with_context(|| format!("cannot write the address file {}", self.path.display()))
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        if is_at(&self.file, &self.path) {
+            // It is stale from now on, which hosts and the next daemon notice.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+const PROCESS: &str = "process ";
+
+fn is_process(line: &str) -> bool {
+    line.starts_with(PROCESS)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o644);
+    // A pipe or a device is not waited for.
+    let file = options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other(NotRegular)),
+    }
+}
+
+/// Whether `path` still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|one| (one.dev(), one.ino()));
+    id(file.metadata()) == id(fs::metadata(path))
+}
+
+/// The daemon that holds a file with this text, for an error.
+fn holder(text: &str, path: &Path) -> String {
+    let shown = path.display();
+    match text.split_once('\n') {
+        Some((address, process)) => format!(
+            "{} listens on {address} and holds the address file {shown}; end it, or name \
+             another file with --address-file",
+            process.trim_end()
+        ),
+        None => format!("it has locked the address file {shown}, and starts or ends just now"),
+    }
+}
