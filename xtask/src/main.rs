@@ -23,6 +23,7 @@ mod releases;
 mod sanitize;
 mod setup;
 mod shell;
+mod slurm;
 mod steps;
 mod target;
 mod template;
@@ -52,6 +53,7 @@ Usage: cargo xtask TASK [OPTIONS]
   test [-p PACKAGE].. [--target T] [--mpi] [-- ARGS]
                                 runs every test, or those of packages; --mpi: those of MPI too
   test --ucx VERSION            runs the tests that use UCX on that release, such as 1.16.0
+  slurm                         runs the examples under Slurm, on one node and on two
   cross                         runs host programs against a service for BlueField, emulated
   plugins [--release] [--target T]
                                 builds the plugins; prints the directory for UROM_PLUGIN_PATH
@@ -207,6 +209,7 @@ fn run(mut parser: Parser) -> Result<()> {
             }
         }
         "cross" => options(&[]).and_then(|_| cross::run(workspace)),
+        "slurm" => options(&[]).and_then(|_| slurm::run(workspace)),
         "demo" => options(&[]).and_then(|_| demo::run(workspace)),
         "bench" => measure::BENCH.run(workspace, &others(parser)?),
         "faults" => measure::FAULTS.run(workspace, &others(parser)?),

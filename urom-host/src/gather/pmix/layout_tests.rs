@@ -31,22 +31,23 @@ fn structures_and_constants_equal_those_of_pmix_headers() {
         ("offsetof(pmix_info_t, value)", offset_of!(Info, value)),
         ("sizeof(pmix_status_t)", size_of::<Status>()),
         ("sizeof(pmix_scope_t)", size_of_val(&GLOBAL)),
-        ("sizeof(pmix_data_type_t)", size_of_val(&BOOL)),
+        ("sizeof(pmix_data_type_t)", size_of_val(&INT)),
         ("PMIX_MAX_KEYLEN + 1", KEY_SIZE),
         ("PMIX_RANK_WILDCARD", ALL_RANKS as usize),
-        ("PMIX_BOOL", BOOL.into()),
+        ("PMIX_INT", INT.into()),
         ("PMIX_UINT32", UINT32.into()),
         ("PMIX_BYTE_OBJECT", BYTES.into()),
         ("PMIX_GLOBAL", GLOBAL.into()),
     ];
     let codes = [
         ("PMIX_SUCCESS", Status::SUCCESS),
+        ("PMIX_ERR_TIMEOUT", Status::TIMEOUT),
         ("PMIX_ERR_UNREACH", Status::UNREACHABLE),
         ("PMIX_ERR_NOT_FOUND", Status::NOT_FOUND),
     ];
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
     let codes = codes.map(|(name, status)| (name, status.0.to_string()));
-    let texts = [("PMIX_IMMEDIATE", IMMEDIATE), ("PMIX_JOB_SIZE", JOB_SIZE)];
+    let texts = [("PMIX_TIMEOUT", TIMEOUT), ("PMIX_JOB_SIZE", JOB_SIZE)];
     let texts = texts.map(|(name, text)| {
         let text = text.to_str().expect("ASCII");
         (format!("__builtin_strcmp({name}, {text:?})"), "0".to_owned())

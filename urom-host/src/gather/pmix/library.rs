@@ -20,6 +20,8 @@ pub(super) struct Status(c_int);
 
 impl Status {
     const SUCCESS: Status = Status(0);
+    /// `PMIX_ERR_TIMEOUT`.
+    pub(super) const TIMEOUT: Status = Status(-24);
     /// `PMIX_ERR_UNREACH`: no server answers.
     pub(super) const UNREACHABLE: Status = Status(-25);
     /// `PMIX_ERR_NOT_FOUND`.
@@ -42,13 +44,13 @@ pub(super) struct Proc {
 /// `PMIX_JOB_SIZE`: the number of the job's processes.
 pub(super) const JOB_SIZE: &CStr = c"pmix.job.size";
 
-/// `PMIX_IMMEDIATE`: an answer at once, from what is there.
-const IMMEDIATE: &CStr = c"pmix.immediate";
+/// `PMIX_TIMEOUT`: the most seconds of a look-up.
+const TIMEOUT: &CStr = c"pmix.timeout";
 
 /// `PMIX_GLOBAL`: the scope of all the job's processes.
 const GLOBAL: u8 = 3;
 
-const BOOL: u16 = 1;
+const INT: u16 = 6;
 const UINT32: u16 = 14;
 const BYTES: u16 = 27;
 
@@ -63,7 +65,7 @@ struct Bytes {
 /// The union in `pmix_value_t`: the alternatives that are used here, and its size.
 #[repr(C)]
 union Data {
-    flag: bool,
+    int: c_int,
     uint32: u32,
     bytes: Bytes,
     _size: [u64; 3],
@@ -166,17 +168,23 @@ impl Library {
         done(unsafe { (self.commit)() })
     }
 
-    /// The bytes that `process` published under `key`, without waiting for them.
-    pub(super) fn bytes(&self, process: &Proc, key: &CStr) -> Result<Vec<u8>, Status> {
-        let mut immediate = Info {
-            key: [0; KEY_SIZE],
-            flags: 0,
-            value: Value { kind: BOOL, data: Data { flag: true } },
-        };
-        for (room, byte) in immediate.key.iter_mut().zip(IMMEDIATE.to_bytes()) {
+    /// The bytes that `process` published under `key`.
+    ///
+    /// Launchers wait so many seconds for the first value of a process, some of them longer for one
+    /// on another node. A look-up that does not wait (`pmix.immediate`) never finds that one under
+    /// Slurm.
+    pub(super) fn bytes(
+        &self,
+        process: &Proc,
+        key: &CStr,
+        seconds: c_int,
+    ) -> Result<Vec<u8>, Status> {
+        let value = Value { kind: INT, data: Data { int: seconds } };
+        let mut timeout = Info { key: [0; KEY_SIZE], flags: 0, value };
+        for (room, byte) in timeout.key.iter_mut().zip(TIMEOUT.to_bytes()) {
             *room = byte.cast_signed();
         }
-        self.value(process, key, &[immediate], |value| {
+        self.value(process, key, &[timeout], |value| {
             if value.kind != BYTES {
                 return None;
             }

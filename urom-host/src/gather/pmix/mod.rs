@@ -24,8 +24,8 @@ use library::{Library, Proc, Status};
 /// The variables that a launcher with PMIx sets.
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
-/// The pause between two look-ups of participant 0's address. Not all launchers deliver an event for
-/// it. A look-up takes less than 1 ms.
+/// The pause between two look-ups of participant 0's address. Launchers wait for the first value of
+/// a process, but not all of them for a later one. A look-up takes about 1 ms.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How much longer the program waits than PMIx's thread does, whose own error says more.
@@ -118,7 +118,9 @@ fn within<T: Send + 'static>(
         .map_err(|error| Error::io("no thread can be started for PMIx", error))?;
     receiver.recv_timeout(end.saturating_duration_since(Instant::now()) + GRACE).map_err(|error| {
         let text = match error {
-            RecvTimeoutError::Timeout => format!("the launcher did not answer within {limit:?}"),
+            RecvTimeoutError::Timeout => {
+                format!("within {limit:?} the launcher, or participant 0, did not answer")
+            }
             RecvTimeoutError::Disconnected => "PMIx's calls panicked".to_owned(),
         };
         Error::new(DocaError::TIME_OUT, text)
@@ -138,10 +140,12 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
     }
     let first = Proc { rank: 0, ..session.process };
     let found = loop {
-        match library.bytes(&first, key) {
+        let left = end.saturating_duration_since(Instant::now());
+        let seconds = left.as_secs().max(1).try_into().unwrap_or(i32::MAX);
+        match library.bytes(&first, key, seconds) {
             Ok(found) => break found,
-            Err(Status::NOT_FOUND) if Instant::now() < end => thread::sleep(LOOK),
-            Err(Status::NOT_FOUND) => {
+            Err(Status::NOT_FOUND | Status::TIMEOUT) if Instant::now() < end => thread::sleep(LOOK),
+            Err(Status::NOT_FOUND | Status::TIMEOUT) => {
                 let text = "participant 0 (rank 0 of the job) did not publish its address in time: \
                             see its own error";
                 return Err(Error::new(DocaError::TIME_OUT, text));
