@@ -10,9 +10,9 @@ use fs_err as fs;
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig::{self, RELEASE};
 use crate::place::{Placer, Transfer, files_below, make_directory};
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
-use crate::{release, setup, shell};
+use crate::{setup, shell};
 
 pub(crate) const PACKAGES: [&str; 5] =
     ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom", "urom-ucx-emulation"];
@@ -24,7 +24,10 @@ const EMULATION: &str = "liburom_ucx_emulation.so";
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let built = release::build(workspace, target)?;
+    let mut build = target::cargo(target, "build")?;
+    build.args(Profile::Dist.arguments()).args(PACKAGES.iter().flat_map(|package| ["-p", package]));
+    shell::run(&mut build)?;
+    let built = workspace.profile_dir(target, Profile::Dist);
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
     lay_out(workspace, &built, &ucx, &mut placer)

@@ -41,7 +41,7 @@ use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
 use target::Target;
-use workspace::{Profile, Workspace};
+use workspace::Workspace;
 
 const HELP: &str = "\
 The tasks of this project's contributors
@@ -186,8 +186,7 @@ fn run(mut parser: Parser) -> Result<()> {
         "plugins" => {
             let options = options(&["--release", "--target"])?;
             setup::run(workspace, options.target)?;
-            let profile = if options.has("--release") { Profile::Release } else { Profile::Dev };
-            plugins::build(workspace, options.target, profile)
+            plugins::build(workspace, options.target, options.has("--release"))
         }
         "install" => {
             let options = options(&["--prefix", "--target"])?;

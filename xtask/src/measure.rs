@@ -1,5 +1,5 @@
 //! `cargo xtask bench` and `cargo xtask faults`: build a program and all that it measures or breaks
-//! in release mode, and run it.
+//! as it is installed, and run it.
 
 use anyhow::Result;
 
@@ -29,12 +29,12 @@ impl Measured {
         let packages = install::PACKAGES.into_iter().chain(self.others.iter().copied());
         let packages = packages.chain(wanted.map(|plugin| plugin.package));
         let mut build = target::cargo(None, "build")?;
-        build.args(["--release", "-p", self.package]);
+        build.args(Profile::Dist.arguments()).args(["-p", self.package]);
         shell::run(build.args(packages.flat_map(|package| ["-p", package])))?;
-        let directory = workspace.profile_dir(None, Profile::Release);
+        let directory = workspace.profile_dir(None, Profile::Dist);
         plugins::link(&directory, &all, |plugin| self.plugins.contains(&plugin.purpose))?;
         // Programs and plugins in C are compiled against it.
-        install::for_tests(workspace, None, Profile::Release)?;
+        install::for_tests(workspace, None, Profile::Dist)?;
         let mut program = shell::built(&directory.join(self.package), &workspace.target_dir);
         shell::run(program.args(arguments))
     }

@@ -13,10 +13,10 @@ use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{release, shell};
 
-pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
-    let directory = match profile {
-        Profile::Release => release::build(workspace, target)?,
-        Profile::Dev => build_all(workspace, target)?,
+pub(crate) fn build(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
+    let directory = match release {
+        true => release::build(workspace, target)?,
+        false => build_all(workspace, target)?,
     };
     println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())

@@ -1,4 +1,4 @@
-//! The build in release mode: one for the demo, the installation and the plugins.
+//! The build in release mode: one for the demo, Slurm and the plugins.
 //!
 //! Cargo unifies the features of dependencies over the packages that are selected together. Another
 //! selection has other features, and builds nearly everything again.
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
-use crate::{install, plugins, shell, steps};
+use crate::{plugins, shell, steps};
 
 /// Builds, and links the plugins that are there to be used. Returns the build's directory.
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
@@ -25,10 +25,10 @@ fn is_used(plugin: &Plugin<'_>) -> bool {
     plugin.purpose == Purpose::Use
 }
 
-/// The installed packages, the plugins, and on this machine the demo's programs.
+/// The service, the plugins, and on this machine the demo's programs.
 fn selection<'a>(plugins: &'a [Plugin<'_>], target: Option<Target>) -> Vec<&'a str> {
     let used = plugins.iter().filter(|plugin| is_used(plugin)).map(|plugin| plugin.package);
-    let packages = install::PACKAGES.into_iter().chain(used).flat_map(|package| ["-p", package]);
+    let packages = ["urom-service"].into_iter().chain(used).flat_map(|package| ["-p", package]);
     let programs = steps::PACKAGES.into_iter().filter(|_| target.is_none());
     packages.chain(programs).collect()
 }
@@ -38,12 +38,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_installed_or_shown_is_in_the_one_selection() {
+    fn everything_that_is_shown_is_in_the_one_selection() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         let plugins = workspace.plugins();
         let words = selection(&plugins, None);
         let chosen = |package: &str| words.windows(2).any(|pair| pair == ["-p", package]);
-        for package in install::PACKAGES.into_iter().chain(["graph-plugin", "ping-pong", "rdmo"]) {
+        for package in ["urom-service", "graph-plugin", "ping-pong", "rdmo"] {
             assert!(chosen(package), "{package} is not among {words:?}");
         }
         assert!(!chosen("faulty-plugin"), "{words:?}");

@@ -86,7 +86,10 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
     Dev,
+    /// What is shown: it builds in a third of the time of [`Profile::Dist`].
     Release,
+    /// What is installed or measured.
+    Dist,
 }
 
 impl Profile {
@@ -95,6 +98,7 @@ impl Profile {
         match self {
             Self::Dev => &[],
             Self::Release => &["--release"],
+            Self::Dist => &["--profile", "dist"],
         }
     }
 
@@ -102,6 +106,7 @@ impl Profile {
         match self {
             Self::Dev => "debug",
             Self::Release => "release",
+            Self::Dist => "dist",
         }
     }
 }

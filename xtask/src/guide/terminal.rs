@@ -133,7 +133,7 @@ impl Terminal {
         // The page calls the repository so.
         shell.env("KIT", &self.kit).env("CARGO_TERM_COLOR", "never");
         // Built to be tried once: what it does is what counts here.
-        shell.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_LTO", "off");
+        shell.env("CARGO_PROFILE_RELEASE_DEBUG", "false");
         shell.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         // One stream, as in a terminal.
         let printed = self.root.join(format!("printed-{}", self.beside.len()));
