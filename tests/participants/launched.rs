@@ -1,8 +1,8 @@
 //! One process of a program that a launcher started: exchanges bytes with the others in the way
 //! that the launcher offers, and starts two domains.
 //!
-//! `absent` as the argument: rank 1 does not meet the others, and waits for the launcher to end it.
-//! `seconds=N`: the timeout.
+//! Arguments: `absent=RANK` does not meet the others, and waits to be killed; `seconds=N` is the
+//! timeout.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -14,10 +14,12 @@ use urom_host::{DocaError, Service, State};
 use urom_tests::PluginDirectory;
 
 fn main() -> Result<()> {
-    let argument = |name: &str| std::env::args().any(|argument| argument == name);
-    let seconds = std::env::args().find_map(|word| word.strip_prefix("seconds=")?.parse().ok());
+    let value =
+        |name: &str| std::env::args().find_map(|word| Some(word.strip_prefix(name)?.to_owned()));
+    let seconds = value("seconds=").and_then(|seconds| seconds.parse().ok());
     let limit = Duration::from_secs(seconds.unwrap_or(60));
-    if argument("absent") && std::env::var("PMIX_RANK").as_deref() == Ok("1") {
+    println!("process {}", std::process::id());
+    if value("absent=").is_some_and(|rank| std::env::var("PMIX_RANK").ok() == Some(rank)) {
         loop {
             std::thread::park();
         }

@@ -2,10 +2,13 @@
 //! launchers that do not hold their promises.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
 
 fn program() -> Result<Command> {
@@ -52,10 +55,51 @@ fn fails(command: &mut Command) -> Result<String> {
 fn a_rank_that_never_comes_is_named_within_the_programs_own_timeout() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut command = mpirun(3, directory.path());
-    command.arg(program()?.get_program()).args(["absent", "seconds=2"]);
+    command.arg(program()?.get_program()).args(["absent=1", "seconds=2"]);
     let errors = fails(&mut command)?;
     assert!(errors.contains("not all 3 participants came"), "{errors}");
     assert!(errors.contains("missing 1"), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn ranks_of_two_jobs_at_once_meet_those_of_their_own() -> Result<()> {
+    std::thread::scope(|scope| {
+        let jobs = [(); 2].map(|()| scope.spawn(|| launched(2, None)));
+        jobs.into_iter().try_for_each(|job| job.join().expect("a job panicked"))
+    })
+}
+
+/// Kills a launcher as soon as its two processes run, and expects both ends of the meeting to give
+/// up by themselves.
+#[test]
+fn a_process_ends_though_its_launcher_dies_in_the_middle() -> Result<()> {
+    for absent in [0, 1] {
+        let directory = tempfile::tempdir()?;
+        let mut command = mpirun(2, directory.path());
+        command.arg(program()?.get_program()).args([&format!("absent={absent}"), "seconds=2"]);
+        let mut launcher = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let lines = BufReader::new(launcher.stdout.take().expect("piped")).lines().take(2);
+        let processes = lines.map(|line| {
+            let line = line?;
+            let process = line.strip_prefix("process ").and_then(|process| process.parse().ok());
+            let process =
+                process.and_then(Pid::from_raw).with_context(|| format!("no process: {line}"))?;
+            Ok(pidfd_open(process, PidfdFlags::empty())?)
+        });
+        let processes = processes.collect::<Result<Vec<_>>>()?;
+        launcher.kill()?;
+        launcher.wait()?;
+        // The one that is absent stays. A process of a launcher that is gone is nobody's child.
+        let mut handles: Vec<_> =
+            processes.iter().map(|process| PollFd::new(process, PollFlags::IN)).collect();
+        let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
+        let ended = poll(&mut handles, Some(&limit))?;
+        for process in &processes {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+        assert!(ended > 0, "without rank {absent} and the launcher the other process stays");
+    }
     Ok(())
 }
 
