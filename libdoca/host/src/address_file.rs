@@ -26,8 +26,8 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
     let text = named_file::read_text(file, MOST).map_err(|error| match error.kind() {
         ErrorKind::NotFound => failure!(
             NOT_FOUND,
-            "there is no address file {shown} ({origin}): its service has not started yet, or has \
-             ended; uromd --address-file writes it"
+            "the address file {shown} ({origin}) does not exist: its service has not started yet, \
+             or has ended; uromd --address-file writes it"
         ),
         _ => failure!(
             IO_FAILED,

@@ -53,8 +53,8 @@ impl AddressFile {
             }
             ensure!(
                 read.is_ok() && (text.is_empty() || text.lines().nth(1).is_some_and(is_process)),
-                "{shown} is no address file, and is left as it is: --address-file names a file \
-                 that uromd may write and remove"
+                "{shown} is not an address file and stays: --address-file names a file that \
+                 uromd may write and remove"
             );
             file.set_len(0)?;
             return Ok(AddressFile { path: path.to_owned(), file });

@@ -12,14 +12,14 @@ use urom_wire::control::DEFAULT_PORT;
 use super::config::{DaemonArgs, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use super::environment::{allowed, given};
 
-/// What `--help` prints about each option.
+/// The help for each option.
 pub const OPTIONS: &str = include_str!("options.txt");
 
-/// The longest path of a folder for sockets: an address has 107 bytes, of which a worker's name
-/// takes some 40.
+/// The longest path of a folder for sockets: an address has 107 bytes, and a worker's name takes
+/// some 40 of them.
 const LONGEST_SOCKET_DIR: usize = 64;
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug)]
 pub enum Asked {
     /// To run a daemon. The values are the words that belong to no option.
@@ -127,7 +127,7 @@ fn seconds(text: &str) -> Result<u32, &'static str> {
 
 /// A program and its arguments, quoted as in a shell.
 fn command(text: &str) -> Result<Vec<OsString>, &'static str> {
-    let words = shell_words::split(text).map_err(|_| "a quotation mark has no end")?;
+    let words = shell_words::split(text).map_err(|_| "a quotation mark is not closed")?;
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words.into_iter().map(OsString::from).collect()),
         _ => Err("expected a program and its arguments"),

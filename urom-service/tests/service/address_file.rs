@@ -154,7 +154,7 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
         (Path::new("/dev/null"), "not a regular file"),
         // Not even root may write there.
         (Path::new("/proc/version"), "--address-file"),
-        (&file, "is no address file, and is left as it is"),
+        (&file, "is not an address file and stays"),
     ] {
         let error = refused(place);
         assert!(error.contains(part) && error.contains(text(place)), "{error}");
