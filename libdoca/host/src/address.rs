@@ -377,6 +377,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stale_address_file_is_named_with_its_process_and_the_remedy() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "10.0.0.2:7\nprocess 42 on node7\n").unwrap();
+        let name = format!("@{}", file.path().display());
+        let failure = Address::parse(&name, None).unwrap().no_answer(Patience::default());
+        for part in ["10.0.0.2:7", &name[1..], "process 42 on node7", "without removing its file"] {
+            assert!(failure.text.contains(part), "{part} in {failure}");
+        }
+    }
+
+    #[test]
     fn a_daemon_that_answers_is_not_said_to_be_missing() {
         let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
         let peer = "10.0.0.2:18700".parse().unwrap();
