@@ -23,7 +23,7 @@ const LISTENING: &str = "uromd: listening on ";
 
 /// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    eprintln!("demo, 1 of 3: set-up");
+    eprintln!("demo, 1 of 3: set-up; then the build, about two minutes on two cores, and the run");
     let launcher = debian::missing(&[&debian::MPI_LAUNCHER])?;
     setup::run(workspace, None)?;
     // Only the run needs it.
