@@ -20,6 +20,18 @@ impl NotFound {
         Self { target: search.target.clone(), attempts, remedies: remedies(search) }
     }
 
+    /// After a variable that ended the search: what lies elsewhere is of no use as long as it is
+    /// set.
+    pub(crate) fn of_variable(search: &Search, variable: &str, reason: String) -> Self {
+        let remedies = vec![
+            with_own(variable),
+            format!(
+                "for a search in the other places, also those that set-up fills: unset {variable}"
+            ),
+        ];
+        Self { target: search.target.clone(), attempts: vec![reason], remedies }
+    }
+
     /// Why each place was passed over, in the order of the search.
     #[must_use]
     pub fn attempts(&self) -> &[String] {
@@ -35,8 +47,13 @@ impl NotFound {
 
 fn remedies(search: &Search) -> Vec<String> {
     let Search { target, arch, foreign, .. } = search;
-    if crate::unpacked::machine(arch).is_err() {
+    if crate::unpacked::machine(arch).is_err() || !target.contains("-linux-") {
         return vec!["build for x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu".to_owned()];
+    }
+    let variable = if *foreign { of_target(VARIABLE, target) } else { VARIABLE.to_owned() };
+    // The packages are for glibc.
+    if !target.ends_with("-gnu") {
+        return vec![with_own(&variable)];
     }
     let mut remedies = Vec::new();
     if search.kit.join("xtask").is_dir() {
@@ -65,12 +82,15 @@ fn remedies(search: &Search) -> Vec<String> {
     } else {
         format!("{distribution}: apt-get install libucx-dev pkg-config")
     });
-    let variable = if *foreign { of_target(VARIABLE, target) } else { VARIABLE.to_owned() };
-    remedies.push(format!(
-        "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: \
-             {variable}=DIR"
-    ));
+    remedies.push(with_own(&variable));
     remedies
+}
+
+fn with_own(variable: &str) -> String {
+    format!(
+        "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: \
+         {variable}=DIR"
+    )
 }
 
 impl Display for NotFound {
@@ -135,6 +155,18 @@ mod tests {
                 assert!(text.contains(part), "`{part}` is not in:\n{text}");
             }
             assert_eq!(text.contains("xtask"), search.foreign, "where a clone is: {text}");
+        }
+    }
+
+    #[test]
+    fn packages_for_glibc_are_advised_for_glibc_alone() {
+        let remedies =
+            |target: &str| remedies(&Search { foreign: false, ..Search::with(target, |_| None) });
+        let musl = remedies("x86_64-unknown-linux-musl");
+        assert!(musl.len() == 1 && musl[0].ends_with("UROM_UCX_DIR=DIR"), "{musl:?}");
+        for target in ["aarch64-apple-darwin", "riscv64gc-unknown-linux-gnu"] {
+            let other = remedies(target);
+            assert!(other.len() == 1 && other[0].starts_with("build for x86_64"), "{other:?}");
         }
     }
 

@@ -23,8 +23,10 @@ impl Search {
         let mut attempts = Vec::new();
         match self.named() {
             Ok(found) => return Ok(found),
-            Err((reason, false)) => return Err(NotFound::new(self, vec![reason])),
-            Err((reason, true)) => attempts.push(reason),
+            Err((reason, Some(variable))) => {
+                return Err(NotFound::of_variable(self, &variable, reason));
+            }
+            Err((reason, None)) => attempts.push(reason),
         }
         let others: [&dyn Fn() -> Result<Found, Unfit>; 3] =
             [&|| pkg_config::search(self), &|| self.multiarch(), &|| {
@@ -49,18 +51,21 @@ impl Search {
         names
     }
 
-    /// The directory that the user names; or why there is none, and whether the search goes on.
-    fn named(&self) -> Result<Found, (String, bool)> {
+    /// The directory that the user names; or why there is none, and the variable that ends the
+    /// search.
+    fn named(&self) -> Result<Found, (String, Option<String>)> {
         let own = of_target(VARIABLE, &self.target);
         if let Some(root) = self.variable(&own) {
-            return self.in_root(&own, &root).map_err(|unfit| (unfit.reason, false));
+            return self.in_root(&own, &root).map_err(|unfit| (unfit.reason, Some(own)));
         }
         let Some(root) = self.variable(VARIABLE) else {
-            return Err((format!("neither {own} nor {VARIABLE} is set"), true));
+            return Err((format!("neither {own} nor {VARIABLE} is set"), None));
         };
         // On a machine that builds for itself and for others, the general variable names its own.
-        self.in_root(VARIABLE, &root)
-            .map_err(|unfit| (unfit.reason, unfit.is_of_other_machine && self.foreign))
+        self.in_root(VARIABLE, &root).map_err(|unfit| {
+            let goes_on = unfit.is_of_other_machine && self.foreign;
+            (unfit.reason, (!goes_on).then(|| VARIABLE.to_owned()))
+        })
     }
 
     fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, Unfit> {

@@ -57,11 +57,19 @@ fn a_named_one_that_does_not_fit_ends_the_search() {
         [(old, "is of UCX 1.15"), (arm, "is not for x86_64"), (sample.path("gone"), "No such file")]
     {
         for variable in ["UROM_UCX_DIR", "UROM_UCX_DIR_x86_64_unknown_linux_gnu"] {
-            let reason = refusal(&search(&sample, THIS, &[(variable, &named)]));
+            let missing = search(&sample, THIS, &[(variable, &named)]).find();
+            let missing = missing.expect_err("it does not fit");
+            let reason = missing.attempts().join("\n");
             assert!(
                 reason.starts_with(&format!("{variable}: ")) && reason.contains(why),
                 "{reason}"
             );
+            // Nothing that is put elsewhere helps.
+            let ends = [format!("{variable}=DIR"), format!("unset {variable}")];
+            assert_eq!(missing.remedies().len(), ends.len(), "{missing}");
+            for (remedy, end) in missing.remedies().iter().zip(ends) {
+                assert!(remedy.ends_with(&end), "{remedy}");
+            }
         }
     }
 }
