@@ -9,6 +9,7 @@ use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs,
     ftruncate, memfd_create, open,
 };
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result};
@@ -57,7 +58,11 @@ impl Memfd {
     pub(crate) fn reopen_read_only(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
         let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|error| {
-            let what = "opening shared memory read-only, for which /proc must be mounted";
+            // Also where /proc is that of another PID namespace.
+            let what = match error {
+                Errno::NOENT => "opening shared memory read-only, which needs this process's /proc",
+                _ => "opening shared memory read-only",
+            };
             Error::system(what, error.into())
         })
     }

@@ -314,8 +314,8 @@ impl<'a> View<'a> {
 #[cold]
 fn read_only() -> Error {
     Error::not_permitted(
-        "the memory is read-only here: its owner has to give it a permission to write, \
-         such as PCI_READ_WRITE",
+        "the memory is read-only here: its owner needs LOCAL_READ_WRITE to write to it, and others \
+         need a permission such as PCI_READ_WRITE",
     )
 }
 
