@@ -5,9 +5,10 @@ mod kit;
 mod nested;
 mod template;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 
 use crate::exit::usage;
 use crate::{exit, output};
@@ -67,14 +68,15 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 
 /// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
 fn make(directory: &Path, kit: &Kit, files: &[(String, String)]) -> Result<()> {
-    std::fs::create_dir(directory).with_context(|| {
+    std::fs::create_dir(directory).map_err(|error| {
         let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let hint = match parent.filter(|parent| !parent.exists()) {
-            _ if directory.exists() => ": choose another name, or remove it first".to_owned(),
-            Some(parent) => format!(": make {} first", parent.display()),
-            None => String::new(),
+        let hint = match (error.kind(), parent) {
+            (ErrorKind::AlreadyExists, _) => ": choose another name, or remove it first".to_owned(),
+            (ErrorKind::NotFound, Some(parent)) => format!(": make {} first", parent.display()),
+            _ => String::new(),
         };
-        format!("cannot make the directory {}{hint}", directory.display())
+        let text = format!("cannot make the directory {}{hint}", directory.display());
+        anyhow!(error).context(text)
     })?;
     let made = kit.check_from(directory).and_then(|()| write(directory, files));
     if made.is_err() {
