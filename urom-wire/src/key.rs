@@ -63,7 +63,7 @@ pub enum KeyProblem {
     )]
     Owner { owner: u32, user: u32 },
     #[error(
-        "has mode {mode:04o}, and a key must have {MODE:04o}: run `chmod 600` on it, and make a new key if others could read it"
+        "has mode {mode:04o}, and a key must have {MODE:04o}: run `chmod 600` on it or on a copy, and make a new key if others could read it"
     )]
     Mode { mode: u32 },
     #[error(

@@ -54,6 +54,9 @@ pub(super) fn build(
         bail!("cargo did not build the package `{name}` ({status}); it says why above");
     }
     made.with_context(|| {
-        format!("cargo built the package `{name}` and made no .so: is the target one of Linux?")
+        format!(
+            "cargo built the package `{name}` and made no .so: build for a target that has shared \
+             objects, such as x86_64-unknown-linux-gnu"
+        )
     })
 }

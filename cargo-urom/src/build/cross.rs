@@ -35,6 +35,9 @@ fn lack(what: impl Display, remedies: &[String]) -> String {
     format!("\n  - {what}{remedies}")
 }
 
+/// The distributions that have the packages.
+const DEBIAN: &str = "on Debian or Ubuntu";
+
 /// The C compilers for a machine, as Debian, crosstool-NG and Arm name them, and Debian's packages
 /// of the first and of its C library.
 fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
@@ -69,7 +72,8 @@ impl Here {
             // Rustup tells which of its toolchains this is.
             let toolchain = (self.variable)("RUSTUP_TOOLCHAIN");
             let toolchain = toolchain.map(|name| format!("--toolchain {} ", name.display()));
-            let remedy = format!("rustup target add {}{triple}", toolchain.unwrap_or_default());
+            let remedy =
+                format!("with rustup: rustup target add {}{triple}", toolchain.unwrap_or_default());
             missing.push(lack("Rust's standard library for it", &[remedy]));
         }
         // A variable or cargo's configuration may say how to link for the target.
@@ -93,9 +97,12 @@ impl Here {
             // answers with the bare name when there is none.
             let output = Command::new(program).arg("-print-file-name=libc.so").output();
             if !output.is_ok_and(|output| output.stdout.contains(&b'/')) {
+                // The other compilers come with one.
+                let remedy = format!("{DEBIAN}: apt-get install {}", packages[1]);
+                let is_debians = *compiler == compilers[0];
                 missing.push(lack(
                     format!("the C library that {compiler} links with"),
-                    &[format!("apt-get install {}", packages[1])],
+                    if is_debians { std::slice::from_ref(&remedy) } else { &[] },
                 ));
             }
             environment.push((linker_variable, compiler.clone()));
@@ -108,7 +115,7 @@ impl Here {
             missing.push(lack(
                 format!("a linker for it: none of {} is on the PATH", compilers.join(", ")),
                 &[
-                    format!("apt-get install {}", packages.join(" ")),
+                    format!("{DEBIAN}: apt-get install {}", packages.join(" ")),
                     format!("{linker_variable}=PROGRAM, for one with another name"),
                 ],
             ));

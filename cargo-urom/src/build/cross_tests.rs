@@ -105,10 +105,10 @@ fn everything_that_is_missing_is_said_at_once_with_its_command() {
     let mut sample = Sample::bare();
     sample.refuses(&[
         "cannot build for aarch64-unknown-linux-gnu yet; this machine lacks\n",
-        "\n      rustup target add aarch64-unknown-linux-gnu\n",
+        "\n      with rustup: rustup target add aarch64-unknown-linux-gnu\n",
         "none of aarch64-linux-gnu-gcc, aarch64-unknown-linux-gnu-gcc, aarch64-none-linux-gnu-gcc \
          is on the PATH",
-        "\n      apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross\n",
+        "\n      on Debian or Ubuntu: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross\n",
         "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=PROGRAM",
     ]);
     sample.set("RUSTUP_TOOLCHAIN", "nightly");
@@ -125,6 +125,11 @@ fn a_compiler_without_a_c_library_is_found_out_before_the_build() {
         sample.tool(GCC, script);
         sample.refuses(&["C library", "apt-get install libc6-dev-arm64-cross"]);
     }
+    // Debian's package is not for Arm's compiler.
+    fs::remove_file(sample.path("bin").join(GCC)).expect("it is there");
+    sample.tool("aarch64-none-linux-gnu-gcc", "exit 1");
+    let text = sample.prepare().expect_err("it lacks a C library").to_string();
+    assert!(text.contains("C library") && !text.contains("apt-get"), "{text}");
 }
 
 #[test]

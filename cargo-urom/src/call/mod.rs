@@ -186,6 +186,7 @@ impl Call<'_> {
             if worker >= self.args.workers.unwrap_or(1) {
                 let command = command.escape_debug();
                 let remedy = match worker {
+                    _ if self.args.worker.is_some() => ": that of --worker has number 0".to_owned(),
                     0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
                     _ => format!(", and at most {MOST_WORKERS} can be"),
                 };

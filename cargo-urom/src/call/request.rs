@@ -5,6 +5,7 @@ use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_abi::wire::EncodeError;
 use urom_host::{Plugin, RawCompletion, RawReply, Worker};
+use urom_service::daemon::config::MAX_MAX_MESSAGE;
 
 use crate::message::{self, Assignment, Decoded, Encoded, Memories};
 
@@ -57,10 +58,16 @@ impl Request {
                 return worker.failure().map_or_else(|| error.into(), anyhow::Error::msg);
             };
             let message = need + size_of::<WorkerCmd>();
+            let remedy = match message {
+                ..=MAX_MAX_MESSAGE => format!(
+                    ", or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
+                     that it calls"
+                ),
+                _ => format!(": a message has at most {MAX_MAX_MESSAGE} bytes"),
+            };
             anyhow::anyhow!(
                 "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
-                 less, or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
-                 that it calls",
+                 less{remedy}",
                 Count(*need, "byte"),
             )
         })

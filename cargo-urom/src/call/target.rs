@@ -51,8 +51,8 @@ impl Target {
         if let Some(other) = other {
             let description = PluginFile::look(other)?.description.with_context(|| {
                 format!(
-                    "{} describes no commands either: --protocol takes a .so that was built with \
-                     this kit",
+                    "{} does not describe its commands: --protocol takes a .so that was built \
+                     with this kit",
                     other.display()
                 )
             })?;

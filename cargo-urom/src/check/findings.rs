@@ -19,21 +19,21 @@ macro_rules! findings {
 // The file, and what it says of itself.
 findings! {
     not_elf(reason) => Error, "not-elf", "this is no shared object: {reason}",
-        "give the `.so` that `cargo urom build` prints, or that a C compiler made with `-shared`";
+        "give a complete `.so` of 64 bits: that of `cargo urom build`, or of a C compiler with `-shared`";
     not_shared() => Error, "not-shared",
         "this is a program or an object file, and no shared object: a service cannot load it",
         "build it as `crate-type = [\"cdylib\"]`, or with `cc -shared -fPIC` for C";
     other_machine(file, wanted, target) => Error, "machine",
         "it is for {file}, and {wanted} is asked for",
-        "build it with `cargo urom build --target {target}`";
+        "build it for {wanted}: a plugin in Rust with `cargo urom build --target {target}`";
     no_machine(file, target) => Error, "machine", "it is for {file}, on which no UROM worker runs",
-        "build it with `cargo urom build --target {target}`";
+        "build it for aarch64 or x86_64: a plugin in Rust with `cargo urom build --target {target}`";
     file_name(file) => Error, "file-name",
         "services look at files whose names end in `.so` only, and this is `{file}`",
         "rename it to NAME.so, where hosts ask for the plugin NAME";
     name_length(name, len, most) => Error, "name-length",
         "the name `{name}` has {len} bytes, and DOCA has room for {most}",
-        "rename the file, and the protocol with it, to {most} bytes at most";
+        "give the file a name of at most {most} bytes in front of `.so`";
     library_name(name, bare) => Warning, "library-name",
         "a service calls it `{name}`, after its file, which is unusual for a plugin",
         "rename the file to {bare}.so if hosts ask for `{bare}`";
@@ -55,8 +55,8 @@ findings! {
         "take `panic = \"abort\"` out of the profile (Cargo.toml) or of RUSTFLAGS, and \
          `abort = \"allowed\"` out of `#[urom_plugin]`";
     unstripped(kib) => Note, "unstripped", "{kib} KiB of it serve backtraces and debuggers",
-        "keep them for readable backtraces; `cargo urom build --strip` makes a smaller file \
-         without them";
+        "keep them for readable backtraces; `cargo urom build --strip`, or `strip` for a plugin in C, \
+         makes a smaller file without them";
 }
 
 // Its symbols.
@@ -77,14 +77,13 @@ findings! {
     other_exports(symbols, names) => Note, "other-exports",
         "it exports {symbols} besides the two functions that a service asks for: {names}",
         "leave them if others use them; else compile C with `-fvisibility=hidden`, or make them \
-         `static`";
+         `static`; in Rust, remove `#[no_mangle]`";
 }
 
 // What it needs of a BlueField's operating system.
 findings! {
     glibc_of_none(needs, images) => Error, "glibc", "it needs glibc {needs}, and {images}",
-        "build it on, or in a container of, the oldest image that is to run it; `--image` checks \
-         for one alone";
+        "build it on, or in a container of, the oldest image that is to run it";
     glibc_of_some(needs, images) => Warning, "glibc", "it needs glibc {needs}, and {images}",
         "build it on, or in a container of, the oldest image that is to run it; `--image` checks \
          for one alone";

@@ -57,12 +57,14 @@ pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result
     Ok(())
 }
 
+/// What to do about the loader's complaint; empty where its text says all.
 fn load_remedy(text: &str) -> &'static str {
     let has = |part| text.contains(part);
-    if has("cannot open shared object file") && has("libdoca_") {
+    let is_absent = has("cannot open shared object file") && has("No such file");
+    if is_absent && has("libdoca_") {
         "install that library, or add its directory to LD_LIBRARY_PATH: that of DOCA, or `lib` of \
          the prefix that `cargo xtask install` made"
-    } else if has("cannot open shared object file") {
+    } else if is_absent {
         "install that library, or add its directory to LD_LIBRARY_PATH"
     } else if has("undefined symbol") {
         "link it with the library that has this symbol (`cc -Wl,--no-undefined` says so while \
@@ -70,8 +72,31 @@ fn load_remedy(text: &str) -> &'static str {
     } else if has("version `GLIBC") {
         "build it on a machine whose glibc is no newer than here"
     } else if has("static TLS") {
-        "build it without `-ftls-model=initial-exec`"
+        "build the named library without `-ftls-model=initial-exec`"
+    } else if ["too short", "ELF", "cannot read"].into_iter().any(has) {
+        "copy or build the named file again: it may have been cut while it was copied"
     } else {
-        "build it again; the file may have been cut while it was copied"
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_to_be_installed_only_where_it_is_not_there() {
+        let opened = "libgone.so.1: cannot open shared object file: ";
+        for (why, remedy) in [
+            ("No such file or directory", "install that library"),
+            ("Too many open files", ""),
+            ("Permission denied", ""),
+        ] {
+            let said = load_remedy(&format!("{opened}{why}"));
+            assert_eq!(said.is_empty(), remedy.is_empty(), "{why}: {said}");
+            assert!(said.starts_with(remedy), "{why}: {said}");
+        }
+        assert!(load_remedy("p.so: file too short").contains("cut"));
+        assert_eq!(load_remedy("p.so: failed to map segment from shared object"), "");
     }
 }

@@ -114,6 +114,10 @@ impl Finding {
             Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
             Severity::Note => (Style::new().bold(), "note"),
         };
-        format!("{style}{word}{style:#}: {}\n  -> {}", plain(&self.text), plain(&self.remedy))
+        let remedy = match &*self.remedy {
+            "" => String::new(),
+            remedy => format!("\n  -> {}", plain(remedy)),
+        };
+        format!("{style}{word}{style:#}: {}{remedy}", plain(&self.text))
     }
 }

@@ -106,7 +106,7 @@ impl ServiceHandle {
         let why =
             difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
         Err(refused(why)
-            .hint("rebuild the plugin, or raise `version` in the definition that changed"))
+            .hint("rebuild host and plugin from one definition, or raise `version` in the one that changed"))
     }
 
     /// The CPUs that workers may use (`doca_urom_service_get_cpuset`).

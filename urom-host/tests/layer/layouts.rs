@@ -43,7 +43,8 @@ fn a_plugin_of_another_layout_is_refused_with_the_first_difference() {
     let text = error.to_string();
     assert!(text.contains("`worker_graph` version 1"), "{text}");
     assert!(
-        text.contains("at the plugin") && text.contains("rebuild the plugin, or raise `version`"),
+        text.contains("at the plugin")
+            && text.contains("rebuild host and plugin from one definition"),
         "{text}"
     );
     let error = connect().plugin_with("worker_graph", Graph::DESCRIPTION).unwrap_err();

@@ -27,10 +27,11 @@ mod tickets;
 mod trust;
 mod turns;
 
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
@@ -79,9 +80,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         }
         // Before the port, so that a second daemon's error names the first.
         let address_file = config.args.address_file.as_deref().map(AddressFile::claim).transpose()?;
-        let listener = TcpListener::bind(listen).await.with_context(|| {
-            format!("cannot listen on {listen}: is another uromd running there? choose another with --listen")
-        })?;
+        let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, error))?;
         // Before anybody is told where it listens.
         let_wait(&listener);
         let (mut terminate, mut interrupt) =
@@ -110,4 +109,17 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.
     runtime.shutdown_background();
     served
+}
+
+fn cannot_listen(address: SocketAddr, error: io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        ErrorKind::AddrInUse => {
+            ": another program, maybe another uromd, listens there; choose another address with --listen"
+        }
+        ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied => {
+            ": choose another address with --listen"
+        }
+        _ => "",
+    };
+    anyhow!(error).context(format!("cannot listen on {address}{advice}"))
 }
