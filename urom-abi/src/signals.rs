@@ -30,7 +30,9 @@ pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
 
 /// The error for a thread that cannot be started, with the limit that is the usual reason.
 pub fn no_thread(error: io::Error) -> io::Error {
-    let text = format!("there can be no more threads: {error}; see the limit (`ulimit -u`)");
+    let text = format!(
+        "there can be no more threads: {error}; see the limit (`ulimit -u`, TasksMax=, `--pids-limit` of a container)"
+    );
     io::Error::new(error.kind(), text)
 }
 

@@ -240,14 +240,23 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
         }
     }
     let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
-    let why = format!("it looked in {}", looked.join(" and "));
+    let why = match &looked[..] {
+        [] => "it does not know where to look, because this program does not find itself by \
+               /proc/self/exe"
+            .to_owned(),
+        looked => format!("it looked in {}", looked.join(" and ")),
+    };
     let directory = |place: &'_ PathBuf| match place.is_dir() {
         true => freshness::command_for(place),
         false => freshness::command_for(place.parent()?),
     };
     let build = places.iter().find_map(directory);
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
-    let place = format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}");
+    let place = match plugin_path {
+        // The variable has no effect then.
+        Some(_) => "add the directory of its .so to the plugin path that this program gives".into(),
+        None => format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}"),
+    };
     (why, format!("{build}{place}; {LOG}"))
 }
 

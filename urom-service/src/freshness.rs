@@ -74,15 +74,37 @@ fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
 }
 
 /// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence
-/// that begins with `run`. `None` where there is no workspace.
+/// that begins with `run`. `None` where cargo leaves nothing, or there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
-    // Cargo tells those that it starts which package they are of: the directory may be far from it.
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    command_in(package.as_deref().unwrap_or(directory), directory)
+    let profile = directory.parent().filter(|_| directory.ends_with(COPIES)).unwrap_or(directory);
+    if !profile.join(".cargo-lock").exists() {
+        return None;
+    }
+    command_in(package().as_deref().unwrap_or(directory), directory)
+}
+
+/// The package of this program. Cargo tells those that it starts: a directory with what it built
+/// may be far from it.
+fn package() -> Option<PathBuf> {
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
+}
+
+fn root(place: &Path) -> Option<&Path> {
+    place.ancestors().find(|place| place.join("Cargo.lock").is_file())
+}
+
+/// A place in the workspace of a library in `directory` that has this source. That may be another
+/// workspace than that of the program, which is of `package`.
+fn place_of<'a>(source: &Path, package: Option<&'a Path>, directory: &'a Path) -> &'a Path {
+    let has = |place: &Path| root(place).is_some_and(|root| source.starts_with(root));
+    match package {
+        Some(package) if has(package) || !has(directory) => package,
+        _ => directory,
+    }
 }
 
 fn command_in(place: &Path, directory: &Path) -> Option<String> {
-    let root = place.ancestors().find(|place| place.join("Cargo.lock").is_file())?;
+    let root = root(place)?;
     let copies = directory.parent().filter(|_| directory.ends_with(COPIES));
     let built = copies.unwrap_or(directory);
     let above = built.parent().and_then(Path::file_name).and_then(OsStr::to_str);
@@ -112,7 +134,10 @@ pub fn stale(library: &Path) -> Option<(String, String)> {
     // A path from the working directory does not show the workspace around it.
     let library = std::path::absolute(library).ok()?;
     let directory = library.parent()?;
-    let again = command_for(directory).unwrap_or_else(|| match directory.ends_with(COPIES) {
+    let package = package();
+    let place = place_of(&source, package.as_deref(), directory);
+    let command = command_in(place, directory);
+    let again = command.unwrap_or_else(|| match directory.ends_with(COPIES) {
         true => "`cargo urom build`".to_owned(),
         false => "`cargo build`".to_owned(),
     });
@@ -360,5 +385,26 @@ mod tests {
             );
         }
         assert_eq!(command_in(Path::new("/proc"), Path::new("/proc")), None);
+    }
+
+    #[test]
+    fn a_library_of_another_workspace_is_built_there() {
+        let (own, other) = (Place::new(), Place::new());
+        let (package, directory) = (own.path("a src"), other.path("target/debug"));
+        let of = |source: &Path| place_of(source, Some(&package), &directory);
+        assert_eq!(of(&other.path("a src/lib.rs")), directory);
+        assert_eq!(of(&own.path("a src/lib.rs")), package);
+        assert_eq!(of(Path::new("/elsewhere/lib.rs")), package);
+        assert_eq!(place_of(&own.path("a src/lib.rs"), None, &directory), directory);
+    }
+
+    #[test]
+    fn no_command_builds_what_lies_where_cargo_does_not_build() {
+        let place = Place::new();
+        let directory = place.path("target/debug");
+        assert_eq!(command_for(&directory), None);
+        fs::write(directory.join(".cargo-lock"), "").unwrap();
+        assert!(command_for(&directory).is_some());
+        assert!(command_for(&directory.join(COPIES)).is_some());
     }
 }

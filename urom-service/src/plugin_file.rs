@@ -41,7 +41,7 @@ pub enum PluginFileError {
     },
     /// The version word is zero.
     #[error(
-        "its interface carries no version (`__doca_api_version` is 0): build it against DOCA 2.7 or newer"
+        "its interface carries no version (`__doca_api_version` is 0): set it to DOCA_VERSION_EXACT, of DOCA 2.7 or newer, in `urom_plugin_get_iface`"
     )]
     NoVersionWord,
     /// A method is missing.
@@ -49,7 +49,7 @@ pub enum PluginFileError {
     Method(Cow<'static, str>),
 }
 
-const LIBRARIES_HINT: &str = ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it";
+const LIBRARIES_HINT: &str = ": add the directory of that library to LD_LIBRARY_PATH; the `uromd` of an installation loads those of its own `lib` by itself";
 
 /// The library of DOCA's that was not found, if this is what the loader says. It is a path where
 /// the plugin was linked with one.

@@ -52,7 +52,7 @@ fn raise(limits: Limits, needed: u64) {
     } else if reached < needed {
         warn!(
             "{reached} files may be open at a time, and {} and {} may need {needed}: raise the hard limit \
-             (`ulimit -n`, LimitNOFILE=), or lower --max-hosts and --max-workers",
+             (LimitNOFILE=, `--ulimit nofile=` of a container, `ulimit -n` as root), or lower --max-hosts and --max-workers",
             Count(limits.hosts, "host"),
             Count(limits.workers, "worker")
         );

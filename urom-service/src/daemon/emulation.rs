@@ -28,8 +28,9 @@ fn library_of(directory: &Path) -> Result<PathBuf> {
         let [installed, built] = places.map(|place| place.display().to_string());
         bail!(
             "--emulate-exported-memory needs {LIBRARY}, which is neither {installed} nor {built}: \
-             start the uromd of an installation by `cargo xtask install --prefix DIR`, or build the \
-             library by `cargo build -p urom-ucx-emulation`"
+             start the uromd of an installation (`cargo xtask install --prefix DIR` in the kit's \
+             clone makes one), or build the library into the directory of a uromd that cargo \
+             built, by `cargo build -p urom-ucx-emulation`"
         )
     };
     let file = file.canonicalize().with_context(|| file.display().to_string())?;
@@ -37,7 +38,7 @@ fn library_of(directory: &Path) -> Result<PathBuf> {
     if file.as_os_str().as_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
         bail!(
             "--emulate-exported-memory: {} cannot be preloaded, because there is a space or a \
-             colon in its path: install into a directory without",
+             colon in its path: move the installation, or the build tree, to a path without",
             file.display()
         );
     }

@@ -145,8 +145,13 @@ fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
 /// A folder whose sockets have addresses that are short enough.
 fn socket_dir(text: &str) -> Result<PathBuf, String> {
     let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
-    if !folder.is_dir() {
-        return Err("there is no such folder: make it first".to_owned());
+    match std::fs::metadata(&folder) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err("it is not a folder".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err("there is no such folder: make it first".to_owned());
+        }
+        Err(error) => return Err(error.to_string()),
     }
     let len = folder.as_os_str().len();
     if len > LONGEST_SOCKET_DIR {
@@ -229,6 +234,7 @@ mod tests {
             (&["--worker-launcher", "'a"], &["'--worker-launcher'", "quotation"]),
             (&["--worker-launcher", ""], &["'--worker-launcher'", "a program"]),
             (&["--socket-dir", "/no such"], &["'--socket-dir'", "make it first"]),
+            (&["--socket-dir", "/dev/null"], &["'--socket-dir'", "it is not a folder"]),
             (&["--worker-env", "=a"], &["'--worker-env'"]),
             (&["--plain-doca=yes"], &["--plain-doca"]),
         ] {

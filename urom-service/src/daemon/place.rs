@@ -203,7 +203,7 @@ impl Known {
         }
         if let Some(Err(error)) = &looked.description {
             // Hosts could not tell whether it lays out messages as they do.
-            return Err(format!("{error}; build it with this kit"));
+            return Err(format!("{error}; build it and the service with one release of the kit"));
         }
         let name = plugin_name(file, looked.stated_name())?;
         if let Some((why, hint)) = freshness::stale(file) {

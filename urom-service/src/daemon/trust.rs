@@ -30,10 +30,20 @@ const STICKY: u32 = 0o1000;
 pub(crate) enum Distrust {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("others than root and this service's user may write to {path} (mode {mode:04o}): keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed", path = .path.display())]
+    #[error("others than root and this service's user may write to {path} (mode {mode:04o}): {remedy}", remedy = remedy_of(*.mode), path = .path.display())]
     Writable { path: PathBuf, mode: u32 },
     #[error("{path} belongs to {whose}, who is neither root nor this service's user ({user}): {remedy}, or copy the plugins to a directory of user {user}", path = .path.display())]
     Owner { path: PathBuf, whose: String, user: u32, remedy: String },
+}
+
+/// What to do about a place that others may write to. One with the sticky bit is theirs, as `/tmp`.
+fn remedy_of(mode: u32) -> &'static str {
+    match mode & STICKY {
+        0 => {
+            "keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed"
+        }
+        _ => "keep plugins in a directory of their own",
+    }
 }
 
 /// The identity of this process, which decides whom it trusts.
@@ -47,19 +57,22 @@ struct Truster {
     unmapped: u32,
     /// Whether root is one of them.
     is_root_unmapped: bool,
+    /// Whether there are none, as in the system's own namespace: the number is a user's then.
+    are_all_mapped: bool,
 }
 
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
     static OWNERS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         std::env::current_exe().map(|program| owners(&program)).unwrap_or_default()
     });
+    let map = fs::read_to_string("/proc/self/uid_map");
     let truster = Truster {
         user: rustix::process::geteuid().as_raw(),
         group: rustix::process::getegid().as_raw(),
         owners: OWNERS.clone(),
         unmapped: unmapped(),
-        is_root_unmapped: fs::read_to_string("/proc/self/uid_map")
-            .is_ok_and(|map| !maps_root(&map)),
+        is_root_unmapped: map.as_ref().is_ok_and(|map| !maps_root(map)),
+        are_all_mapped: map.as_ref().is_ok_and(|map| maps_all(map)),
     };
     truster.walk(&std::path::absolute(path)?, true, &mut 0)
 }
@@ -82,6 +95,11 @@ fn unmapped() -> u32 {
 /// the outer root.
 fn maps_root(map: &str) -> bool {
     map.lines().any(|line| line.split_whitespace().nth(1) == Some("0"))
+}
+
+/// Whether a map of users has all of them, under their own numbers.
+fn maps_all(map: &str) -> bool {
+    map.lines().any(|line| line.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
 impl Truster {
@@ -138,7 +156,7 @@ impl Truster {
         if is_root || owner == user || self.owners.contains(&owner) {
             return Ok(());
         }
-        let (whose, remedy) = if is_unmapped {
+        let (whose, remedy) = if is_unmapped && !self.are_all_mapped {
             let whose = format!("a user that this user namespace does not map (shown as {owner})");
             (whose, "map that user into the namespace".to_owned())
         } else {

@@ -40,7 +40,14 @@ impl Place {
 }
 
 fn truster(user: u32, group: u32, owners: Vec<u32>) -> Truster {
-    Truster { user, group, owners, unmapped: 65_534, is_root_unmapped: false }
+    Truster {
+        user,
+        group,
+        owners,
+        unmapped: 65_534,
+        is_root_unmapped: false,
+        are_all_mapped: false,
+    }
 }
 
 fn refused(path: &Path) -> String {
@@ -267,6 +274,10 @@ fn the_number_of_unmapped_users_is_roots_in_a_namespace_that_does_not_map_root()
     if metadata.uid() != 0 {
         let text = judge(false).judge(&path, &metadata, true).unwrap_err().to_string();
         assert!(text.contains("user namespace") && !text.contains("chown"), "{text}");
+        // Where all are mapped, the number is that of a user.
+        let all = Truster { are_all_mapped: true, ..judge(false) };
+        let text = all.judge(&path, &metadata, true).unwrap_err().to_string();
+        assert!(!text.contains("namespace") && text.contains("run the service as"), "{text}");
     }
     place.set("theirs", 0o757);
     let writable = fs::metadata(&path).unwrap();
@@ -279,5 +290,12 @@ fn the_number_of_unmapped_users_is_roots_in_a_namespace_that_does_not_map_root()
         ("", false),
     ] {
         assert_eq!(maps_root(map), root, "{map:?}");
+        assert_eq!(maps_all(map), map.contains("4294967295"), "{map:?}");
     }
+}
+
+#[test]
+fn nobody_is_told_to_take_a_right_from_a_directory_that_is_everybodys() {
+    assert!(remedy_of(0o0777).contains("chmod go-w"));
+    assert!(!remedy_of(0o1777).contains("chmod"));
 }

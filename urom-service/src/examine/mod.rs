@@ -72,7 +72,7 @@ pub enum Trouble {
     #[error(transparent)]
     Refused(#[from] PluginFileError),
     /// It did not come back in time.
-    #[error("it did not come back within {} s {stage}: change it, and the service looks again", .limit.as_secs())]
+    #[error("it did not come back within {} s {stage}: the service examines it again when the file changes", .limit.as_secs())]
     Hang {
         /// Where.
         stage: Stage,

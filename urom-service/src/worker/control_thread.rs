@@ -214,7 +214,7 @@ impl Control {
         let id = self.config.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
         let text = format!(
-            "worker {id} was stopped because its daemon is gone: {error}; start the service again"
+            "worker {id} was stopped because its daemon is gone: {error}; connect again when the service runs"
         );
         self.send_all_away(&Failure::new(DocaError::SHUTDOWN, text));
     }
@@ -318,7 +318,7 @@ impl Control {
     /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
     /// does not wait for this one.
     fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
-        self.throw_out(key, takes_no_host(self.config.id, stuck));
+        self.throw_out(key, takes_no_host(&self.config, stuck));
         self.expected.remove(&ticket);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket });
         self.tell_daemon(WorkerToDaemon::Departed { ticket });

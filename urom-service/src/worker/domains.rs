@@ -182,14 +182,15 @@ impl Registry {
             return Err(Failure::new(DocaError::BAD_STATE, "the domain runs here already"));
         }
         if self.running.keys().filter(|key| key.0 == link).count() >= MOST_DOMAINS {
-            let text =
-                format!("the worker is in {MOST_DOMAINS} domains of this host already: stop some");
+            let text = format!(
+                "the worker is in {MOST_DOMAINS} domains of this host already: stop some, or use another worker"
+            );
             return Err(Failure::new(DocaError::FULL, text));
         }
         if self.entries + entries > self.most_entries {
             let text = format!(
                 "the worker's domains have {} workers, addresses of plugins and buffers already, and {entries} more are over \
-                 its limit of {}: stop some domains",
+                 its limit of {}: stop some domains, or use another worker",
                 self.entries, self.most_entries
             );
             return Err(Failure::new(DocaError::FULL, text));

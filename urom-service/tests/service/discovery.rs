@@ -301,8 +301,8 @@ fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     plugins.add_source("foreign", &format!("{text}{foreign}"));
     let uromd = Uromd::start(&plugins);
     assert_eq!(Client::connect(uromd.address).plugins, []);
-    uromd.logged(&["damaged.so is not served", "build it with this kit"]);
-    uromd.logged(&["foreign.so is not served", "layout 99", "build it with this kit"]);
+    uromd.logged(&["damaged.so is not served", "one release of the kit"]);
+    uromd.logged(&["foreign.so is not served", "layout 99", "one release of the kit"]);
 }
 
 /// Plugins find each other by name, across workers of services that may have the file under other

@@ -2,10 +2,11 @@
 //! worker.
 
 use tracing::{error, info, warn};
-use urom_abi::{DocaError, WorkerId};
+use urom_abi::DocaError;
 use urom_wire::control::{Failure, Stuck, WorkerToDaemon, WorkerToHost};
 
 use super::Control;
+use crate::worker::config::WorkerConfig;
 use crate::worker::watch::News;
 
 /// A host that waits to be let in for so many looks at the data thread, while a plugin has not
@@ -15,11 +16,13 @@ pub(super) const WAITS: u32 = 3;
 const KEPT_WAITING: u32 = 2;
 
 /// What a host is told that wants to join a worker whose data thread cannot let it in.
-pub(super) fn takes_no_host(id: WorkerId, stuck: &Stuck) -> Failure {
-    let text = format!(
-        "worker {id} lets nobody in: {stuck}; use another worker, or start uromd with --plugin-timeout, which ends such \
-         a worker"
-    );
+pub(super) fn takes_no_host(config: &WorkerConfig, stuck: &Stuck) -> Failure {
+    let then = match config.plugin_timeout {
+        Some(most) => format!("wait: the worker ends after {most} s (--plugin-timeout)"),
+        None => "start uromd with --plugin-timeout, which ends such a worker".to_owned(),
+    };
+    let text =
+        format!("worker {} lets nobody in: {stuck}; use another worker, or {then}", config.id);
     Failure::new(DocaError::TIME_OUT, text)
 }
 
@@ -86,7 +89,7 @@ impl Control {
         }
         if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
             for link in tired {
-                self.throw_out(link, takes_no_host(self.config.id, stuck));
+                self.throw_out(link, takes_no_host(&self.config, stuck));
             }
         }
     }

@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{CloseMode, Data, Message, Request, Worker};
+use ucx::{CloseMode, Data, Message, Request, Status, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_wire::control::Failure;
@@ -191,10 +191,15 @@ unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
 }
 
 fn failed(error: ucx::Error) -> Failure {
-    let text = format!(
-        "UCX cannot reach a host's memory: {error}; it needs a transport that notices a lost peer, \
-         such as tcp: see UCX_TLS of host and service"
-    );
+    let hint = match error.status() {
+        // Of this machine's limits, which the error names.
+        Status::EXCEEDS_LIMIT | Status::NO_MEMORY | Status::IO_ERROR => "",
+        _ => {
+            "; it needs a transport that notices a lost peer, such as tcp: see UCX_TLS of host and \
+             service"
+        }
+    };
+    let text = format!("UCX cannot reach a host's memory: {error}{hint}");
     Failure::new(DocaError::DRIVER, text)
 }
 
