@@ -83,14 +83,25 @@ impl Address {
         }
     }
 
-    /// What to do when nobody answers.
-    fn advice(&self) -> String {
-        match self.source {
-            Source::Embedded => "its log may say why".to_owned(),
-            Source::Daemon => "the process has ended without removing its file, or listens where \
-                               only its own machine reaches it; start it again"
-                .to_owned(),
-            Source::User => format!("start uromd there or correct {}", self.remedy),
+    /// What to do when no daemon answers.
+    fn advice(&self, how: Absent) -> String {
+        let remedy = self.remedy;
+        match how {
+            _ if self.source == Source::Embedded => "its log may say why".to_owned(),
+            _ if self.source == Source::Daemon => {
+                "the process has ended without removing its file, \
+                 or listens where only its own machine reaches it; start it again"
+                    .to_owned()
+            }
+            Absent::Here => format!("start uromd there or correct {remedy}"),
+            // Unless it is told otherwise, it listens on a loopback address.
+            Absent::Elsewhere => {
+                format!("start uromd there with --listen and its own address, or correct {remedy}")
+            }
+            Absent::Unreached => {
+                format!("start uromd there, open its port on the way, or correct {remedy}")
+            }
+            Absent::Other => format!("correct {remedy}, or end the program that listens there"),
         }
     }
 
@@ -119,7 +130,8 @@ impl Address {
     }
 
     pub(super) fn no_answer(&self, within: Patience) -> Failure {
-        let (shown, origin, advice) = (self.shown(), &self.origin, self.advice());
+        let (shown, origin) = (self.shown(), &self.origin);
+        let advice = self.advice(Absent::Unreached);
         failure!(
             TIME_OUT,
             "no UROM daemon answers at {shown} within {within} s ({origin}): {advice}"
@@ -138,7 +150,8 @@ impl Address {
         };
         let all = tried.iter().map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" and ");
         let tried = if answer.is_some() { at.to_string() } else { all };
-        let (shown, origin, advice) = (self.shown(), &self.origin, self.advice());
+        let (shown, origin) = (self.shown(), &self.origin);
+        let advice = self.advice(Absent::of(*at, error));
         let tried = if tried == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         let absent = |why: &dyn std::fmt::Display| {
@@ -191,8 +204,33 @@ impl Address {
     }
 }
 
+/// How a daemon is absent.
+#[derive(Debug, Clone, Copy)]
+enum Absent {
+    /// Nothing listens on this machine.
+    Here,
+    /// Nothing listens on another machine, for this one.
+    Elsewhere,
+    /// Nothing answers.
+    Unreached,
+    /// Another program answers.
+    Other,
+}
+
+impl Absent {
+    fn of(at: SocketAddr, error: &StreamError) -> Absent {
+        match error {
+            StreamError::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                if at.ip().is_loopback() { Absent::Here } else { Absent::Elsewhere }
+            }
+            StreamError::Hello(HelloError::NotUrom) => Absent::Other,
+            _ => Absent::Unreached,
+        }
+    }
+}
+
 /// Whether a connection fails for want of descriptors, ports, memory or rights here.
-fn is_of_this_process(error: &std::io::Error) -> bool {
+pub(super) fn is_of_this_process(error: &std::io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
         Some(
@@ -281,10 +319,13 @@ fn from_file(
             std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
             _ => DocaError::IO_FAILED,
         };
+        let advice = match error.kind() {
+            std::io::ErrorKind::NotFound => "; correct or unset the variable",
+            _ => "",
+        };
         failure!(
             code = code,
-            "the service file {shown}, named by {FILE_VARIABLE}, cannot be read: \
-                               {error}; correct or unset the variable"
+            "the service file {shown}, named by {FILE_VARIABLE}, cannot be read: {error}{advice}"
         )
     })?;
     let entries = service_file::parse(&text).map_err(|(line, why)| {
@@ -370,8 +411,8 @@ mod tests {
         let failure = address.no_answer(Patience::default());
         assert_eq!(
             failure.text,
-            "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there or correct \
-             the address"
+            "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there, open \
+             its port on the way, or correct the address"
         );
         assert_eq!(failure.code, DocaError::TIME_OUT.0);
     }
@@ -438,7 +479,16 @@ mod tests {
             address.refused(&[("127.0.0.1:7".parse().unwrap(), error)]).text
         };
         let given = Address::parse("127.0.0.1:7", Some("--service")).unwrap();
-        assert!(refused(&given, Errno::CONNREFUSED).contains("start uromd there"));
+        assert!(refused(&given, Errno::CONNREFUSED).contains("start uromd there or"));
+        assert!(refused(&given, Errno::NETUNREACH).contains("open its port"));
+        let peer = "10.0.0.2:7".parse().unwrap();
+        for (error, part) in [
+            (StreamError::Io(Errno::CONNREFUSED.into()), "with --listen"),
+            (HelloError::NotUrom.into(), "end the program that listens there"),
+        ] {
+            let text = given.refused(&[(peer, error)]).text;
+            assert!(text.contains(part), "{text}");
+        }
         for code in [Errno::MFILE, Errno::ACCESS] {
             let text = refused(&given, code);
             assert!(text.starts_with("this process cannot connect"), "{text}");

@@ -206,7 +206,7 @@ fn checked(sizes: Vec<u64>) -> Result<Vec<usize>, Failure> {
             return Err(failure!(
                 TOO_BIG,
                 "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
-                 participant {number} ({size} bytes): add fewer buffers"
+                 participant {number} ({size} bytes): take fewer buffers or workers"
             ));
         }
     }

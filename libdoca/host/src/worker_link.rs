@@ -21,6 +21,7 @@ use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
+use crate::address::is_of_this_process;
 use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{failure, stream_code};
@@ -136,6 +137,13 @@ async fn enter(
                     "this program and worker {} at {address} do not let each other in: {error}",
                     WorkerId(id)
                 ),
+                // Nor this one.
+                StreamError::Io(error) if is_of_this_process(&error) => failure!(
+                    NOT_CONNECTED,
+                    "this process cannot connect to worker {} at {address}: {error}",
+                    WorkerId(id)
+                ),
+                StreamError::Io(_) => no_way(id, address, stream_code(&error), &error.to_string()),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             })?;
         let (pass, max_message) = (Pass::new(ticket), visit.attach.max_message);
@@ -148,7 +156,7 @@ async fn enter(
     let within = visit.patience.at_least(CONNECT_DEADLINE);
     within.wait(attach).await.unwrap_or_else(|_| {
         let why = format!("no answer within {within} s");
-        Err(no_answer(id, address, DocaError::TIME_OUT, &why))
+        Err(no_way(id, address, DocaError::TIME_OUT, &why))
     })
 }
 
@@ -218,9 +226,19 @@ fn same_builds<'a>(
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
     failure!(
         code = code,
-        "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
+        "worker {}, started by the daemon, cannot be reached at {address}: {why}",
         WorkerId(id)
     )
+}
+
+/// The error for a worker to which there is no connection.
+fn no_way(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
+    let mut failure = no_answer(id, address, code, why);
+    // On one machine, no firewall is between the two.
+    if !address.ip().is_loopback() {
+        failure.text += "; open that port on the way";
+    }
+    failure
 }
 
 /// A worker that let this host in.

@@ -171,7 +171,7 @@ functions! {
             Ok(fd) => fd,
             Err(error) => {
                 let is_limit = rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::MFILE);
-                let advice = if is_limit { "; raise `ulimit -n`" } else { "" };
+                let advice = if is_limit { "; raise the limit of open files (`ulimit -n`, LimitNOFILE=)" } else { "" };
                 let why = failure!(
                     OPERATING_SYSTEM,
                     "the memory's descriptor cannot be copied: {error}{advice}"

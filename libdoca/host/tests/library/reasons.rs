@@ -139,7 +139,7 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
 fn a_service_without_plugins_and_the_devices_there_are_are_told() {
     let engine = Engine::new();
     let plugins = Plugins::empty();
-    let service = warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
+    let service = warns(&["serves no plugins", "the plugin path that this program gives"], || {
         TestService::start(&At::Embedded(plugins.path()), &engine)
     });
     let (mut list, mut count) = (std::ptr::null(), 7);

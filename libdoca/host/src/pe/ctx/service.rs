@@ -112,10 +112,19 @@ impl Service {
         let running = self.connect(ctx.begin(), &pe.mailbox)?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
+            let place = match &*self.target.borrow() {
+                // The variable has no effect then.
+                Some(Target::Embedded(Some(_))) => {
+                    "add their directory to the plugin path that this program gives".to_owned()
+                }
+                _ => format!(
+                    "set {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory"
+                ),
+            };
             log!(
                 warn,
-                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else set \
-                 {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory",
+                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else \
+                 {place}",
                 running.welcome.daemon
             );
         }
