@@ -47,12 +47,13 @@ impl Device {
         with_devices(library, |devices| {
             let Some((found, _)) = devices.iter().find(|(_, info)| info.name == name) else {
                 let names = devices.iter().map(|(_, info)| format!("`{}`", info.name));
-                let why = match devices {
-                    [] => "this host has no device at all".to_owned(),
-                    _ => format!("this host has {}", names.collect::<Vec<_>>().join(", ")),
-                };
                 let error = Error::new(DocaError::NOT_FOUND, what());
-                return Err(error.why(why).hint("name one of those"));
+                return Err(match devices {
+                    [] => error.why("this host has no device at all"),
+                    _ => error
+                        .why(format!("this host has {}", names.collect::<Vec<_>>().join(", ")))
+                        .hint("name one of those"),
+                });
             };
             // SAFETY: the entry is of a live list, and the pointer is to a local variable.
             let open = |device: &mut _| unsafe { (library.api().doca_dev_open)(*found, device) };

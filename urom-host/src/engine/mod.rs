@@ -6,12 +6,14 @@ mod deadlines;
 pub(crate) mod leaving;
 
 use std::cell::Cell;
+use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::task::Context as TaskContext;
 use std::time::Instant;
 
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use urom_abi::DocaError;
 use urom_abi::fork::Maker;
@@ -269,13 +271,25 @@ pub(crate) struct EngineCore {
     asked: Cell<bool>,
 }
 
-/// The usual reason for an engine that cannot be made: a library tells the code alone.
-fn too_many_files() -> String {
+/// The usual reason for an engine that cannot be made, if it is this one: a library tells the code
+/// alone.
+fn too_many_files() -> Option<String> {
+    const NEEDED: usize = 8;
+    let mut held = Vec::with_capacity(NEEDED);
+    while held.len() < NEEDED {
+        match File::open("/dev/null") {
+            Ok(file) => held.push(file),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::MFILE) => break,
+            Err(_) => return None,
+        }
+    }
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    format!(
-        "usually there are too many open files: this process may have {limit} open, and an engine \
-         needs 8 more: raise the limit (`ulimit -n`)"
-    )
+    (held.len() < NEEDED).then(|| {
+        format!(
+            "there are too many open files: this process may have {limit} open, and an engine \
+             needs {NEEDED} more: raise the limit (`ulimit -n`, LimitNOFILE=)"
+        )
+    })
 }
 
 impl EngineCore {
@@ -284,7 +298,10 @@ impl EngineCore {
         // SAFETY: the pointer is to a local variable.
         let new = |pe: &mut _| unsafe { (library.api().doca_pe_create)(pe) };
         let pe = get(ptr::null_mut(), what, new).map_err(|error| match error.code() {
-            DocaError::OPERATING_SYSTEM => error.hint(too_many_files()),
+            DocaError::OPERATING_SYSTEM => match too_many_files() {
+                Some(hint) => error.hint(hint),
+                None => error,
+            },
             _ => error,
         })?;
         let pe = non_null(pe, what)?;

@@ -95,14 +95,15 @@ impl Surroundings {
                 format!("{SERVICE_FILE} is not set, so DOCA's install place was not looked into")
             }
         };
+        let whose = if extensions { " of this kit" } else { "" };
         Error::new(DocaError::NOT_FOUND, "finding a libdoca_urom.so")
             .why(format!(
                 "{VARIABLE} is not set; {installed}; this program was built without a library of \
                  its own"
             ))
             .hint(format!(
-                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the \
-                 feature `builtin` of urom-host"
+                "set {VARIABLE} to the path of a libdoca_urom.so{whose}, or build the program with \
+                 the feature `builtin` of urom-host"
             ))
     }
 }
@@ -158,6 +159,7 @@ mod tests {
             (without(true, &[MISSING]), false, "there is no /nonexistent/libdoca_urom.so"),
             (without(false, &[HERE]), false, "DOCA_UROM_SERVICE_FILE is not set"),
             (without(true, &[HERE]), true, "beyond DOCA's own"),
+            (without(true, &[HERE]), true, "a libdoca_urom.so of this kit,"),
         ] {
             let error = surroundings.choose(extensions).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_FOUND);

@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
+use rustix::io::Errno;
 use urom_abi::host::{Api, CtxState};
 use urom_abi::{DocaError, machine, named_file};
 
@@ -29,12 +30,21 @@ struct Loaded {
     file: File,
 }
 
+const NAME_DOCAS: &str = "name the file libdoca_urom.so of DOCA 2.7 or newer";
+
 static LOADED: Mutex<Vec<&'static Loaded>> = Mutex::new(Vec::new());
 
 impl Loaded {
     fn library(&'static self) -> Library {
         Library { api: &self.api, file: Some(&self.file) }
     }
+}
+
+/// Whether a file cannot be opened for want of descriptors, memory or rights: no other file would do
+/// better.
+fn is_of_this_process(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::ACCESS | Errno::PERM))
 }
 
 /// Loads a library, or finds it loaded; `origin` is where the path came from, for error messages.
@@ -51,9 +61,9 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => DocaError::NOT_FOUND,
             _ => DocaError::IO_FAILED,
         };
-        Error::new(code, what.clone())
-            .caused_by(error)
-            .hint("name the file libdoca_urom.so of DOCA 2.7 or newer")
+        let is_files = !is_of_this_process(&error);
+        let failed = Error::new(code, what.clone()).caused_by(error);
+        if is_files { failed.hint(NAME_DOCAS) } else { failed }
     })?;
     let identity = (metadata.dev(), metadata.ino());
     // Held until the file is loaded, so that there is one table of it. Nothing panics meanwhile.
@@ -97,9 +107,13 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
             None if !is_missing_or_no_library(&said) => failed.why(said),
             // The loader's text begins with the file that is wrong: this one, or one that it needs.
             None if !said.starts_with(&*path.to_string_lossy()) => {
-                failed.why(said).hint("it needs that library: add its directory to LD_LIBRARY_PATH")
+                let hint = match said.contains("No such file") {
+                    true => "it needs that library: add its directory to LD_LIBRARY_PATH",
+                    false => "it needs that library: install it again",
+                };
+                failed.why(said).hint(hint)
             }
-            None => failed.why(said).hint("name the file libdoca_urom.so of DOCA 2.7 or newer"),
+            None => failed.why(said).hint(NAME_DOCAS),
         }
     })
 }
@@ -129,7 +143,7 @@ fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> 
              program: doca_urom_service_create is in {}",
             owner.display()
         ))
-        .hint("name that file, or leave the choice to the environment"))
+        .hint("name that file"))
 }
 
 fn owner(address: NonNull<c_void>) -> Option<PathBuf> {

@@ -88,7 +88,7 @@ impl Connection {
                 self.extensions().urom_service_set_key_file,
                 settings,
                 "this libdoca_urom takes no key file",
-                "leave it away",
+                "leave the key file out",
             )?;
             // SAFETY: the service is live and idle; the string lives until the call returns, which
             // copies it.
@@ -234,11 +234,16 @@ impl Connection {
 
 /// The error of a library that gives no reasons: what the program and the environment have set.
 fn unexplained(code: DocaError, settings: &Settings) -> Error {
-    let file = match std::env::var_os("DOCA_UROM_SERVICE_FILE") {
+    let file = std::env::var_os("DOCA_UROM_SERVICE_FILE");
+    let has_file = file.as_ref().is_some_and(|file| !file.is_empty());
+    let file = match file {
         Some(file) => format!("DOCA_UROM_SERVICE_FILE is {file:?}"),
         None => "DOCA_UROM_SERVICE_FILE is not set".to_owned(),
     };
     let (device, hint) = match &settings.device {
+        Some(name) if !has_file => {
+            (format!("the device is `{name}`"), "set DOCA_UROM_SERVICE_FILE to DOCA's service file")
+        }
         Some(name) => (
             format!("the device is `{name}`"),
             "check that the file has a line for this host and the device's PCI address, and that \

@@ -88,7 +88,7 @@ pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
 
 /// What to do about a command that is too long.
 pub(super) const SEND_LESS: &str =
-    "send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
+    "send less, or raise ServiceBuilder::max_message_size, and --max-msg-size of a uromd";
 
 #[cold]
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
@@ -210,7 +210,7 @@ fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -
 }
 
 const ASK_FOR_LESS: &str =
-    "ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
+    "ask for less, or raise ServiceBuilder::max_message_size, and --max-msg-size of a uromd";
 
 /// A task that ended without a notification.
 #[cold]

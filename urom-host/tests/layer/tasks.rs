@@ -79,7 +79,10 @@ fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs()
         text.contains("the answer exceeds the message limit; ask for less, or raise"),
         "{text}"
     );
-    assert!(text.contains("ServiceBuilder::max_message_size and uromd --max-msg-size"), "{text}");
+    assert!(
+        text.contains("ServiceBuilder::max_message_size, and --max-msg-size of a uromd"),
+        "{text}"
+    );
     assert!(!text.contains("state"), "{text}");
 }
 

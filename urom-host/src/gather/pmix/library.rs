@@ -117,9 +117,14 @@ impl Library {
         let handle = handle.map_err(|error| {
             let reason = std::error::Error::source(&error).map(ToString::to_string);
             let reason = reason.unwrap_or_else(|| error.to_string());
+            let advice = match reason.contains("No such file") {
+                true => {
+                    ". Install it (Debian's package libpmix2), or add its directory to LD_LIBRARY_PATH"
+                }
+                false => "",
+            };
             let text = format!(
-                "the launcher offers PMIx, but its library cannot be loaded: {reason}. Install the \
-                 package libpmix2, or add the library's directory to LD_LIBRARY_PATH"
+                "the launcher offers PMIx, but its library cannot be loaded: {reason}{advice}"
             );
             Error::new(DocaError::NOT_FOUND, text)
         })?;
@@ -258,7 +263,7 @@ unsafe fn symbol<T: Copy>(handle: &Handle, name: &CStr) -> Result<T, Error> {
         let name = name.to_string_lossy();
         let text = format!(
             "{FILE} lacks the function {name}: it is older than PMIx 4.2. Install a newer one, or \
-             pass the rendezvous's address"
+             meet by a rendezvous"
         );
         Error::new(DocaError::NOT_SUPPORTED, text)
     })

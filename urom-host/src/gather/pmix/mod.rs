@@ -80,7 +80,7 @@ impl Pmix {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
             let text = "no launcher with PMIx started this process: PMIX_NAMESPACE and PMIX_RANK \
-                        are not set. Start it with mpirun, prterun or srun --mpi=pmix";
+                        are not set. Start it with Open MPI's mpirun, prterun or srun --mpi=pmix";
             return Err(Error::new(DocaError::NOT_FOUND, text));
         }
         let end = deadline(limit);
