@@ -97,13 +97,17 @@ pub(crate) fn refused(
         .rev()
         .find(|(name, _)| name == "PROTO_ENABLE")
         .map(|(_, value)| value.clone());
+    let remedy = match own {
+        // The variable has no effect then.
+        Some(_) => "leave out that setting of the context",
+        None => "unset it, or set it to y",
+    };
     let old_protocols =
         own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| is_off(&value));
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
-            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, \
-             or set it to y"
+            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: {remedy}"
         )
     })
 }

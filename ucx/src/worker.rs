@@ -192,7 +192,9 @@ impl Worker {
 /// What UCX needs of the system and does not find, after this status of a new worker.
 fn missing(status: Status) -> &'static str {
     match status {
-        Status::SHMEM_SEGMENT => " (/dev/shm must be writable, or UCX_TLS without `shm`)",
+        Status::SHMEM_SEGMENT => {
+            " (/dev/shm must be writable and have room, or UCX_TLS be without `shm`)"
+        }
         Status::IO_ERROR if !Path::new("/proc/self").exists() => " (/proc must be mounted)",
         _ => "",
     }

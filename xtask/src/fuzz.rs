@@ -75,7 +75,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
                 false => "-p robustness",
             };
             format!(
-                "{target} failed. Copy the input that it names into {} and run \
+                "{target} failed. If it names an input, copy that into {} and run \
                  `cargo test {test}`, which says what does not hold",
                 committed.display()
             )

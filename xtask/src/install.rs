@@ -33,9 +33,11 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
     lay_out(workspace, &built, &ucx, &mut placer)
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, placer.placed().len()));
-    if let Some(target) = target {
+    let host = Target::host()?;
+    if let Some(target) = target.filter(|target| *target != host) {
         println!(
-            "It is for {}: copy all of it there, links as links (`rsync -a`).",
+            "It is for {}: copy all of it there, links as links (`rsync -a`). The commands are for \
+             that machine, with its directory there.",
             target.triple()
         );
     }
@@ -61,12 +63,11 @@ pub(crate) fn for_tests(
 /// for it.
 fn usable(prefix: &Path) -> Result<PathBuf> {
     let prefix = std::path::absolute(prefix).with_context(|| {
-        format!("--prefix {}: which directory is it inside of?", prefix.display())
+        format!("--prefix {}: its absolute path is not known", prefix.display())
     })?;
-    let advice =
-        || format!("--prefix {}: name a directory that you may write to", prefix.display());
-    make_directory(&prefix).with_context(advice)?;
-    tempfile::tempfile_in(&prefix).with_context(advice)?;
+    let cannot = || format!("--prefix {}: this program cannot write there", prefix.display());
+    make_directory(&prefix).with_context(cannot)?;
+    tempfile::tempfile_in(&prefix).with_context(cannot)?;
     Ok(prefix)
 }
 
@@ -192,10 +193,7 @@ mod tests {
         // Not even root may write there.
         let error =
             format!("{:#}", usable(Path::new("/proc/self")).expect_err("it is the kernel's"));
-        assert!(
-            error.contains("--prefix /proc/self: name a directory that you may write to"),
-            "{error}"
-        );
+        assert!(error.contains("--prefix /proc/self: this program cannot write there"), "{error}");
     }
 
     #[test]

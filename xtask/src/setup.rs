@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::debian::{self, Need};
 use crate::shell;
@@ -82,9 +82,14 @@ fn add_rust_target(target: Target) -> Result<()> {
     if Path::new(shell::read(&mut rustc)?.trim()).is_dir() {
         return Ok(());
     }
+    ensure!(
+        shell::on_path("rustup").is_some(),
+        "this Rust cannot build for {}, and there is no rustup to add the target: install Rust's \
+         standard library for it, or use rustup's stable Rust",
+        target.triple()
+    );
     shell::step(
         &format!("set-up: adding Rust's standard library for {}", target.triple()),
         Command::new("rustup").args(["target", "add", target.triple()]),
     )
-    .context("this Rust cannot build for the target; rustup's stable Rust can")
 }

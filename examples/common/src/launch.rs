@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, value_parser};
 use tracing::info;
+use urom_host::DocaError;
 use urom_host::gather::{AllGather, Gather, Rendezvous};
 
 const PROCESSES: u32 = 2;
@@ -48,8 +49,12 @@ impl Launch {
                 .with_context(|| format!("the two processes did not meet at {address}"))?;
             Gather::Rendezvous(rendezvous)
         } else {
-            Gather::from_environment(LIMIT).with_context(|| {
-                format!("start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank")
+            Gather::from_environment(LIMIT).map_err(|error| match error.code() {
+                DocaError::NOT_FOUND => anyhow!(error).context(format!(
+                    "start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank"
+                )),
+                // A launcher did.
+                _ => error.into(),
             })?
         };
         if gather.participants() != PROCESSES {

@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
         queue.end().context(ADVICE)?;
         queue = Queue::new(len, &worker, &ucx, true)?;
-        registered = register(&queue).context(ADVICE);
+        registered = register(&queue);
     }
     let (rkey, at) = (registered?, queue.address());
     println!("Allocated rkey: {rkey}");
