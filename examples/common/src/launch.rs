@@ -1,6 +1,7 @@
 //! The launch of an example's two processes: by a launcher, or by hand.
 
 use std::cell::RefCell;
+use std::env;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -50,9 +51,11 @@ impl Launch {
             Gather::Rendezvous(rendezvous)
         } else {
             Gather::from_environment(LIMIT).map_err(|error| match error.code() {
-                DocaError::NOT_FOUND => anyhow!(error).context(format!(
-                    "start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank"
-                )),
+                // A launcher's PMIx may lack its library.
+                DocaError::NOT_FOUND if env::var_os("PMIX_RANK").is_none() => anyhow!(error)
+                    .context(format!(
+                        "start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank"
+                    )),
                 // A launcher did.
                 _ => error.into(),
             })?

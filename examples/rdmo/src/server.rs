@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("Created RQ: {rq_id}");
 
     let len = if options.perf { perf::QUEUE } else { QUEUE };
-    let register = |queue: &Queue| {
+    let register = |queue: &Queue| -> Result<u64> {
         queue.set(0, queue.address() + POINTER);
         let (packed_rkey, packed_memh) = queue.packed()?;
         let (at, len) = (queue.address(), len as u64);
