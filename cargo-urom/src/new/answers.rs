@@ -12,6 +12,8 @@ pub(super) struct Answers {
     pub(super) plugin: String,
     pub(super) ucx: bool,
     pub(super) c_header: bool,
+    /// An SPDX expression, or empty for none.
+    pub(super) license: String,
     pub(super) kit: Kit,
 }
 
@@ -81,6 +83,17 @@ pub(super) fn plugin_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// What can be an SPDX expression; its identifiers are not checked.
+pub(super) fn license(text: &str) -> Result<String, String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".+-() ".contains(c);
+    if !text.contains(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(is_part) {
+        return Err(format!(
+            "`{text}` is no SPDX expression, such as `BSD-3-Clause` or `MIT OR Apache-2.0`"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +123,16 @@ mod tests {
             "protocol", &too_long,
         ] {
             assert!(plugin_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn licences_are_spdx_expressions() {
+        for good in ["MIT", "BSD-3-Clause", "(MIT OR Apache-2.0) AND GPL-2.0+"] {
+            assert_eq!(license(good).as_deref(), Ok(good));
+        }
+        for bad in ["", " ", "-", "MIT/Apache-2.0", "MIT\"", "MIT\nx", "{{x}}", "\u{e4}"] {
+            assert!(license(bad).is_err(), "{bad}");
         }
     }
 

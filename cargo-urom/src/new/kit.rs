@@ -1,44 +1,68 @@
 //! Where a new workspace takes the kit's crates from.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use super::vendor;
+
+/// Where `vendor` puts its copy in the new workspace.
+const COPY: &str = "kit";
 
 /// The place of the kit's crates, as the answers to two of the template's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kit {
     pub(super) kind: &'static str,
-    /// A clone, absolute or seen from the new workspace, or an address that cargo clones. Empty for
-    /// the registry.
+    /// A clone as seen from the new workspace, or an address that cargo clones, with `#` and a
+    /// commit behind it where one is demanded. Empty for the registry.
     pub(super) source: String,
 }
 
 impl Kit {
-    /// Checks that a directory holds the kit, as seen from a workspace.
-    pub(super) fn check_from(&self, workspace: &Path) -> Result<()> {
-        ensure!(
-            self.kind != "path" || is_clone(&workspace.join(&self.source)),
-            "{} does not hold the kit, as seen from {}: give the directory that has urom-pdk and \
-             urom-host in it",
-            self.source,
-            workspace.display()
-        );
-        Ok(())
+    /// The same for a workspace whose directory is there: a directory is relative to it and holds
+    /// the kit, or the copy is made.
+    pub(super) fn put_into(self, workspace: &Path) -> Result<Kit> {
+        match self.kind {
+            "vendor" => {
+                vendor::copy(sources_of_this_tool()?, &workspace.join(&self.source))?;
+                Ok(self)
+            }
+            "path" => {
+                ensure!(
+                    is_clone(&workspace.join(&self.source)),
+                    "{} does not hold the kit, as seen from {}: give the directory that has \
+                     urom-pdk and urom-host in it",
+                    self.source,
+                    workspace.display()
+                );
+                if Path::new(&self.source).is_relative() {
+                    return Ok(self);
+                }
+                let relative = relative(Path::new(&self.source), workspace)?;
+                format!("path={relative}").parse().map_err(|reason| anyhow!("--kit: {reason}"))
+            }
+            _ => Ok(self),
+        }
     }
 
-    /// The clone that this tool was built from, as long as it is there; else the registry.
+    /// The clone that this tool was built from, or the address or registry that cargo installed it
+    /// from.
     pub(super) fn of_this_tool() -> Result<Kit> {
-        let clone = match Path::new(env!("CARGO_MANIFEST_DIR")).parent() {
-            Some(clone) if is_clone(clone) => clone,
-            _ => return Ok(Kit { kind: "registry", source: String::new() }),
-        };
-        if is_cargos(clone) {
-            bail!(
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+        if is_cargos(sources, "git/checkouts") {
+            let program = std::env::current_exe().context("this program's file is unknown")?;
+            let address = noted_address(&program).context(
                 "this tool was built by `cargo install --git`: say --kit git=ADDRESS with the same \
-                 address, or --kit path=DIR with a clone of yours"
-            );
+                 address, or --kit path=DIR with a clone of yours",
+            )?;
+            return address.parse().map_err(|reason| anyhow!("{reason}; say --kit PLACE"));
         }
+        if is_cargos(sources, "registry/src") {
+            return Ok(Kit { kind: "registry", source: String::new() });
+        }
+        let clone = sources_of_this_tool()?;
         let text = clone.to_str().with_context(|| {
             format!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display())
         })?;
@@ -46,6 +70,63 @@ impl Kit {
             anyhow!("the clone this tool was built from cannot be used: {reason}; say --kit PLACE")
         })
     }
+
+    /// For the next steps: where the crates are, and what another machine needs.
+    pub(super) fn described(&self) -> String {
+        let source = &self.source;
+        match self.kind {
+            "vendor" => {
+                format!("a copy in {source}/ of the workspace; other machines need no more")
+            }
+            "path" => format!(
+                "{source}, as seen from the workspace; another machine needs it there, or a \
+                 workspace with --kit vendor"
+            ),
+            "git" => format!("from {source}; other machines must reach this address"),
+            _ => format!("version {} from the registry", env!("CARGO_PKG_VERSION")),
+        }
+    }
+}
+
+/// The clone that this tool was built from.
+fn sources_of_this_tool() -> Result<&'static Path> {
+    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
+    if !is_clone(clone) {
+        bail!(
+            "the clone that this tool was built from is gone from {}: install the tool from a \
+             clone again, or say --kit path=DIR or --kit git=ADDRESS",
+            clone.display()
+        );
+    }
+    Ok(clone)
+}
+
+/// A directory as seen from another; both exist.
+fn relative(directory: &Path, from: &Path) -> Result<String> {
+    let real = |path: &Path| {
+        path.canonicalize().with_context(|| format!("cannot resolve {}", path.display()))
+    };
+    let (directory, from) = (real(directory)?, real(from)?);
+    let same = directory.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(same).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(directory.components().skip(same)).collect();
+    let text = relative
+        .to_str()
+        .with_context(|| format!("{} is no text, which Cargo.toml demands", relative.display()))?;
+    Ok(text.to_owned())
+}
+
+/// What `cargo install --git` noted beside the program that it installed: address and commit.
+fn noted_address(program: &Path) -> Option<String> {
+    let notes = fs::read(program.parent()?.parent()?.join(".crates2.json")).ok()?;
+    let notes: serde_json::Value = serde_json::from_slice(&notes).ok()?;
+    notes.get("installs")?.as_object()?.keys().find_map(|package| {
+        let (_, source) = package.strip_prefix("cargo-urom ")?.split_once(" (git+")?;
+        let (address, commit) = source.strip_suffix(')')?.rsplit_once('#')?;
+        // The branch, tag or commit that was asked for.
+        let asked = ["?branch=", "?tag=", "?rev="].iter().find_map(|sign| address.rfind(sign));
+        Some(format!("git={}#{commit}", &address[..asked.unwrap_or(address.len())]))
+    })
 }
 
 fn is_clone(directory: &Path) -> bool {
@@ -54,9 +135,9 @@ fn is_clone(directory: &Path) -> bool {
         .all(|krate| directory.join(krate).join("Cargo.toml").is_file())
 }
 
-/// Whether it is cargo's own copy of a repository, which cargo may remove at any time.
-fn is_cargos(directory: &Path) -> bool {
-    directory.to_string_lossy().contains("/git/checkouts/")
+/// Whether a directory is in this part of cargo's own, where cargo may remove it at any time.
+fn is_cargos(directory: &Path, part: &str) -> bool {
+    directory.to_string_lossy().contains(&format!("/{part}/"))
 }
 
 impl FromStr for Kit {
@@ -68,9 +149,16 @@ impl FromStr for Kit {
             "registry" if kind == text => {
                 return Ok(Kit { kind: "registry", source: String::new() });
             }
+            "vendor" if kind == text => {
+                return Ok(Kit { kind: "vendor", source: COPY.to_owned() });
+            }
             "path" => ("path", "directory"),
             "git" => ("git", "address"),
-            _ => return Err("expected `registry`, `path=DIRECTORY` or `git=ADDRESS`".to_owned()),
+            _ => {
+                return Err(
+                    "expected `vendor`, `path=DIRECTORY`, `git=ADDRESS` or `registry`".to_owned()
+                );
+            }
         };
         if source.is_empty() {
             return Err(format!("`{kind}` says nothing of {what}: {kind}={}", what.to_uppercase()));
@@ -93,6 +181,8 @@ mod tests {
     fn a_place_is_a_kind_and_where_it_is() {
         for (text, kind, source) in [
             ("registry", "registry", ""),
+            ("vendor", "vendor", "kit"),
+            ("git=https://a/kit#0123", "git", "https://a/kit#0123"),
             ("path=../kit", "path", "../kit"),
             ("git=file:///kit?a=b", "git", "file:///kit?a=b"),
         ] {
@@ -103,16 +193,58 @@ mod tests {
 
     #[test]
     fn a_place_that_says_too_little_or_would_break_a_manifest_is_refused() {
-        let lacking = "path path= git git= registry=x svn=x".split(' ');
+        let lacking = "path path= git git= registry=x vendor=x svn=x".split(' ');
         for bad in lacking.chain(["", "path=a\"b", "path=a\\b", "git=a\nb"]) {
             assert!(bad.parse::<Kit>().is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn cargos_own_copy_of_a_repository_is_known() {
-        assert!(is_cargos(Path::new("/home/a/.cargo/git/checkouts/kit-0123/4567")));
-        assert!(!is_cargos(Path::new("/home/a/git/kit/checkouts")));
+    fn cargos_own_copies_are_known() {
+        let checkout = Path::new("/home/a/.cargo/git/checkouts/kit-0123/4567/cargo-urom");
+        assert!(is_cargos(checkout, "git/checkouts"));
+        assert!(!is_cargos(checkout, "registry/src"));
+        assert!(!is_cargos(Path::new("/home/a/git/kit/checkouts/cargo-urom"), "git/checkouts"));
+    }
+
+    #[test]
+    fn a_directory_is_seen_from_beside_from_below_and_through_links() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let at = |path: &str| scratch.path().join(path);
+        fs::create_dir_all(at("a/kit")).expect("a directory");
+        fs::create_dir_all(at("a/b/calc")).expect("a directory");
+        std::os::unix::fs::symlink(at("a/b"), at("link")).expect("a link");
+        for (directory, from, expected) in [
+            ("a/kit", "a/b/calc", "../../kit"),
+            ("a/kit", "link/calc", "../../kit"),
+            ("a/b/calc", "a", "b/calc"),
+            ("a", "a/b/calc", "../.."),
+        ] {
+            assert_eq!(relative(&at(directory), &at(from)).expect("both are there"), expected);
+        }
+        let far = relative(Path::new("/proc"), &at("a/kit")).expect("both are there");
+        assert!(far.starts_with("../") && at("a/kit").join(&far).join("self").exists(), "{far}");
+        assert!(relative(&at("nowhere"), &at("a")).is_err());
+    }
+
+    #[test]
+    fn the_address_of_an_installation_is_read_from_cargos_notes() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let program = root.path().join("bin/cargo-urom");
+        assert_eq!(noted_address(&program), None);
+        for (source, expected) in [
+            ("git+https://a/kit#01ab", Some("git=https://a/kit#01ab")),
+            ("git+https://a/kit?branch=main#01ab", Some("git=https://a/kit#01ab")),
+            ("git+file:///kit?a=b&x=y#01ab", Some("git=file:///kit?a=b&x=y#01ab")),
+            ("path+file:///kit", None),
+        ] {
+            let notes =
+                format!(r#"{{"installs":{{"x 1 (y)":{{}},"cargo-urom 0.1.0 ({source})":{{}}}}}}"#);
+            fs::write(root.path().join(".crates2.json"), notes).expect("a file");
+            assert_eq!(noted_address(&program).as_deref(), expected);
+        }
+        fs::write(root.path().join(".crates2.json"), "{").expect("a file");
+        assert_eq!(noted_address(&program), None);
     }
 
     #[test]

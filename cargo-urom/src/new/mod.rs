@@ -4,6 +4,7 @@ mod answers;
 mod kit;
 mod nested;
 mod template;
+mod vendor;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,13 @@ pub(crate) struct Args {
     /// There is a C header of the messages, for hosts in C.
     #[arg(long)]
     c_header: bool,
-    /// Where the kit's crates come from: `registry`, `path=DIRECTORY` (absolute, or as seen from
-    /// the new workspace) or `git=ADDRESS` [default: the clone this tool was built from, or else
-    /// the registry].
+    /// The licence of the new packages, as an SPDX expression such as MIT [default: none].
+    #[arg(long, value_name = "SPDX", value_parser = answers::license)]
+    license: Option<String>,
+    /// Where the kit's crates come from: `vendor` (a copy in the new workspace),
+    /// `path=DIRECTORY` (absolute, or as seen from the new workspace, which names it relative to
+    /// itself), `git=ADDRESS` or `git=ADDRESS#COMMIT`, or `registry` [default: the clone that this
+    /// tool was built from, or what cargo installed it from].
     #[arg(long, value_name = "PLACE")]
     kit: Option<Kit>,
 }
@@ -57,9 +62,10 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         Some(kit) => kit.clone(),
         None => Kit::of_this_tool()?,
     };
-    let answers = Answers { project, plugin, ucx: args.ucx, c_header: args.c_header, kit };
-    let files = template::render(&answers)?;
-    make(&args.path, &answers.kit, &files)?;
+    let license = args.license.clone().unwrap_or_default();
+    let (ucx, c_header) = (args.ucx, args.c_header);
+    let mut answers = Answers { project, plugin, ucx, c_header, license, kit };
+    make(&args.path, &mut answers)?;
     nested::warn(&args.path);
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
     print_next(&args.path, &answers)?;
@@ -67,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 }
 
 /// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
-fn make(directory: &Path, kit: &Kit, files: &[(String, String)]) -> Result<()> {
+fn make(directory: &Path, answers: &mut Answers) -> Result<()> {
     std::fs::create_dir(directory).map_err(|error| {
         let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
         let hint = match (error.kind(), parent) {
@@ -78,7 +84,10 @@ fn make(directory: &Path, kit: &Kit, files: &[(String, String)]) -> Result<()> {
         let text = format!("cannot make the directory {}{hint}", directory.display());
         anyhow!(error).context(text)
     })?;
-    let made = kit.check_from(directory).and_then(|()| write(directory, files));
+    let made = answers.kit.clone().put_into(directory).and_then(|kit| {
+        answers.kit = kit;
+        write(directory, &template::render(answers)?)
+    });
     if made.is_err() {
         // This function made the directory. The first error matters more than one of the removal.
         let _ = std::fs::remove_dir_all(directory);
@@ -109,8 +118,15 @@ fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
         output::say(&format!("missing on this machine: {missing}"));
     }
     let (directory, plugin) = (directory.display(), &answers.plugin);
+    let licence = match &*answers.license {
+        "" => "none; --license SPDX states one",
+        license => license,
+    };
+    let kit = answers.kit.described();
     output::result(&format!(
-        "next:
+        "kit: {kit}
+licence: {licence}
+next:
     cd {directory}
     cargo run           # builds plugin and host, and prints what the plugin answers
     cargo test          # in process, and through a service

@@ -27,6 +27,7 @@ pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
         "kit_source": answers.kit.source,
         "ucx": answers.ucx,
         "c_header": answers.c_header,
+        "license": answers.license,
     });
     let parser = liquid::ParserBuilder::with_stdlib().build()?;
     let put_in = |text: &str| parser.parse(text).and_then(|text| text.render(&values));

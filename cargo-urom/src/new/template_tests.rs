@@ -46,17 +46,20 @@ fn the_tool_carries_the_template() {
 
 #[test]
 fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
-    for kit in ["registry", "path=../kit", "git=file:///kit"] {
+    for kit in ["registry", "path=../kit", "git=file:///kit", "vendor"] {
         for (ucx, c_header) in [(false, false), (false, true), (true, false), (true, true)] {
             let answers = Answers {
                 project: "my-calc".to_owned(),
                 plugin: "worker_calc".to_owned(),
                 ucx,
                 c_header,
+                license: if ucx { "MIT".to_owned() } else { String::new() },
                 kit: kit.parse().expect("a place"),
             };
             let files = render(&answers).expect("the template is good");
             for (path, text) in &files {
+                // The one sign belongs to GitHub.
+                let text = text.replace("${{ ", "");
                 for sign in ["{{", "{%", "%}", ".liquid"] {
                     assert!(!path.contains(sign) && !text.contains(sign), "{path}: {sign}");
                 }
@@ -66,6 +69,28 @@ fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
             assert_eq!(has("include/worker_calc.h"), c_header);
             let manifest = files.iter().find(|(path, _)| path == "Cargo.toml").expect("Cargo.toml");
             assert!(manifest.1.contains(&answers.kit.source), "{}", manifest.1);
+            let licensed = files.iter().filter(|(_, text)| text.contains("license"));
+            assert_eq!(licensed.count(), if ucx { 4 } else { 0 });
         }
     }
+}
+
+#[test]
+fn a_commit_of_the_kit_stands_beside_its_address() {
+    let answers = Answers {
+        project: "calc".to_owned(),
+        plugin: "worker_calc".to_owned(),
+        ucx: false,
+        c_header: false,
+        license: String::new(),
+        kit: "git=https://a/kit#01ab".parse().expect("a place"),
+    };
+    let files = render(&answers).expect("the template is good");
+    let has = |path: &str, text: &str| {
+        let file = files.iter().find(|(name, _)| name == path).expect(path);
+        assert!(file.1.contains(text), "{}", file.1);
+    };
+    has("Cargo.toml", r#"urom-pdk = { git = "https://a/kit", rev = "01ab" }"#);
+    has(".github/workflows/ci.yml", "--git https://a/kit --rev 01ab cargo-urom\n");
+    has("README.md", "`cargo install --git https://a/kit --rev 01ab cargo-urom`");
 }

@@ -19,6 +19,8 @@ pub(super) struct Answers {
     pub(super) plugin: &'static str,
     pub(super) ucx: bool,
     pub(super) c_header: bool,
+    /// Empty for none.
+    pub(super) license: &'static str,
     /// As `cargo urom new --kit` takes it: `registry`, `path=DIRECTORY` or `git=ADDRESS`.
     pub(super) kit: String,
 }
@@ -26,7 +28,7 @@ pub(super) struct Answers {
 impl Answers {
     /// The template's defaults for a project, with the kit from this place.
     pub(super) fn of(project: &'static str, plugin: &'static str, kit: &str) -> Self {
-        Answers { project, plugin, ucx: false, c_header: false, kit: kit.to_owned() }
+        Answers { project, plugin, ucx: false, c_header: false, license: "", kit: kit.to_owned() }
     }
 
     /// Those that give the workspace in place, which is two directories below the clone.
@@ -36,10 +38,11 @@ impl Answers {
 
     /// For `cargo generate --define`. What is the default is left to the template.
     fn defines(&self) -> Vec<String> {
-        const DEFAULTS: [&str; 5] = [
+        const DEFAULTS: [&str; 6] = [
             "plugin_name=worker_example",
             "ucx=false",
             "c_header=false",
+            "license=",
             "kit=path",
             "kit_source=..",
         ];
@@ -48,6 +51,7 @@ impl Answers {
             format!("plugin_name={}", self.plugin),
             format!("ucx={}", self.ucx),
             format!("c_header={}", self.c_header),
+            format!("license={}", self.license),
             format!("kit={kit}"),
             format!("kit_source={source}"),
         ];
@@ -60,6 +64,9 @@ impl Answers {
         let mut options = vec!["--plugin", self.plugin, "--kit", &self.kit];
         options.extend(self.ucx.then_some("--ucx"));
         options.extend(self.c_header.then_some("--c-header"));
+        if !self.license.is_empty() {
+            options.extend(["--license", self.license]);
+        }
         options
     }
 }
@@ -118,11 +125,10 @@ mod tests {
     #[test]
     fn all_else_is_said_to_both() {
         let answers = Answers::of("a", "worker_a", "git=file:///kit?a=b");
-        let answers = Answers { ucx: true, c_header: true, ..answers };
-        let defines =
-            "plugin_name=worker_a ucx=true c_header=true kit=git kit_source=file:///kit?a=b";
+        let answers = Answers { ucx: true, c_header: true, license: "MIT", ..answers };
+        let defines = "plugin_name=worker_a ucx=true c_header=true license=MIT kit=git kit_source=file:///kit?a=b";
         assert_eq!(answers.defines(), shell::words(defines).collect::<Vec<_>>());
-        let options = "--plugin worker_a --kit git=file:///kit?a=b --ucx --c-header";
+        let options = "--plugin worker_a --kit git=file:///kit?a=b --ucx --c-header --license MIT";
         assert_eq!(answers.options(), shell::words(options).collect::<Vec<_>>());
     }
 }

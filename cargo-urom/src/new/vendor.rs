@@ -1,0 +1,187 @@
+//! `--kit vendor`: a copy of the kit's crates within the new workspace, as a workspace of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// The crates that the template names, and the tool itself, which a CI machine installs.
+const NEEDED: [&str; 6] = ["cargo-urom", "ucx", "ucx-probe", "urom-abi", "urom-host", "urom-pdk"];
+
+/// Parts of a crate's directory that builds of other crates do not need.
+const LEFT_OUT: [&str; 4] = ["benches", "examples", "target", "tests"];
+
+/// Copies the crates of a clone, with all that they depend on there, into the new directory `into`.
+pub(super) fn copy(clone: &Path, into: &Path) -> Result<()> {
+    let root = clone.join("Cargo.toml");
+    let metadata = MetadataCommand::new().manifest_path(&root).no_deps().exec();
+    let metadata = metadata.with_context(|| format!("cargo cannot read {}", root.display()))?;
+    let by_name: BTreeMap<_, _> = metadata.packages.iter().map(|p| (p.name.as_str(), p)).collect();
+    let mut needed = NEEDED.to_vec();
+    let mut members = Vec::new();
+    while let Some(name) = needed.pop() {
+        let package =
+            by_name.get(name).with_context(|| format!("{} lacks {name}", root.display()))?;
+        let member = package.manifest_path.parent().and_then(|directory| {
+            directory.strip_prefix(&metadata.workspace_root).ok().map(|member| member.as_str())
+        });
+        let member = member.with_context(|| format!("{name} is outside {}", clone.display()))?;
+        if members.contains(&member) {
+            continue;
+        }
+        members.push(member);
+        copy_crate(&clone.join(member), &into.join(member))?;
+        let used =
+            package.dependencies.iter().filter(|used| used.kind != DependencyKind::Development);
+        needed.extend(used.filter(|used| used.path.is_some()).map(|used| &*used.name));
+    }
+    members.sort_unstable();
+    write(&into.join("Cargo.toml"), &workspace(&read(&root)?, &members))?;
+    for file in ["Cargo.lock", "LICENSE"] {
+        copy_file(&clone.join(file), &into.join(file))?;
+    }
+    shorten_lock(into)
+}
+
+/// Takes the packages that only the clone's other crates use out of the copied `Cargo.lock`, which
+/// `cargo install --locked` demands. Versions stay. The network is asked only if cargo has to.
+fn shorten_lock(directory: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let update = |options: &[&str]| {
+        let mut command = Command::new(&cargo);
+        command.args(["update", "--workspace", "--quiet"]).args(options).current_dir(directory);
+        command.output().context("cannot run cargo")
+    };
+    let mut updated = update(&["--offline"])?;
+    if !updated.status.success() {
+        updated = update(&[])?;
+    }
+    ensure!(
+        updated.status.success(),
+        "`cargo update --workspace` failed in {}: {}",
+        directory.display(),
+        String::from_utf8_lossy(&updated.stderr).trim()
+    );
+    Ok(())
+}
+
+/// Copies a crate's directory without its tests, and with a manifest that does without them.
+fn copy_crate(from: &Path, to: &Path) -> Result<()> {
+    copy_directory(from, to, &LEFT_OUT)?;
+    let text = read(&from.join("Cargo.toml"))?;
+    let text = filtered(&text, |section, _| {
+        !["[dev-dependencies]", "[[bench]]", "[[example]]", "[[test]]"].contains(&section)
+    });
+    write(&to.join("Cargo.toml"), &text)
+}
+
+fn copy_directory(from: &Path, to: &Path, left_out: &[&str]) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    let failed = || format!("cannot list {}", from.display());
+    for entry in fs::read_dir(from).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let (name, path): (_, PathBuf) = (entry.file_name(), entry.path());
+        if !path.is_dir() {
+            copy_file(&path, &to.join(name))?;
+        } else if !left_out.iter().any(|&other| name == other) && !path.join("Cargo.toml").exists()
+        {
+            copy_directory(&path, &to.join(name), &[])?;
+        }
+    }
+    Ok(())
+}
+
+/// The manifest of the copy: the clone's, with other members and only their entries.
+fn workspace(text: &str, members: &[&str]) -> String {
+    let rest = filtered(text, |section, line| {
+        let path = line.split_once("path = \"").and_then(|(_, path)| path.split_once('"'));
+        !["", "[workspace]"].contains(&section)
+            && path.is_none_or(|(path, _)| members.contains(&path))
+    });
+    let members: String = members.iter().map(|member| format!("    {member:?},\n")).collect();
+    format!(
+        "# The kit's crates without their tests, as `cargo urom new --kit vendor` copied them. To \
+         renew them, put the\n# directory of a newer workspace here.\n[workspace]\nresolver = \
+         \"3\"\nmembers = [\n{members}]\n\n{rest}"
+    )
+}
+
+/// The lines that are kept, each of which is judged together with its section's heading.
+fn filtered(text: &str, mut keeps: impl FnMut(&str, &str) -> bool) -> String {
+    let mut section = "";
+    let mut kept = String::new();
+    for line in text.lines() {
+        if line.starts_with('[') {
+            section = line;
+        }
+        if keeps(section, line) {
+            kept += line;
+            kept += "\n";
+        }
+    }
+    kept
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let failed = || format!("cannot copy {} to {}", from.display(), to.display());
+    fs::copy(from, to).map(drop).with_context(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_has_every_crate_that_it_names_and_no_tests() {
+        let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the clone");
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let kit = scratch.path().join("kit");
+        copy(clone, &kit).expect("the clone is whole");
+        for member in NEEDED.into_iter().chain(["libdoca/host", "urom-pdk-derive"]) {
+            assert!(kit.join(member).join("src").is_dir(), "{member}");
+            assert!(!kit.join(member).join("tests").exists(), "{member}");
+        }
+        assert!(!kit.join("xtask").exists());
+        // cargo reads every manifest, and needs no change of the lock file.
+        let metadata = MetadataCommand::new()
+            .manifest_path(kit.join("Cargo.toml"))
+            .other_options(["--locked", "--offline"].map(str::to_owned))
+            .exec()
+            .expect("a whole workspace");
+        let paths = metadata.packages.iter().filter(|package| package.source.is_none());
+        assert!(paths.clone().all(|p| p.manifest_path.starts_with(&kit)), "{:?}", kit.display());
+        // A copy can be copied.
+        copy(&kit, &scratch.path().join("second")).expect("the copy is whole");
+    }
+
+    #[test]
+    fn a_directory_without_the_crates_is_refused() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let (clone, kit) = (scratch.path().join("clone"), scratch.path().join("kit"));
+        copy(&clone, &kit).expect_err("there is none");
+        fs::create_dir(&clone).expect("a directory");
+        fs::write(clone.join("Cargo.toml"), "[workspace]\n").expect("a file");
+        let error = copy(&clone, &kit).expect_err("it has no crates").to_string();
+        assert!(error.contains("lacks urom-pdk"), "{error}");
+    }
+
+    #[test]
+    fn sections_and_entries_of_what_is_not_copied_are_left_out() {
+        let text = "# a\n[workspace]\nmembers = [\n    \"a\",\n    \"b\",\n]\n\n[workspace.dependencies]\n\
+            a = { path = \"a\", version = \"1\" }\nb = { path = \"b\" }\nc = \"1\"\n";
+        let made = workspace(text, &["b"]);
+        let expected = "members = [\n    \"b\",\n]\n\n[workspace.dependencies]\nb = { path = \"b\" }\nc = \"1\"\n";
+        assert!(made.ends_with(expected), "{made}");
+    }
+}
