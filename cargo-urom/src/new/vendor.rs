@@ -103,9 +103,14 @@ fn workspace(text: &str, members: &[&str]) -> String {
     });
     let members: String = members.iter().map(|member| format!("    {member:?},\n")).collect();
     format!(
-        "# The kit's crates without their tests, as `cargo urom new --kit vendor` copied them. To \
-         renew them, put the\n# directory of a newer workspace here.\n[workspace]\nresolver = \
-         \"3\"\nmembers = [\n{members}]\n\n{rest}"
+        "# The kit's crates without their tests, as `cargo urom new --kit vendor` copied them.
+# To renew them, put the directory `kit` of a newer workspace here.
+[workspace]
+resolver = \"3\"
+members = [
+{members}]
+
+{rest}"
     )
 }
 
