@@ -38,7 +38,7 @@ struct Place<'a> {
 /// anew.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
     let place = Place::new(workspace, generator)?;
-    let kit = format!("path={}", workspace.root.display());
+    let kit = format!("path={}", place.seen_from_projects(&workspace.root)?.display());
     // The last has the longest name there may be.
     for (project, plugin, ucx, c_header) in [
         ("plain", "worker_plain", false, false),
@@ -47,11 +47,13 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
         ("all-of-it", "worker_with_ucx_and_a_c_header_and_a_long_name2", true, true),
     ] {
         if !quick || ucx == c_header {
-            let answers = Answers { ucx, c_header, ..Answers::of(project, plugin, &kit) };
+            let license = if c_header { "MIT OR Apache-2.0" } else { "" };
+            let answers = Answers { ucx, c_header, license, ..Answers::of(project, plugin, &kit) };
             place.whole(&answers).with_context(|| format!("with the answers {answers:?}"))?;
         }
     }
     if !quick {
+        place.with_copy().context("with a copy of the kit")?;
         place.with_git().context("with the kit from git")?;
         place.with_registry().context("with the kit from a registry")?;
     }
@@ -76,6 +78,12 @@ impl<'a> Place<'a> {
             path: std::env::join_paths(path.chain(std::env::split_paths(&before)))
                 .context("the search path cannot be written")?,
         })
+    }
+
+    /// An absolute path as a project sees it: two directories below the scratch directory.
+    fn seen_from_projects(&self, path: &Path) -> Result<PathBuf> {
+        let depth = self.scratch.path().canonicalize()?.components().skip(1).count() + 2;
+        Ok(Path::new(&"../".repeat(depth)).join(path.strip_prefix("/")?))
     }
 
     fn directory(&self, name: &str) -> Result<PathBuf> {
@@ -151,6 +159,15 @@ impl<'a> Place<'a> {
         let mut check = self.cargo(project);
         check.args(shell::words("check --quiet --workspace --all-targets"));
         shell::step("template: cargo check", &mut check)
+    }
+
+    /// With a copy of the kit, away from where it was made.
+    fn with_copy(&self) -> Result<()> {
+        let answers = Answers::of("with-copy", "worker_with_copy", "vendor");
+        let project = urom_new(&self.tool, &self.directory("copy")?, &answers)?;
+        let moved = self.scratch.path().join("moved");
+        fs::rename(project, &moved)?;
+        self.compiles(&moved)
     }
 
     /// From this repository's last commit, as from any address.
