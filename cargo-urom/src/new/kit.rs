@@ -64,7 +64,7 @@ impl Kit {
         }
         let clone = sources_of_this_tool()?;
         let text = clone.to_str().with_context(|| {
-            format!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display())
+            format!("{} is not UTF-8, which Cargo.toml demands; say --kit PLACE", clone.display())
         })?;
         format!("path={text}").parse().map_err(|reason| {
             anyhow!("the clone this tool was built from cannot be used: {reason}; say --kit PLACE")
@@ -110,13 +110,13 @@ fn relative(directory: &Path, from: &Path) -> Result<String> {
     let same = directory.components().zip(from.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(same).map(|_| Component::ParentDir);
     let relative: PathBuf = up.chain(directory.components().skip(same)).collect();
-    let text = relative
-        .to_str()
-        .with_context(|| format!("{} is no text, which Cargo.toml demands", relative.display()))?;
+    let text = relative.to_str().with_context(|| {
+        format!("{} is not UTF-8, which Cargo.toml demands", relative.display())
+    })?;
     Ok(text.to_owned())
 }
 
-/// What `cargo install --git` noted beside the program that it installed: address and commit.
+/// The address and the commit that `cargo install --git` noted beside the installed program.
 fn noted_address(program: &Path) -> Option<String> {
     let notes = fs::read(program.parent()?.parent()?.join(".crates2.json")).ok()?;
     let notes: serde_json::Value = serde_json::from_slice(&notes).ok()?;
@@ -161,7 +161,7 @@ impl FromStr for Kit {
             }
         };
         if source.is_empty() {
-            return Err(format!("`{kind}` says nothing of {what}: {kind}={}", what.to_uppercase()));
+            return Err(format!("`{kind}` lacks its {what}: {kind}={}", what.to_uppercase()));
         }
         if source.contains(['"', '\\']) || source.contains(char::is_control) {
             return Err(format!(

@@ -114,7 +114,7 @@ members = [
     )
 }
 
-/// The lines that are kept, each of which is judged together with its section's heading.
+/// Keeps the lines that `keeps` accepts, which gets each with its section's heading.
 fn filtered(text: &str, mut keeps: impl FnMut(&str, &str) -> bool) -> String {
     let mut section = "";
     let mut kept = String::new();
@@ -174,10 +174,10 @@ mod tests {
     fn a_directory_without_the_crates_is_refused() {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let (clone, kit) = (scratch.path().join("clone"), scratch.path().join("kit"));
-        copy(&clone, &kit).expect_err("there is none");
+        copy(&clone, &kit).expect_err("the clone is missing");
         fs::create_dir(&clone).expect("a directory");
         fs::write(clone.join("Cargo.toml"), "[workspace]\n").expect("a file");
-        let error = copy(&clone, &kit).expect_err("it has no crates").to_string();
+        let error = copy(&clone, &kit).expect_err("its crates are missing").to_string();
         assert!(error.contains("lacks urom-pdk"), "{error}");
     }
 
