@@ -16,7 +16,8 @@ const COPY: &str = "kit";
 pub(super) struct Kit {
     pub(super) kind: &'static str,
     /// A clone as seen from the new workspace, or an address that cargo clones, with `#` and a
-    /// commit behind it where one is demanded. Empty for the registry.
+    /// commit behind it where one is demanded. Empty for the registry, and for the clone that this
+    /// tool was built from.
     pub(super) source: String,
 }
 
@@ -30,18 +31,24 @@ impl Kit {
                 Ok(self)
             }
             "path" => {
+                let directory = match &*self.source {
+                    "" => sources_of_this_tool()?.to_owned(),
+                    source => workspace.join(source),
+                };
                 ensure!(
-                    is_clone(&workspace.join(&self.source)),
+                    is_clone(&directory),
                     "{} does not hold the kit, as seen from {}: give the directory that has \
                      urom-pdk and urom-host in it",
                     self.source,
                     workspace.display()
                 );
-                if Path::new(&self.source).is_relative() {
+                if !self.source.is_empty() && Path::new(&self.source).is_relative() {
                     return Ok(self);
                 }
-                let relative = relative(Path::new(&self.source), workspace)?;
-                format!("path={relative}").parse().map_err(|reason| anyhow!("--kit: {reason}"))
+                let relative = relative(&directory, workspace)?;
+                format!("path={relative}").parse().map_err(|reason| {
+                    anyhow!("the kit cannot be used there: {reason}; say --kit PLACE")
+                })
             }
             _ => Ok(self),
         }
@@ -62,13 +69,7 @@ impl Kit {
         if is_cargos(sources, "registry/src") {
             return Ok(Kit { kind: "registry", source: String::new() });
         }
-        let clone = sources_of_this_tool()?;
-        let text = clone.to_str().with_context(|| {
-            format!("{} is not UTF-8, which Cargo.toml demands; say --kit PLACE", clone.display())
-        })?;
-        format!("path={text}").parse().map_err(|reason| {
-            anyhow!("the clone this tool was built from cannot be used: {reason}; say --kit PLACE")
-        })
+        Ok(Kit { kind: "path", source: String::new() })
     }
 
     /// For the next steps: where the crates are, and what another machine needs.
@@ -149,6 +150,7 @@ impl FromStr for Kit {
             "registry" if kind == text => {
                 return Ok(Kit { kind: "registry", source: String::new() });
             }
+            "path" if kind == text => return Ok(Kit { kind: "path", source: String::new() }),
             "vendor" if kind == text => {
                 return Ok(Kit { kind: "vendor", source: COPY.to_owned() });
             }
@@ -156,7 +158,8 @@ impl FromStr for Kit {
             "git" => ("git", "address"),
             _ => {
                 return Err(
-                    "expected `vendor`, `path=DIRECTORY`, `git=ADDRESS` or `registry`".to_owned()
+                    "expected `vendor`, `path`, `path=DIRECTORY`, `git=ADDRESS` or `registry`"
+                        .to_owned(),
                 );
             }
         };
@@ -183,6 +186,7 @@ mod tests {
             ("registry", "registry", ""),
             ("vendor", "vendor", "kit"),
             ("git=https://a/kit#0123", "git", "https://a/kit#0123"),
+            ("path", "path", ""),
             ("path=../kit", "path", "../kit"),
             ("git=file:///kit?a=b", "git", "file:///kit?a=b"),
         ] {
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_place_that_says_too_little_or_would_break_a_manifest_is_refused() {
-        let lacking = "path path= git git= registry=x vendor=x svn=x".split(' ');
+        let lacking = "path= git git= registry=x vendor=x svn=x".split(' ');
         for bad in lacking.chain(["", "path=a\"b", "path=a\\b", "git=a\nb"]) {
             assert!(bad.parse::<Kit>().is_err(), "{bad}");
         }

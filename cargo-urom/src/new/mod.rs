@@ -36,10 +36,10 @@ pub(crate) struct Args {
     /// The licence of the new packages, as an SPDX expression such as MIT [default: none].
     #[arg(long, value_name = "SPDX", value_parser = answers::license)]
     license: Option<String>,
-    /// Where the kit's crates come from: `vendor` (a copy in the new workspace),
-    /// `path=DIRECTORY` (absolute, or as seen from the new workspace, which names it relative to
-    /// itself), `git=ADDRESS` or `git=ADDRESS#COMMIT`, or `registry` [default: the clone that this
-    /// tool was built from, or what cargo installed it from].
+    /// Where the kit's crates come from: `path` (the clone that this tool was built from) or
+    /// `path=DIRECTORY`, which the workspace names relative to itself; `vendor`, a copy in the
+    /// workspace; `git=ADDRESS` or `git=ADDRESS#COMMIT`; or `registry` [default: where cargo
+    /// installed this tool from].
     #[arg(long, value_name = "PLACE")]
     kit: Option<Kit>,
 }
