@@ -2,6 +2,7 @@
 
 mod answers;
 mod kit;
+mod liquid;
 mod nested;
 mod template;
 mod vendor;

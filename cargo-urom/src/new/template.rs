@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 
 use super::answers::{Answers, crate_name};
+use super::liquid::{self, Values};
 
 /// The files of `templates/plugin` by path, as lists of lines.
 const FILES: &str = include_str!("template.json");
@@ -18,19 +19,8 @@ type Files = BTreeMap<String, Vec<String>>;
 pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
     let files: Files =
         serde_json::from_str(FILES).context("the template in this program is broken")?;
-    // Under the names that they have in `cargo-generate.toml`; the first two are cargo-generate's.
-    let values = liquid::object!({
-        "project-name": answers.project,
-        "crate_name": crate_name(&answers.project),
-        "plugin_name": answers.plugin,
-        "kit": answers.kit.kind,
-        "kit_source": answers.kit.source,
-        "ucx": answers.ucx,
-        "c_header": answers.c_header,
-        "license": answers.license,
-    });
-    let parser = liquid::ParserBuilder::with_stdlib().build()?;
-    let put_in = |text: &str| parser.parse(text).and_then(|text| text.render(&values));
+    let values = values(answers);
+    let put_in = |text: &str| liquid::render(text, &values);
     let wanted = files.iter().filter(|(path, _)| is_wanted(path, answers));
     let rendered = wanted.map(|(path, lines)| {
         let about = || format!("the template's {path} in this program is broken");
@@ -38,6 +28,27 @@ pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
         Ok((put_in(path).with_context(about)?, put_in(&text).with_context(about)?))
     });
     rendered.collect()
+}
+
+/// The values under the names that they have in `cargo-generate.toml`, and those that the template
+/// assigns. The first two are cargo-generate's.
+fn values(answers: &Answers) -> Values {
+    let text = |flag: bool| if flag { "true".to_owned() } else { String::new() };
+    let (git, commit) = answers.kit.source.split_once('#').unwrap_or((&answers.kit.source, ""));
+    Values::from([
+        ("project-name", answers.project.clone()),
+        ("crate_name", crate_name(&answers.project)),
+        ("plugin_name", answers.plugin.clone()),
+        ("kit", answers.kit.kind.to_owned()),
+        ("kit_source", answers.kit.source.clone()),
+        ("ucx", text(answers.ucx)),
+        ("c_header", text(answers.c_header)),
+        ("license", answers.license.clone()),
+        ("git[0]", git.to_owned()),
+        ("git[1]", commit.to_owned()),
+        ("prefix", answers.plugin.clone()),
+        ("PREFIX", answers.plugin.to_uppercase()),
+    ])
 }
 
 /// Whether `cargo-generate.toml` keeps a file for these answers.

@@ -94,3 +94,62 @@ fn a_commit_of_the_kit_stands_beside_its_address() {
     has(".github/workflows/ci.yml", "--git https://a/kit --rev 01ab cargo-urom\n");
     has("README.md", "`cargo install --git https://a/kit --rev 01ab cargo-urom`");
 }
+
+/// The same files as the crate `liquid` renders them, for cargo-generate.
+fn by_the_crate(answers: &Answers) -> Vec<(String, String)> {
+    let values = ::liquid::object!({
+        "project-name": answers.project,
+        "crate_name": crate_name(&answers.project),
+        "plugin_name": answers.plugin,
+        "kit": answers.kit.kind,
+        "kit_source": answers.kit.source,
+        "ucx": answers.ucx,
+        "c_header": answers.c_header,
+        "license": answers.license,
+    });
+    let parser = ::liquid::ParserBuilder::with_stdlib().build().expect("a parser");
+    let put_in = |text: &str| parser.parse(text).and_then(|text| text.render(&values)).expect(text);
+    let files: Files = serde_json::from_str(FILES).expect("it is JSON");
+    let wanted = files.iter().filter(|(path, _)| is_wanted(path, answers));
+    wanted.map(|(path, lines)| (put_in(path), put_in(&(lines.join("\n") + "\n")))).collect()
+}
+
+#[test]
+fn the_files_are_those_of_the_template_language_itself() {
+    for kit in ["registry", "path=../kit", "git=file:///kit", "git=https://a/kit#01ab", "vendor"] {
+        for flags in 0..8 {
+            let answers = Answers {
+                project: "my-calc".to_owned(),
+                plugin: "worker_calc2".to_owned(),
+                ucx: flags & 1 != 0,
+                c_header: flags & 2 != 0,
+                license: if flags & 4 != 0 {
+                    "MIT OR Apache-2.0".to_owned()
+                } else {
+                    String::new()
+                },
+                kit: kit.parse().expect("a place"),
+            };
+            assert_eq!(render(&answers).expect("the template is good"), by_the_crate(&answers));
+        }
+    }
+}
+
+#[test]
+fn a_broken_template_is_an_error_that_names_the_place() {
+    let values = Values::from([("kit", "path".to_owned())]);
+    for (text, part) in [
+        ("a {{ kit", "has no }}"),
+        ("{{ none }}", "no value `none`"),
+        ("{% if none %}{% endif %}", "no value `none`"),
+        ("{% if kit %}", "an `if` has no end"),
+        ("{% endif %}", "without `if`"),
+        ("{% else %}", "without `if`"),
+        ("{% if kit contains %}{% endif %}", "unknown condition"),
+        ("{% for x in kit %}", "unknown tag `for`"),
+        ("{% raw %} x", "`raw` has no end"),
+    ] {
+        let error = liquid::render(text, &values).expect_err(text).to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
