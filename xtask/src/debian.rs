@@ -52,18 +52,13 @@ pub(crate) const AARCH64_EMULATOR: Need =
 pub(crate) const MPI_COMPILER: Need = Need { found: "mpicc", packages: &["libopenmpi-dev"] };
 /// Starts the tests and examples that use it.
 pub(crate) const MPI_LAUNCHER: Need = Need { found: "mpirun", packages: &["openmpi-bin"] };
-/// A Slurm of one's own, with PMIx.
-pub(crate) const SLURM: Need = Need {
-    found: "slurmctld",
-    packages: &[
-        "slurmctld",
-        "slurmd",
-        "slurm-client",
-        "slurm-wlm-basic-plugins",
-        "munge",
-        "libpmix2",
-    ],
-};
+/// Starts a Slurm of this machine, and jobs with PMIx in it.
+pub(crate) const SLURM: [&Need; 4] = [
+    &Need { found: "munged", packages: &["munge"] },
+    &Need { found: "slurmctld", packages: &["slurmctld", "slurm-wlm-basic-plugins"] },
+    &Need { found: "slurmd", packages: &["slurmd", "libpmix2"] },
+    &Need { found: "srun", packages: &["slurm-client"] },
+];
 /// PMIx's headers, which tests compare with Rust's structures.
 pub(crate) const PMIX_HEADERS: Need = Need {
     found: if cfg!(target_arch = "aarch64") {

@@ -1,250 +1,254 @@
-//! `cargo xtask slurm`: the examples under Slurm, on one node and on two that this machine plays.
+//! `cargo xtask slurm`: the guide's job script under a real Slurm, of one node and of two.
 //!
-//! Each cluster is a munged, a slurmctld and a slurmd for each node, without systemd, and has its
-//! files in a temporary directory. Jobs run the guide's script, `deploy/slurm/urom.sh`.
+//! All daemons of a cluster are children of this program, run as its user, and keep their files in
+//! one temporary directory. Only apt needs root.
 
-use std::io::Write as _;
-use std::net::TcpListener;
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fs_err as fs;
-use fs_err::os::unix::fs::OpenOptionsExt;
-use tempfile::TempDir;
 
 use crate::process::Guarded;
 use crate::workspace::{Purpose, Workspace};
-use crate::{debian, release, setup, shell};
+use crate::{debian, release, setup, shell, steps};
 
-/// A job's programs, with the arguments for one run.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("ping_pong", "--size 4000 --iterations 200"),
-    ("multi_worker_bootstrap", "--once"),
-    ("rdma", ""),
-];
+const PAGE: &str = "docs/src/cluster.md";
+/// The programs that the job script starts: two processes each.
+const PROGRAMS: [&str; 3] = ["ping_pong --iterations 200", "multi_worker_bootstrap --once", "rdma"];
+const LIMIT: Duration = Duration::from_secs(30);
 
-/// The time in which a cluster starts, and ends.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Sets up, builds, and runs the programs on one node and on two.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    debian::ensure(&[&debian::SLURM])?;
     setup::run(workspace, None)?;
+    debian::ensure(&debian::SLURM)?;
     let programs = release::build(workspace, None)?;
-    let script = workspace.root.join("deploy/slurm/urom.sh");
+    let script = job_script(&fs::read_to_string(workspace.root.join(PAGE))?)?;
     for nodes in [1, 2] {
-        let cluster = Cluster::start(nodes)?;
-        for (program, arguments) in PROGRAMS {
-            let name = format!("slurm: {program} on {nodes} of {nodes} nodes");
-            let job = Job { script: &script, programs: &programs, program, arguments };
-            shell::timed(&name, || cluster.run(&job))?;
+        let cluster = Cluster::start(programs.clone(), nodes)?;
+        let result = cluster.jobs(&script).and_then(|()| cluster.launcher_that_dies());
+        if result.is_err() {
+            cluster.show_logs();
         }
-        cluster.stop()?;
+        result.with_context(|| format!("Slurm with {nodes} node(s)"))?;
     }
     println!("slurm: ok");
     Ok(())
 }
 
-/// A program between two processes, in the script that starts its services.
-struct Job<'a> {
-    script: &'a Path,
-    programs: &'a Path,
-    program: &'a str,
-    arguments: &'a str,
+/// The first script on the guide's page.
+fn job_script(page: &str) -> Result<String> {
+    let script = page.split_once("```sh\n#!").and_then(|(_, rest)| rest.split_once("```"));
+    let (script, _) = script.with_context(|| format!("{PAGE} has no block that begins with #!"))?;
+    Ok(format!("#!{script}"))
 }
 
-/// A Slurm of this user's own. Dropping it kills its daemons.
+/// A running Slurm. Dropping it ends its jobs, then its daemons.
 struct Cluster {
-    directory: TempDir,
-    nodes: u16,
-    /// In the order of their start.
+    /// slurmds first: a daemon is dropped before those it reports to.
     daemons: Vec<Guarded>,
+    directory: tempfile::TempDir,
+    programs: PathBuf,
+    nodes: u16,
 }
 
 impl Cluster {
-    fn start(nodes: u16) -> Result<Cluster> {
-        let directory = tempfile::Builder::new().prefix("slurm-").tempdir()?;
-        // munged refuses a socket that others cannot reach.
-        fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o711))?;
-        let mut cluster = Cluster { directory, nodes, daemons: Vec::new() };
-        cluster.write_files()?;
-        let place = cluster.directory.path().display().to_string();
-        cluster.daemon("munged", &format!(
-            "--foreground --key-file={place}/key --socket={place}/munge.sock \
-             --pid-file={place}/munge.pid --seed-file={place}/munge.seed --log-file={place}/munge.log"
-        ))?;
-        cluster.wait("munged", |cluster| Ok(cluster.file("munge.sock").exists()))?;
-        cluster.daemon("slurmctld", "-D")?;
-        for node in 1..=nodes {
-            cluster.daemon("slurmd", &format!("-D -N n{node}"))?;
+    fn start(programs: PathBuf, nodes: u16) -> Result<Cluster> {
+        let directory = tempfile::tempdir()?;
+        let at = directory.path().to_owned();
+        // munged demands that every user can reach its socket.
+        fs::set_permissions(&at, PermissionsExt::from_mode(0o711))?;
+        for name in ["munge.key", "urom.key"] {
+            let mut random = File::open("/dev/urandom")?;
+            let mut key = fs::File::create(at.join(name))?;
+            std::io::copy(&mut std::io::Read::take(&mut random, 64), &mut key)?;
+            fs::set_permissions(at.join(name), PermissionsExt::from_mode(0o600))?;
         }
-        cluster.wait("its nodes", |cluster| {
-            let mut states = cluster.command("sinfo", "-h -N -o %T");
-            let states = states.stderr(Stdio::null()).output()?.stdout;
-            Ok(states == "idle\n".repeat(nodes.into()).into_bytes())
-        })?;
+        fs::create_dir(at.join("state"))?;
+        let user = shell::read(Command::new("id").arg("-un"))?;
+        let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let machine = machine.split('.').next().unwrap_or_default();
+        let ports = steps::free_ports(usize::from(nodes) + 1)?;
+        for node in 1..=nodes {
+            // PMIx's servers of two nodes must not share one.
+            fs::create_dir(at.join(format!("tmp-n{node}")))?;
+            fs::create_dir(at.join(format!("spool-n{node}")))?;
+        }
+        fs::write(at.join("slurm.conf"), configuration(&at, user.trim(), machine, &ports))?;
+
+        let mut cluster = Cluster { daemons: Vec::new(), directory, programs, nodes };
+        let file = |name: &str| at.join(name).display().to_string();
+        cluster.daemon(
+            "munged",
+            &[
+                "--foreground".to_owned(),
+                format!("--key-file={}", file("munge.key")),
+                format!("--socket={}", file("munge")),
+                format!("--pid-file={}", file("munge.pid")),
+                format!("--seed-file={}", file("munge.seed")),
+            ],
+        )?;
+        let socket = at.join("munge");
+        cluster.wait("munged listens", || socket.exists())?;
+        cluster.daemon("slurmctld", &["-D".to_owned()])?;
+        for node in 1..=nodes {
+            cluster.daemon("slurmd", &["-D".to_owned(), "-N".to_owned(), format!("n{node}")])?;
+        }
+        let idle = || {
+            let output = cluster.slurm("sinfo").args(["-h", "-t", "idle", "-o", "%D"]).output();
+            output.is_ok_and(|it| it.stdout.trim_ascii() == nodes.to_string().as_bytes())
+        };
+        if let Err(error) = cluster.wait("all nodes are idle", idle) {
+            cluster.show_logs();
+            return Err(error);
+        }
         Ok(cluster)
     }
 
-    fn file(&self, name: &str) -> std::path::PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn write_files(&self) -> Result<()> {
-        let mut key = [0; 64];
-        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
-        for name in ["key", "urom.key"] {
-            let mut file = fs::OpenOptions::new();
-            let file = file.write(true).create_new(true).mode(0o600);
-            file.open(self.file(name))?.write_all(&key)?;
-        }
-        let names = rustix::system::uname();
-        let machine = names.nodename().to_str()?.split('.').next().unwrap_or_default();
-        fs::create_dir(self.file("state"))?;
-        for node in 1..=self.nodes {
-            fs::create_dir(self.file(&format!("spool-n{node}")))?;
-            fs::create_dir(self.file(&format!("tmp-n{node}")))?;
-        }
-        let user = if rustix::process::geteuid().is_root() { "root".into() } else { user()? };
-        let text = configuration(&self.directory.path().display().to_string(), machine, &user);
-        fs::write(self.file("slurm.conf"), text + &nodes(self.nodes, machine, ports(self.nodes)?))?;
-        Ok(())
-    }
-
-    /// A command of Slurm's for this cluster.
-    fn command(&self, program: &str, arguments: &str) -> Command {
-        let path = shell::on_path(program).unwrap_or_else(|| program.into());
-        let mut command = Command::new(path);
-        command.args(shell::words(arguments)).env("SLURM_CONF", self.file("slurm.conf"));
-        command.stdin(Stdio::null());
+    /// A program of Slurm's, with the variables of this cluster and of its jobs.
+    fn slurm(&self, program: &str) -> Command {
+        let mut command = Command::new(shell::on_path(program).unwrap_or_else(|| program.into()));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let paths = std::iter::once(self.programs.clone()).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(paths).unwrap_or(path));
+        command.env("SLURM_CONF", self.path("slurm.conf")).env_remove(shell::LIBRARY_PATH);
+        command.env("UROM_PLUGIN_PATH", self.programs.join(Purpose::Use.directory()));
+        command.env("UROM_KEY_FILE", self.path("urom.key")).env("TMPDIR", self.directory.path());
         command
     }
 
-    fn daemon(&mut self, program: &str, arguments: &str) -> Result<()> {
-        let log = self.file(&format!("{program}-{}.log", self.daemons.len()));
-        let log = fs::File::create(log)?.into_file();
-        let mut command = self.command(program, arguments);
-        command.stdout(log.try_clone()?).stderr(log);
-        self.daemons.push(Guarded::start(&mut command)?);
+    fn daemon(&mut self, program: &str, arguments: &[String]) -> Result<()> {
+        let name = format!("{program}-{}.log", self.daemons.len());
+        let log = fs::File::create(self.path(&name))?.into_parts().0;
+        let mut command = self.slurm(program);
+        command.args(arguments).stdout(log.try_clone()?).stderr(log);
+        eprintln!("$ {} &", shell::display(&command));
+        self.daemons.insert(0, Guarded::start(&mut command)?);
         Ok(())
     }
 
-    /// Waits until `is_there`; the error has the daemons' logs.
-    fn wait(&self, what: &str, is_there: impl Fn(&Cluster) -> Result<bool>) -> Result<()> {
+    fn wait(&self, what: &str, is_so: impl Fn() -> bool) -> Result<()> {
         let deadline = Instant::now() + LIMIT;
-        while !is_there(self)? {
-            if Instant::now() > deadline {
-                bail!("Slurm's {what} did not come within {} s\n{}", LIMIT.as_secs(), self.logs());
+        while !is_so() {
+            ensure!(Instant::now() < deadline, "not within {} s: {what}", LIMIT.as_secs());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Whether `squeue` lists something.
+    fn lists(&self, arguments: &str) -> bool {
+        let output = self.slurm("squeue").arg("-h").args(shell::words(arguments)).output();
+        output.is_ok_and(|it| it.status.success() && !it.stdout.trim_ascii().is_empty())
+    }
+
+    /// The guide's script with each program, all at the same time on the same nodes.
+    fn jobs(&self, script: &str) -> Result<()> {
+        let job = self.path("job.sh");
+        fs::write(&job, script)?;
+        let jobs = PROGRAMS.map(|program| {
+            let mut command = self.slurm("sbatch");
+            command.args(["--wait", &format!("--nodes={}", self.nodes), "--ntasks=2"]);
+            command.arg(format!("--output={}/job-%j.log", self.directory.path().display()));
+            command.arg(&job).args(shell::words(program));
+            command
+        });
+        steps::run(jobs.into())?;
+        // The services end when their scripts have ended.
+        self.wait("all jobs are over", || !self.lists(""))?;
+        let left = fs::read_dir(self.directory.path())?.flatten();
+        let left = left.map(|entry| entry.file_name().display().to_string());
+        let left: Vec<_> = left.filter(|name| name.starts_with("urom-")).collect();
+        ensure!(left.is_empty(), "services did not take back their address files: {left:?}");
+        Ok(())
+    }
+
+    /// Kills an `srun` whose processes use a service. They end; the service serves others, and ends
+    /// when Slurm tells it so.
+    fn launcher_that_dies(&self) -> Result<()> {
+        let file = self.path("service");
+        let service = format!("@{}", file.display());
+        let mut uromd = self.slurm("srun");
+        uromd.args(shell::words("--nodes=1 uromd --listen 127.0.0.1:0 --address-file")).arg(&file);
+        uromd.stderr(File::create(self.path("service.log"))?);
+        let mut uromd = Guarded::start(&mut uromd)?;
+        self.wait("the service has an address", || file.metadata().is_ok_and(|it| it.len() > 0))?;
+
+        let processes = |program: &str| {
+            let mut command = self.slurm("srun");
+            command.args(["--mpi=pmix", &format!("--nodes={}", self.nodes), "--ntasks=2"]);
+            command.args(shell::words(program)).args(["--service", &service]);
+            command
+        };
+        let mut ranks = Guarded::start(&mut processes("ping_pong --iterations 10000000"))?;
+        // An `srun` that dies before it has started its processes leaves its job without any.
+        let log = self.path("service.log");
+        let runs = || fs::read_to_string(&log).is_ok_and(|text| text.contains("(ping_pong, "));
+        self.wait("ping pong uses the service", runs)?;
+        // Not its group: the second process of `srun` then ends the ranks.
+        ranks.child().kill()?;
+        self.wait("ping pong has ended", || !self.lists("--name=ping_pong"))?;
+        steps::run(vec![processes("multi_worker_bootstrap --once")])?;
+
+        shell::run(self.slurm("scancel").args(["--signal=TERM", "--name=uromd"]))?;
+        let status = uromd.wait(LIMIT)?;
+        ensure!(status.success(), "the service was cancelled and did not end cleanly: {status}");
+        ensure!(!file.exists(), "the service did not take back its address file");
+        Ok(())
+    }
+
+    fn show_logs(&self) {
+        for entry in fs::read_dir(self.directory.path()).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == "log") {
+                let text = fs::read(&path).unwrap_or_default();
+                eprintln!("--- {}:\n{}---", path.display(), String::from_utf8_lossy(&text));
             }
-            thread::sleep(Duration::from_millis(50));
         }
-        Ok(())
     }
+}
 
-    fn logs(&self) -> String {
-        let files = fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
-        let logs =
-            files.map(|file| file.path()).filter(|file| file.extension() == Some("log".as_ref()));
-        logs.map(|log| {
-            format!("--- {}\n{}", log.display(), fs::read_to_string(&log).unwrap_or_default())
-        })
-        .collect()
-    }
-
-    /// Runs a job of two processes, and checks that each node's service ended cleanly after it.
-    fn run(&self, job: &Job<'_>) -> Result<()> {
-        let output = self.file("job.out");
-        let mut path = vec![job.programs.to_owned()];
-        path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-        let mut batch =
-            self.command("sbatch", &format!("--wait --nodes={} --ntasks=2", self.nodes));
-        batch
-            .arg("--output")
-            .arg(&output)
-            .arg("--chdir")
-            .arg(self.directory.path())
-            .arg(job.script);
-        batch.arg(job.programs.join(job.program)).args(shell::words(job.arguments));
-        batch.env("PATH", std::env::join_paths(path)?);
-        batch.env("UROM_PLUGIN_PATH", job.programs.join(Purpose::Use.directory()));
-        batch.env("UROM_KEY_FILE", self.file("urom.key"));
-        let ended = shell::quietly(&mut batch);
-        let text = fs::read_to_string(&output).unwrap_or_default();
-        ended.with_context(|| format!("the job printed\n{text}\n{}", self.logs()))?;
-        let clean = text.lines().filter(|line| line.contains("stopping the service")).count();
-        ensure!(clean == usize::from(self.nodes), "{clean} services ended cleanly:\n{text}");
-        let ids = 1..=PROGRAMS.len();
-        let mut files =
-            ids.flat_map(|id| (1..=self.nodes).map(move |n| format!("/tmp/urom-{id}-n{n}")));
-        let left = files.find(|file| Path::new(file).exists());
-        ensure!(left.is_none(), "the address file {left:?} is left");
-        Ok(())
-    }
-
-    /// Ends the daemons, the last first.
-    fn stop(mut self) -> Result<()> {
-        while let Some(mut daemon) = self.daemons.pop() {
-            daemon.terminate(LIMIT)?;
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The processes of jobs are not children of this program.
+        if self.lists("") {
+            shell::succeeds(self.slurm("scancel").arg("--state=RUNNING"));
+            shell::succeeds(self.slurm("scancel").arg("--state=PENDING"));
+            if let Err(error) = self.wait("cancelled jobs are over", || !self.lists("")) {
+                eprintln!("{error}");
+            }
         }
-        Ok(())
     }
 }
 
-fn user() -> Result<String> {
-    Ok(shell::read(Command::new("id").arg("-un"))?.trim().to_owned())
-}
-
-/// The ports of the controller and of `nodes` nodes: free a moment ago, one after another.
-fn ports(nodes: u16) -> Result<u16> {
-    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let mut firsts = (20_000..32_000).step_by(8);
-    let first = firsts.find(|first| (*first..=first + nodes).all(is_free));
-    first.context("no free ports on 127.0.0.1")
-}
-
-fn configuration(place: &str, machine: &str, user: &str) -> String {
-    format!(
-        "\
-ClusterName=urom
-SlurmctldHost={machine}(127.0.0.1)
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={place}/munge.sock
-CredType=cred/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-MpiDefault=none
-ReturnToService=2
-SlurmdParameters=config_overrides
-StateSaveLocation={place}/state
-SlurmdSpoolDir={place}/spool-%n
-SlurmctldPidFile={place}/slurmctld.pid
-SlurmdPidFile={place}/slurmd-%n.pid
-TmpFS={place}/tmp-%n
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"
-    )
-}
-
-/// The lines of the nodes, all of them this machine.
-fn nodes(nodes: u16, machine: &str, first: u16) -> String {
-    let line = |node| {
-        let port = first + node;
-        format!(
-            "NodeName=n{node} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} CPUs=8 \
+/// Nodes `n1`, `n2`, .. of this machine; the first port is the controller's.
+fn configuration(at: &Path, user: &str, machine: &str, ports: &[u16]) -> String {
+    let at = at.display();
+    let mut text = format!(
+        "ClusterName=urom\nSlurmctldHost={machine}(127.0.0.1)\nSlurmUser={user}\n\
+         SlurmdUser={user}\nSlurmctldPort={}\nAuthType=auth/munge\nAuthInfo=socket={at}/munge\n\
+         CredType=cred/munge\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+         JobAcctGatherType=jobacct_gather/none\nSelectType=select/cons_tres\n\
+         AccountingStorageType=accounting_storage/none\nSelectTypeParameters=CR_Core\n\
+         MpiDefault=none\nReturnToService=2\nSlurmdParameters=config_overrides\n\
+         StateSaveLocation={at}/state\nSlurmdSpoolDir={at}/spool-%n\n\
+         SlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/slurmd-%n.pid\n\
+         TmpFS={at}/tmp-%n\nPartitionName=all Nodes=ALL Default=YES State=UP\n",
+        ports[0]
+    );
+    for (node, port) in ports.iter().enumerate().skip(1) {
+        text += &format!(
+            "NodeName=n{node} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} CPUs=16 \
              RealMemory=1000 State=UNKNOWN\n"
-        )
-    };
-    (1..=nodes).map(line).fold(format!("SlurmctldPort={first}\n"), |text, line| text + &line)
+        );
+    }
+    text
 }
 
 #[cfg(test)]
@@ -252,18 +256,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guide_shows_the_script_that_jobs_run() {
+    fn the_guides_page_has_a_job_script() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
-        let read = |path: &str| fs::read_to_string(workspace.root.join(path)).expect(path);
-        let script = read("deploy/slurm/urom.sh");
-        assert!(read("docs/src/cluster.md").contains(&script), "docs/src/cluster.md shows another");
+        let page = fs::read_to_string(workspace.root.join(PAGE)).expect("the page is there");
+        let script = job_script(&page).expect("it has a script");
+        assert!(script.starts_with("#!/bin/bash\n") && script.contains("srun"), "{script}");
+        assert!(job_script("```sh\nls\n```").is_err());
     }
 
     #[test]
-    fn each_node_has_a_port_of_its_own_beside_the_controller() {
-        let text = nodes(2, "machine", 20_000);
-        let ports: Vec<_> =
-            text.match_indices("Port=").map(|(at, _)| &text[at + 5..at + 10]).collect();
-        assert_eq!(ports, ["20000", "20001", "20002"], "{text}");
+    fn every_node_has_a_name_and_a_port_of_its_own() {
+        let text = configuration(Path::new("/t"), "user", "here", &[7, 8, 9]);
+        for part in ["SlurmctldPort=7\n", "NodeName=n1 ", "Port=8 ", "NodeName=n2 ", "Port=9 "] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
     }
 }

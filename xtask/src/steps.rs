@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::process::Guarded;
 use crate::shell;
@@ -87,11 +87,18 @@ fn mpirun(root: bool) -> Command {
     command
 }
 
-/// A place to meet on this machine that was free a moment ago. Its port is below those that the
-/// kernel hands out, which UCX of other processes takes all the time.
+/// A place to meet on this machine that was free a moment ago.
 fn free_place() -> Result<String> {
-    let mut places = (20_000..32_000).map(|port| format!("127.0.0.1:{port}"));
-    places.find(|place| TcpListener::bind(place).is_ok()).context("no free port on 127.0.0.1")
+    free_ports(1).map(|ports| format!("127.0.0.1:{}", ports[0]))
+}
+
+/// Ports of 127.0.0.1 that were free a moment ago. They are below those that the kernel hands out,
+/// which UCX of other processes takes all the time.
+pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>> {
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let ports: Vec<u16> = (20_000..32_000).filter(free).take(count).collect();
+    ensure!(ports.len() == count, "no free port on 127.0.0.1");
+    Ok(ports)
 }
 
 /// Runs the programs of a step, and waits for all of them.
