@@ -121,14 +121,35 @@ fn variables_of_a_launcher_without_a_server_are_an_error_at_once() -> Result<()>
 }
 
 #[test]
-fn a_missing_or_foreign_libpmix_is_an_error_with_its_name() -> Result<()> {
+fn a_libpmix_that_cannot_be_loaded_is_an_error_with_the_reason() -> Result<()> {
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join("libpmix.so.2"), "not a library")?;
     let mut command = program()?;
     command.env("PMIX_NAMESPACE", "job").env("PMIX_RANK", "0");
     command.env("LD_LIBRARY_PATH", directory.path());
     let errors = fails(&mut command)?;
-    assert!(errors.contains("libpmix.so.2") && errors.contains("libpmix2"), "{errors}");
+    assert!(errors.contains("libpmix.so.2: file too short"), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn a_libpmix_that_is_too_old_is_an_error_with_the_function_that_it_lacks() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (source, library) = (directory.path().join("old.c"), directory.path().join("libpmix.so.2"));
+    // `PMIx_Value_destruct` came with PMIx 4.2.
+    let older = ["Init", "Get", "Put", "Commit", "Finalize", "Error_string"];
+    let functions = older.map(|name| format!("int PMIx_{name}(void) {{ return -1; }}\n"));
+    fs::write(&source, functions.concat())?;
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
+    assert!(compiler.status()?.success());
+    let mut command = program()?;
+    command.env("PMIX_NAMESPACE", "job").env("PMIX_RANK", "0");
+    command.env("LD_LIBRARY_PATH", directory.path());
+    let errors = fails(&mut command)?;
+    for part in ["libpmix.so.2", "PMIx_Value_destruct", "PMIx 4.2"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
     Ok(())
 }
 
