@@ -162,7 +162,9 @@ fn a_directory_without_plugins_is_a_service_without_plugins() {
     let empty = urom_tests::PluginDirectory::with(&[]).unwrap();
     let service = Service::builder().plugin_path(empty.path()).connect().unwrap();
     assert!(service.plugins().is_empty());
-    fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &["UROM_PLUGIN_PATH"]);
+    let place = empty.path().display().to_string();
+    let parts = [&*place, "the plugin path that this program gives"];
+    fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &parts);
 }
 
 #[test]

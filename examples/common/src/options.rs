@@ -17,9 +17,9 @@ pub struct Common {
     #[arg(short, long, value_name = "NAME")]
     device: Option<String>,
 
-    /// The service's address, HOST:PORT, or @FILE of uromd --address-file. Otherwise the environment says where it is:
-    /// DOCA_UROM_SERVICE_FILE, or else it is embedded in this process and finds its plugins in
-    /// UROM_PLUGIN_PATH.
+    /// The service's address, HOST:PORT, or @FILE of uromd --address-file. Otherwise the
+    /// environment has it: DOCA_UROM_SERVICE_FILE, or else it is embedded in this process and finds
+    /// its plugins in UROM_PLUGIN_PATH.
     #[arg(long, value_name = "ADDR")]
     service: Option<String>,
 
