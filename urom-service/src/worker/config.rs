@@ -30,7 +30,7 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
 /// daemon.
 pub(crate) const WORKER: &str = "worker";
 
-/// A worker's configuration. As arguments it follows [`WORKER`].
+/// A worker's configuration. As arguments it follows the role `worker`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerConfig {
     /// The worker's id.
