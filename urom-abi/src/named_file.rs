@@ -44,7 +44,14 @@ pub fn open(path: &Path, flags: i32) -> io::Result<File> {
 /// # Errors
 /// As [`open`], and for a longer file.
 pub fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let file = open(path, 0)?;
+    contents(open(path, 0)?, most)
+}
+
+/// Reads a file that is open, in the same way.
+///
+/// # Errors
+/// The operating system's, and for a longer file.
+pub fn contents(file: File, most: usize) -> io::Result<Vec<u8>> {
     let too_long = || io::Error::other(format!("it has more than {most} bytes"));
     let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     if len > most {

@@ -246,7 +246,7 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
             .to_owned(),
         looked => format!("it looked in {}", looked.join(" and ")),
     };
-    let directory = |place: &'_ PathBuf| match place.is_dir() {
+    let directory = |place: &PathBuf| match place.is_dir() {
         true => freshness::command_for(place),
         false => freshness::command_for(place.parent()?),
     };

@@ -48,7 +48,8 @@ pub fn main() -> ExitCode {
 /// tells as metadata.
 ///
 /// Returns when the daemon was stopped, or the worker's last host has left. As `uromd` does, it
-/// prints where it listens, or what is wrong; wrong arguments are code 2. Sets the process's `tracing` subscriber.
+/// prints where it listens, or what is wrong, or its help. The exit code is 2 for wrong arguments.
+/// Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     let result = match &arguments[..] {
@@ -58,7 +59,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
                 Err(error) => return refuse(&error.to_string()),
             }
         }
-        [role, parent, file] if role == EXAMINE => examine::run_child(parent, Path::new(file)),
+        [role, file] if role == EXAMINE => examine::run_child(Path::new(file)),
         _ => match Asked::read(arguments.iter().cloned()) {
             Ok(Asked::Run(args, values)) if values.is_empty() => {
                 if process_one::is_this() {

@@ -23,8 +23,9 @@ pub(crate) struct Args {
     /// are listed.
     #[arg(value_name = "COMMAND [FIELD=VALUE].. [+ ..]", conflicts_with = "raw")]
     pub(super) words: Vec<String>,
-    /// The service to use, in place of one in this process.
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// The service to use instead of one in this process: its address, or @FILE of uromd
+    /// --address-file.
+    #[arg(long, value_name = "ADDR:PORT|@FILE")]
     pub(super) service: Option<String>,
     /// The key that the service asks for: a copy of its key file, of this user and of mode 0600.
     /// That of UROM_KEY_FILE if not given.

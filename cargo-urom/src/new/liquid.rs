@@ -20,9 +20,9 @@ pub(super) fn render(text: &str, values: &Values) -> Result<String> {
         let (before, tag) = rest.split_at(at);
         let is_value = tag.starts_with("{{");
         let end = if is_value { "}}" } else { "%}" };
-        let len = tag.find(end).with_context(|| format!("`{tag}` has no {end}"))?;
-        let words = &tag[2..len];
-        rest = &tag[len + 2..];
+        let words;
+        (words, rest) =
+            tag[2..].split_once(end).with_context(|| format!("`{tag}` has no {end}"))?;
         let before = if words.starts_with('-') { before.trim_end() } else { before };
         if words.ends_with('-') {
             rest = rest.trim_start();

@@ -140,6 +140,7 @@ fn a_broken_template_is_an_error_that_names_the_place() {
     let values = Values::from([("kit", "path".to_owned())]);
     for (text, part) in [
         ("a {{ kit", "has no }}"),
+        ("a {%}", "has no %}"),
         ("{{ none }}", "no value `none`"),
         ("{% if none %}{% endif %}", "no value `none`"),
         ("{% if kit %}", "an `if` has no end"),

@@ -12,35 +12,48 @@ use crate::elf::Machine;
 use crate::exit::usage;
 use crate::{check, exit, output, plugin_path};
 
-const USAGE: &str = "\
+const ABOUT: &str = "\
 Runs a service with a plugin until Ctrl-C
 
 Usage: cargo urom run [OPTIONS] DIR|FILE.so
 
-  DIR|FILE.so
-      A plugin's .so, or a directory of them.
-
 ";
 
+/// The help on the arguments, which clap passes on unread.
+fn details() -> String {
+    const PLUGINS: &str = "  DIR|FILE.so\n      A plugin's .so, or a directory of them.\n\n";
+    format!("{PLUGINS}{OPTIONS}\n{}", include_str!("help.txt"))
+}
+
 #[derive(Debug, clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "cargo urom run [OPTIONS] DIR|FILE.so",
+    after_help = details()
+)]
 pub(crate) struct Args {
     /// Options of `uromd`, and the plugins.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let (daemon, plugins) = match Asked::read(args.words.iter().cloned()).map_err(usage)? {
         Asked::Run(daemon, plugins) => (daemon, plugins),
-        Asked::Help | Asked::Version => {
-            output::result(&format!("{USAGE}{OPTIONS}\n{}", include_str!("help.txt")))?;
+        Asked::Help => {
+            output::result(&format!("{ABOUT}{}", details()))?;
+            return Ok(exit::DONE);
+        }
+        Asked::Version => {
+            output::result(&format!("cargo urom {}\n", env!("CARGO_PKG_VERSION")))?;
             return Ok(exit::DONE);
         }
     };
     let [plugins] = &plugins[..] else {
-        let number = plugins.len();
-        return Err(usage(format!("expected one DIR or FILE.so, and there are {number} words")));
+        return Err(usage(match plugins.get(1) {
+            Some(word) => format!("unexpected argument '{}'", word.display()),
+            None => "name the plugins: DIR or FILE.so".to_owned(),
+        }));
     };
     // A link is not resolved: its own name is the plugin's.
     let path = std::path::absolute(Path::new(plugins))?;

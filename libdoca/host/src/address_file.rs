@@ -1,6 +1,7 @@
 //! The file that `uromd --address-file` writes: the service's address, then the process.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use urom_abi::named_file;
@@ -23,7 +24,7 @@ pub(super) struct Found {
 /// Reads one. `origin` is where its name came from: `from --service`.
 pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
     let shown = file.display();
-    let text = named_file::read_text(file, MOST).map_err(|error| match error.kind() {
+    let text = read_own(file).map_err(|error| match error.kind() {
         ErrorKind::NotFound => failure!(
             NOT_FOUND,
             "the address file {shown} ({origin}) does not exist: its service has not started yet, \
@@ -54,6 +55,17 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
     let process = rest.lines().next().unwrap_or("an unknown process");
     let origin = format!("from the address file {shown} of {process}, {origin}");
     Ok(Found { host, port, origin })
+}
+
+/// The file's text. Of root and of this user only: others could lead a host to a service of theirs.
+fn read_own(file: &Path) -> io::Result<String> {
+    let file = named_file::open(file, 0)?;
+    let owner = file.metadata()?.uid();
+    if owner != 0 && owner != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other(format!("it belongs to user {owner}")));
+    }
+    let bytes = named_file::contents(file, MOST)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("its bytes are not UTF-8"))
 }
 
 #[cfg(test)]
@@ -121,6 +133,16 @@ mod tests {
             let failure = read(place, "from --service").unwrap_err();
             assert_eq!(failure.code, DocaError::IO_FAILED.0, "{failure}");
             assert!(failure.text.contains("not a regular file"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_user_is_refused_with_its_owner() {
+        let (_directory, file) = written(b"127.0.0.1:7\nprocess 42 on node7\n");
+        // Only root may give a file away.
+        if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
+            let failure = read(&file, "from --service").unwrap_err();
+            assert!(failure.text.contains("belongs to user 12345"), "{failure}");
         }
     }
 }

@@ -75,8 +75,8 @@ impl ServiceBuilder {
         self.address_from(address, "Service::builder().address")
     }
 
-    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an
-    /// option or a variable.
+    /// The daemon at `host:port`, or `@file`. Error messages name `origin`, where the address came
+    /// from: an option or a variable.
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
         self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
         self

@@ -1,12 +1,12 @@
 //! The file with a daemon's address: hosts in the same job name it, because the port is not fixed.
 //!
 //! Its first line is the address, its second the process. The daemon holds a lock on it, which ends
-//! with the process, however that ends: a file without a lock is stale.
+//! with the process, however that ends: the next daemon takes over a file without a lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -31,7 +31,7 @@ impl AddressFile {
     /// Another daemon holds it; it has other content; it cannot be written or locked.
     pub(super) fn claim(path: &Path) -> Result<AddressFile> {
         let shown = path.display();
-        loop {
+        for _ in 0..TRIES {
             let mut file = open(path).with_context(|| {
                 format!(
                     "cannot write the address file {shown}: --address-file takes a file in a \
@@ -52,13 +52,14 @@ impl AddressFile {
                 continue;
             }
             ensure!(
-                read.is_ok() && (text.is_empty() || text.lines().nth(1).is_some_and(is_process)),
+                read.is_ok() && (text.is_empty() || is_of_a_daemon(&text)),
                 "{shown} is not an address file and stays: --address-file names a file that \
                  uromd may write and remove"
             );
             file.set_len(0)?;
             return Ok(AddressFile { path: path.to_owned(), file });
         }
+        bail!("{shown} was removed or replaced {TRIES} times while this program locked it")
     }
 
     /// Writes the address. A daemon that listens on all addresses is named by its machine.
@@ -70,10 +71,10 @@ impl AddressFile {
             true => format!("{machine}:{port}"),
             false => address.to_string(),
         };
-        let text = format!("{address}\n{PROCESS}{} on {machine}\n", std::process::id());
+        let text = format!("{address}\n{PROCESS}{}{ON}{machine}\n", std::process::id());
         // At the beginning: reading has moved the file's place.
-        let written = rustix::io::pwrite(&self.file, text.as_bytes(), 0);
-        let written = written.map_err(io::Error::from).and_then(|_| self.file.sync_data());
+        let written = self.file.write_all_at(text.as_bytes(), 0);
+        let written = written.and_then(|()| self.file.sync_data());
         written.with_context(|| format!("cannot write the address file {}", self.path.display()))
     }
 }
@@ -81,16 +82,30 @@ impl AddressFile {
 impl Drop for AddressFile {
     fn drop(&mut self) {
         if is_at(&self.file, &self.path) {
-            // It is stale from now on, which hosts and the next daemon notice.
+            // A file that stays is stale: hosts are refused there, and the next daemon takes it over.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-const PROCESS: &str = "process ";
+/// The most attempts: another one follows when a daemon that ends removes the file.
+const TRIES: u32 = 100;
 
-fn is_process(line: &str) -> bool {
-    line.starts_with(PROCESS)
+const PROCESS: &str = "process ";
+const ON: &str = " on ";
+
+/// Whether a daemon wrote this text, and nothing else did: `HOST:PORT`, then `process N on NAME`.
+fn is_of_a_daemon(text: &str) -> bool {
+    let mut lines = text.lines();
+    let address = lines.next().and_then(|line| line.rsplit_once(':'));
+    let has_port = address.is_some_and(|(host, port)| {
+        !host.is_empty() && !host.contains(char::is_whitespace) && port.parse::<u16>().is_ok()
+    });
+    let process = lines.next().and_then(|line| line.strip_prefix(PROCESS)?.split_once(ON));
+    let has_process = process.is_some_and(|(id, name)| {
+        id.parse::<u32>().is_ok() && !name.is_empty() && !name.contains(char::is_whitespace)
+    });
+    has_port && has_process && lines.next().is_none()
 }
 
 fn open(path: &Path) -> io::Result<File> {

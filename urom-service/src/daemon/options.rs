@@ -38,6 +38,7 @@ impl Asked {
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
         let mut parser = Parser::from_args(words);
         let (mut args, mut values) = (DaemonArgs::default(), Vec::new());
+        let mut given_before: Vec<String> = Vec::new();
         while let Some(word) = parser.next().map_err(|error| error.to_string())? {
             let option = match word {
                 Arg::Value(value) => {
@@ -53,6 +54,10 @@ impl Asked {
                 Arg::Long("version") => return Ok(Asked::Version),
                 Arg::Long(name) => name.to_owned(),
             };
+            if !option.starts_with("worker-env") && given_before.contains(&option) {
+                return Err(format!("the option '--{option}' is given twice"));
+            }
+            given_before.push(option.clone());
             let value = Value { option: &option, parser: &mut parser };
             match &*option {
                 "listen" => args.listen = value.read(listen_address)?,
@@ -92,8 +97,16 @@ struct Value<'a> {
 }
 
 impl Value<'_> {
+    /// What stands behind `=`, or the next word. A word that looks like an option is one.
     fn words(self) -> Result<OsString, String> {
-        self.parser.value().map_err(|error| error.to_string())
+        if let Some(value) = self.parser.optional_value() {
+            return Ok(value);
+        }
+        let value = self.parser.value().map_err(|error| error.to_string())?;
+        match value.as_encoded_bytes().starts_with(b"--") {
+            true => Err(format!("missing argument for option '--{}'", self.option)),
+            false => Ok(value),
+        }
     }
 
     fn path(self) -> Result<PathBuf, String> {
@@ -169,6 +182,7 @@ fn max_message(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::Limits;
     use super::*;
 
     fn read(words: &[&str]) -> Result<(DaemonArgs, Vec<OsString>), String> {
@@ -212,6 +226,36 @@ mod tests {
     }
 
     #[test]
+    fn the_help_has_the_defaults() {
+        let args = DaemonArgs::default();
+        let Limits { hosts, workers, workers_per_host } = args.limits;
+        let section = |option: &str| {
+            let (_, rest) = OPTIONS.split_once(&format!("--{option} ")).expect(option);
+            rest.split_once("\n  -").map_or(rest, |(section, _)| section).to_owned()
+        };
+        for (option, default) in [
+            ("listen", args.listen.ip().to_string()),
+            ("max-hosts", hosts.to_string()),
+            ("max-workers", workers.to_string()),
+            ("max-workers-per-host", workers_per_host.to_string()),
+            ("max-msg-size", args.max_message.to_string()),
+            ("log-level", args.log_level.to_string()),
+            ("sdk-log-level", args.sdk_log_level().to_string()),
+        ] {
+            assert!(section(option).contains(&format!("[{default}]")), "{option}: {default}");
+        }
+        assert!(section("listen").contains(&DEFAULT_PORT.to_string()));
+    }
+
+    #[test]
+    fn options_that_may_be_repeated_and_values_that_look_like_options_are_taken() {
+        let words = ["--worker-env", "A", "--worker-env", "B", "--address-file=--odd"];
+        let (args, _) = read(&words).expect("all are good");
+        assert_eq!(args.worker_env, ["A", "B"]);
+        assert_eq!(args.address_file, Some("--odd".into()));
+    }
+
+    #[test]
     fn options_and_values_may_stand_in_any_order() {
         let (args, values) = read(&["a", "--max-hosts=3", "b", "-l", "60"]).expect("all are good");
         assert_eq!((args.limits.hosts, args.log_level.to_string()), (3, "60".to_owned()));
@@ -237,6 +281,10 @@ mod tests {
             (&["--socket-dir", "/dev/null"], &["'--socket-dir'", "it is not a folder"]),
             (&["--worker-env", "=a"], &["'--worker-env'"]),
             (&["--plain-doca=yes"], &["--plain-doca"]),
+            (&["--address-file", "--plain-doca"], &["missing", "'--address-file'"]),
+            (&["--key-file"], &["missing", "--key-file"]),
+            (&["--max-hosts", "3", "--max-hosts=4"], &["'--max-hosts'", "twice"]),
+            (&["-l", "50", "--log-level", "60"], &["'--log-level'", "twice"]),
         ] {
             let error = read(words).expect_err("it is wrong");
             assert!(parts.iter().all(|part| error.contains(part)), "{words:?}: {error}");

@@ -1,21 +1,24 @@
 //! The process in which a plugin is examined. It writes one [`Step`] for each that it has done.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
+    Resource, Rlimit, Signal, getpid, getrlimit, kill_process, set_parent_process_death_signal,
+    setrlimit,
 };
 
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, missing};
 
-/// Examines `file` for the process `parent`, as [`EXAMINE`](super::EXAMINE) with both as arguments.
-pub(crate) fn run(parent: &OsStr, file: &Path) -> Result<()> {
-    end_with(parent)?;
+pub(crate) fn run(file: &Path) -> Result<()> {
+    end_with_parent()?;
     // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
@@ -26,13 +29,22 @@ pub(crate) fn run(parent: &OsStr, file: &Path) -> Result<()> {
     }
 }
 
-/// Makes this process end with its parent. A parent that ended before this call sends no signal, but
-/// this process then has another one.
-fn end_with(parent: &OsStr) -> Result<()> {
+/// Makes this process end with the process that asked for it, which holds the other end of standard
+/// input. That one may be no parent: a launcher may stand between. A thread waits for as long as
+/// this process lives, because a sibling between fork and exec holds that end for a moment.
+fn end_with_parent() -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let parent = parent.to_str().and_then(|parent| parent.parse().ok()).and_then(Pid::from_raw);
-    ensure!(getppid() == parent, "the process that asked for this is gone");
-    Ok(())
+    let pipe = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    let (runs, running) = mpsc::channel();
+    thread::Builder::new().name("parent".to_owned()).spawn(move || {
+        let mut pipe = [PollFd::new(&pipe, PollFlags::empty())];
+        let _ = runs.send(());
+        while poll(&mut pipe, None) == Err(Errno::INTR) {}
+        let _ = kill_process(getpid(), Signal::KILL);
+    })?;
+    // The start of a thread takes a lock of the loader, which holds it while a plugin is loaded.
+    Ok(running.recv()?)
 }
 
 fn lower(resource: Resource, most: u64) -> Result<()> {

@@ -175,9 +175,9 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
     let (mut told, mut said) = (memory("told")?, memory("said")?);
     let mut child = command
         .arg(EXAMINE)
-        .arg(std::process::id().to_string())
         .arg(file)
-        .stdin(Stdio::null())
+        // It closes with this process, which the child notices.
+        .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
         // Processes that the plugin started end with it.

@@ -75,7 +75,7 @@ pub struct PluginItem {
 
 impl WorkerConfig {
     /// A worker without plugins and limits.
-    pub(crate) fn plain() -> WorkerConfig {
+    pub(crate) fn unlimited() -> WorkerConfig {
         WorkerConfig {
             id: WorkerId(1),
             gid: 0,
@@ -132,8 +132,22 @@ impl WorkerConfig {
     /// The arguments are not those of [`Self::to_args`].
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
         let mut parser = Parser::from_args(args);
-        let mut config = WorkerConfig::plain();
+        let mut config = WorkerConfig::unlimited();
+        let mut missing = vec![
+            "id",
+            "gid",
+            "max-message",
+            "max-unread",
+            "max-hosts",
+            "patience",
+            "listen",
+            "log-level",
+            "sdk-log-level",
+        ];
         while let Some(arg) = parser.next()? {
+            if let Arg::Long(name) = &arg {
+                missing.retain(|option| option != name);
+            }
             match arg {
                 Arg::Long("id") => config.id = parser.value()?.parse()?,
                 Arg::Long("gid") => config.gid = parser.value()?.parse()?,
@@ -154,7 +168,8 @@ impl WorkerConfig {
                 other => return Err(other.unexpected().into()),
             }
         }
-        ensure!(!config.plugins.is_empty(), "no plugin is given");
+        ensure!(missing.is_empty(), "uromd alone starts a worker: --{} is missing", missing[0]);
+        ensure!(!config.plugins.is_empty(), "uromd alone starts a worker: no plugin is given");
         Ok(config)
     }
 }

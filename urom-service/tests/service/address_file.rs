@@ -144,6 +144,9 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
     let (directory, file) = place();
     let (missing, below) = (directory.path().join("missing/service"), file.join("service"));
     fs::write(&file, "#!/bin/sh\nexit 1\n").unwrap();
+    let notes = directory.path().join("notes");
+    let noted = "127.0.0.1:7\nprocess of mine, do not delete\n";
+    fs::write(&notes, noted).unwrap();
     let pipe = directory.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for (place, part) in [
@@ -155,9 +158,11 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
         // Not even root may write there.
         (Path::new("/proc/version"), "--address-file"),
         (&file, "is not an address file and stays"),
+        (&notes, "is not an address file and stays"),
     ] {
         let error = refused(place);
         assert!(error.contains(part) && error.contains(text(place)), "{error}");
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "#!/bin/sh\nexit 1\n");
+    assert_eq!(fs::read_to_string(&notes).unwrap(), noted);
 }

@@ -63,7 +63,7 @@ impl Worker {
         let watch = Arc::new(Watch::default());
         let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
-        let (config, of_watch) = (WorkerConfig::plain(), Arc::clone(&watch));
+        let (config, of_watch) = (WorkerConfig::unlimited(), Arc::clone(&watch));
         let control = Control::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());

@@ -248,7 +248,7 @@ mod tests {
         let (handle, from_data) = ControlHandle::new();
         let watch = Arc::new(Watch::default());
         let setup = Setup {
-            config: WorkerConfig { plugin_timeout, ..WorkerConfig::plain() },
+            config: WorkerConfig { plugin_timeout, ..WorkerConfig::unlimited() },
             place: Place::Thread,
             listener,
             daemon,

@@ -109,7 +109,7 @@ impl Rig {
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (control, from_data) = ControlHandle::new();
         let domains = Arc::new(Domains::new());
-        let config = WorkerConfig { max_message: LIMIT, ..WorkerConfig::plain() };
+        let config = WorkerConfig { max_message: LIMIT, ..WorkerConfig::unlimited() };
         let watch = Arc::new(Watch::default());
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");
