@@ -56,7 +56,7 @@
 //! # Libraries
 //!
 //! The crate calls DOCA's C functions through a table ([`Library`]). The table is that of this
-//! project's own service, which is built in (the default feature `builtin`), or that of a
+//! project's own library, which is built in (the feature `builtin`), or that of a
 //! `libdoca_urom.so` which is loaded at run time. When the program connects, the first of these
 //! decides:
 //!
@@ -78,8 +78,18 @@
 //! for failures: errors then have DOCA's code only.
 //!
 //! A library is never unloaded. [`Library::load`] says which releases can be used, and what it
-//! means to trust a file. Without the feature `builtin`, a program needs no UCX to be built and
-//! always loads its library.
+//! means to trust a file.
+//!
+//! # Features
+//!
+//! | feature | the program has |
+//! | --- | --- |
+//! | `embedded` (default) | the library of this project and the embedded service |
+//! | `builtin` | the library of this project, for the daemon `uromd`; no service |
+//! | neither | no library: it needs no UCX to be built and always loads one |
+//! | `tokio` | waiting in tokio |
+//! | `mpi` | the all-gather over MPI |
+//! | `test-util` | what tests of plugins and host programs need; `embedded` |
 #![cfg_attr(
     not(feature = "builtin"),
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")

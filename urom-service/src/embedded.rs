@@ -17,10 +17,10 @@ use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use urom_abi::fork::{Maker, PerProcess};
 use urom_abi::signals;
+use urom_wire::control::PLUGIN_PATH_VARIABLE;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
 use crate::daemon::descriptors;
 use crate::daemon::discovery::entries;

@@ -56,6 +56,8 @@ pub use hangup::remember_hangup_now;
 pub use inherited::hear_signals;
 pub use own_output::take_stdout;
 pub use urom_log::export_doca_log;
+pub use urom_wire::control::PLUGIN_PATH_VARIABLE;
+pub use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
 #[cfg(test)]
 #[global_allocator]

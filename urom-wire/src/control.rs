@@ -39,6 +39,9 @@ pub const MAX_VARIABLES: usize = 4096;
 /// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;
 
+/// Where a service looks for plugins: directories and files, separated by `;`.
+pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
+
 pub const LONGEST_PROGRAM: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,9 +29,12 @@ pub const MESSAGE_LEN: usize = 8000;
 pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
 /// The same before a notification (`struct urom_worker_notify`), where `notif_pack` writes it.
 pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
-/// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less
-/// one.
+/// The most bytes a frame can carry behind its header: 16 MiB less one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
+/// The smallest message limit in bytes.
+pub const MIN_MAX_MESSAGE: usize = 64;
+/// The largest message limit in bytes.
+pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
 /// The largest status that travels. A larger one of a plugin becomes `UNEXPECTED`.
 pub const MAX_STATUS: u32 = EXPLAINED - 1;
 /// The most tasks a connection can have in flight: slots are 16 bits.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
-use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use urom_service::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
 use super::memory::{Asked, Save};
 

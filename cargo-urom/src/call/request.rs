@@ -5,7 +5,7 @@ use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_abi::wire::EncodeError;
 use urom_host::{Plugin, RawCompletion, RawReply, Worker};
-use urom_service::daemon::config::MAX_MAX_MESSAGE;
+use urom_service::MAX_MAX_MESSAGE;
 
 use crate::message::{self, Assignment, Decoded, Encoded, Memories};
 

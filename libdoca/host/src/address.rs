@@ -16,7 +16,7 @@ use crate::address_file::{self, Found};
 use crate::failure::{failure, stream_code};
 use crate::service_file::{self, Local};
 
-const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
+pub(super) const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
 /// The variable with the daemon's port, for addresses without one.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
 

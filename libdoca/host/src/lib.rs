@@ -18,6 +18,7 @@ mod channels;
 mod control_thread;
 mod daemon_link;
 mod device;
+mod embedded;
 mod event;
 mod exchange;
 mod failure;

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
-use urom_service::embedded::Embedded;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
 use crate::control_thread::ControlThread;
 use crate::daemon_link::{Request, Welcome};
+use crate::embedded::Embedded;
 
 /// A service context as its workers see it, for as long as it exists. Each worker context that was
 /// given this service and is not destroyed has a handle.

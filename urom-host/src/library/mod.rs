@@ -15,7 +15,7 @@ use urom_abi::host::{Api, Extensions};
 
 use crate::error::{Error, Result, check};
 
-#[cfg(feature = "builtin")]
+#[cfg(feature = "embedded")]
 pub(crate) use find::SERVICE_FILE;
 pub(crate) use find::find;
 
@@ -86,7 +86,8 @@ impl Library {
         load::load(path.as_ref(), None)
     }
 
-    /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
+    /// The library that this project builds in, for the daemon `uromd` and, with the feature
+    /// `embedded`, for the embedded service.
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
         Library { api: libdoca_host::api(), file: None }

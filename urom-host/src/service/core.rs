@@ -26,7 +26,7 @@ use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::connection::{self, Connection};
 use crate::service::query::{Counts, Deadline, expire};
-#[cfg(feature = "builtin")]
+#[cfg(feature = "embedded")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
 use crate::wait;
@@ -55,7 +55,7 @@ pub(crate) struct ServiceCore {
     pub(crate) serial: u64,
     service: Pointer,
     pub(super) plugins: Vec<Plugin>,
-    #[cfg(feature = "builtin")]
+    #[cfg(feature = "embedded")]
     pub(super) place: Place,
     pub(super) cpus: CpuSet,
     failure: Arc<OnceLock<String>>,
@@ -73,7 +73,7 @@ impl ServiceCore {
         let (jobs, queue) = mpsc::channel();
         let (report, connected) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&failure);
-        #[cfg(feature = "builtin")]
+        #[cfg(feature = "embedded")]
         let place = settings.place.clone();
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
@@ -97,7 +97,7 @@ impl ServiceCore {
             serial,
             service,
             plugins,
-            #[cfg(feature = "builtin")]
+            #[cfg(feature = "embedded")]
             place,
             cpus,
             failure,

@@ -11,12 +11,12 @@ use crate::domain::DomainBuilder;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::library::Library;
-#[cfg(feature = "builtin")]
+#[cfg(feature = "embedded")]
 use crate::library::SERVICE_FILE;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
-#[cfg(feature = "builtin")]
+#[cfg(feature = "embedded")]
 use crate::service::settings::Place;
 use crate::worker::WorkerBuilder;
 
@@ -179,7 +179,7 @@ impl ServiceHandle {
     }
 
     /// Why a service in this process does not serve a plugin, and what to do.
-    #[cfg(feature = "builtin")]
+    #[cfg(feature = "embedded")]
     fn not_served(&self, name: &str) -> Option<(String, String)> {
         self.core.library.extensions().urom_service_set_embedded?;
         let path = match &self.core.place {
@@ -195,7 +195,7 @@ impl ServiceHandle {
     }
 
     /// There is none in this process.
-    #[cfg(not(feature = "builtin"))]
+    #[cfg(not(feature = "embedded"))]
     fn not_served(&self, _name: &str) -> Option<(String, String)> {
         None
     }

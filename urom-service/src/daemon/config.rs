@@ -8,18 +8,12 @@ use std::path::PathBuf;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
-use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
+use urom_wire::frame::MESSAGE_LEN;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
 use super::roster::Serial;
 use crate::log::LogLevel;
-
-/// The smallest message limit in bytes.
-pub const MIN_MAX_MESSAGE: usize = 64;
-
-/// The largest message limit in bytes.
-pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
 
 /// A daemon's options: those of `uromd`, which [`OPTIONS`](super::OPTIONS) describes.
 #[derive(Debug, Clone)]

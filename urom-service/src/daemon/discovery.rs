@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
-use urom_wire::control::{PluginBuild, PluginEntry};
+use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 
 use super::launcher::Launcher;
-use super::place::{PLUGIN_PATH_VARIABLE, Place, Sight, not_served};
+use super::place::{Place, Sight, not_served};
 
 /// The entries of a plugin path as it is written, such as that variable's value.
 #[must_use]

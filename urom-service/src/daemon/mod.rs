@@ -43,7 +43,6 @@ pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
 pub use options::{Asked, OPTIONS};
-pub use place::PLUGIN_PATH_VARIABLE;
 use process::Reaper;
 pub(crate) use server::serve;
 

@@ -8,8 +8,9 @@ use std::str::FromStr;
 
 use lexopt::{Arg, Parser};
 use urom_wire::control::DEFAULT_PORT;
+use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-use super::config::{DaemonArgs, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use super::config::DaemonArgs;
 use super::environment::{allowed, given};
 
 /// The help for each option.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use tracing::debug;
 use urom_abi::describe::section::{self, Description};
+use urom_wire::control::PLUGIN_PATH_VARIABLE;
 
 use super::background::Background;
 use super::examiner::{Refusal, ask, takes_long};
@@ -23,9 +24,6 @@ use crate::freshness;
 use crate::identity::Identity;
 use crate::plugin_elf::{self, LookError, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
-
-/// Where a daemon looks for plugins: directories and files, separated by `;`.
-pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 #[derive(Debug)]
 pub(super) struct Place {

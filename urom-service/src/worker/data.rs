@@ -18,7 +18,7 @@ use ucx::queue_probe::{Queue, QueueProbe, Verdict};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{Attach, Failure, PluginAddress};
-use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_PROBE, MAX_SLOTS};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_PROBE, MAX_SLOTS, MIN_MAX_MESSAGE};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
 use urom_wire::ucx_context::{BLOCKED, Config, context};
@@ -35,7 +35,6 @@ use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::{Desk, services};
 use super::watch::Watch;
-use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
 
 const LAST_WORDS: Duration = Duration::from_millis(500);

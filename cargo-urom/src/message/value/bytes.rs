@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use urom_service::daemon::config::MAX_MAX_MESSAGE;
+use urom_service::MAX_MAX_MESSAGE;
 
 /// How many bytes a message can have.
 const MOST: usize = MAX_MAX_MESSAGE;

@@ -11,7 +11,7 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
-use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
 use crate::address::{Address, Target};
 use crate::device::Device;

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
-use urom_service::daemon::PLUGIN_PATH_VARIABLE;
-use urom_service::embedded::Embedded;
 use urom_wire::awake;
-use urom_wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon};
+use urom_wire::control::{
+    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PLUGIN_PATH_VARIABLE,
+};
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
@@ -22,6 +22,7 @@ use crate::address::{self, Address, Target};
 use crate::control_thread::ControlThread;
 use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request};
 use crate::device::Device;
+use crate::embedded;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
 use crate::pe::Pe;
@@ -148,13 +149,7 @@ impl Service {
                 (address, self.key()?, patience, None)
             }
             Target::Embedded(path) => {
-                let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
-                    let code = match error.kind() {
-                        std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
-                        _ => DocaError::INITIALIZATION,
-                    };
-                    failure!(code = code, "the embedded service cannot be started: {error}")
-                })?;
+                let embedded = embedded::shared(path, self.max_message.get())?;
                 let address = Address::embedded(embedded.address());
                 // Both ends are this process.
                 (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))

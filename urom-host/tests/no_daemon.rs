@@ -1,0 +1,29 @@
+//! A host with the built-in library and without the embedded service holds no daemon. This program
+//! is one, where it is built with the feature `builtin` and without `embedded`.
+#![cfg(all(feature = "builtin", not(feature = "embedded")))]
+
+use urom_host::{DocaError, Library, ServiceBuilder};
+
+#[test]
+fn a_service_without_an_address_is_an_error_that_names_the_three_ways_out() {
+    let builder = || ServiceBuilder::with_library(Library::builtin());
+    for builder in [builder(), builder().embedded(), builder().plugin_path("/nowhere")] {
+        let error = builder.connect().map(drop).unwrap_err();
+        assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
+        for part in ["the address of a daemon", "DOCA_UROM_SERVICE_FILE", "feature `embedded`"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_program_has_the_library_s_symbols_and_none_of_the_daemon() {
+    let program = std::fs::read("/proc/self/exe").unwrap();
+    // As symbols spell a crate's name, put together here so that this file does not contain it.
+    let has = |name: &str| {
+        let mangled = format!("{}{name}", name.len());
+        program.windows(mangled.len()).any(|bytes| bytes == mangled.as_bytes())
+    };
+    assert!(has("libdoca_host"));
+    assert!(!has("urom_service"));
+}
