@@ -4,12 +4,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs cargo over a package, with a target directory of its own.
-fn cargo(before: &[&str], package: &str, directory: &str, behind: &[&str]) -> Output {
+/// Runs cargo over a package. The target directory is the one of this test, whose dependencies are
+/// there.
+fn cargo(before: &[&str], package: &str, behind: &[&str]) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     Command::new(env!("CARGO"))
         .args(before)
         .args(["--frozen", "--quiet", "--color=never", "--package", package, "--target-dir"])
-        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(directory))
+        .arg(target)
         .args(behind)
         .env("RUSTDOCFLAGS", "-Dwarnings")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -19,14 +21,14 @@ fn cargo(before: &[&str], package: &str, directory: &str, behind: &[&str]) -> Ou
 
 #[test]
 fn no_link_is_broken() {
-    let doc = cargo(&["doc", "--no-deps"], "ui-tests-renamed", "documentation", &[]);
+    let doc = cargo(&["doc", "--no-deps"], "ui-tests-renamed", &[]);
     assert!(doc.status.success(), "{}", String::from_utf8_lossy(&doc.stderr));
 }
 
 #[test]
 fn every_example_runs_once_and_where_it_was_written() {
     let behind = ["--", "--list", "documented"];
-    let list = cargo(&["test", "--doc"], "ui-tests-renamed", "documentation", &behind);
+    let list = cargo(&["test", "--doc"], "ui-tests-renamed", &behind);
     let stdout = String::from_utf8(list.stdout).unwrap();
     let mut examples: Vec<_> = stdout
         .lines()
@@ -42,7 +44,7 @@ fn every_example_runs_once_and_where_it_was_written() {
 fn a_plugin_that_aborts_on_panics_is_refused_unless_that_is_allowed() {
     let check = |package| {
         let args = ["check", "--config", "profile.dev.panic='abort'"];
-        cargo(&args, package, "panic-abort", &[])
+        cargo(&args, package, &[])
     };
     let refused = check("graph-plugin");
     let stderr = String::from_utf8(refused.stderr).unwrap();

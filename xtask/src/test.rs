@@ -31,6 +31,9 @@ const NOT_EMULATED: &[(&str, &str)] = &[
 /// libclang.
 const WITH_MPI: (&str, &str) = ("urom-tests", "urom-tests/mpi");
 
+/// The number of tests that run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Sets up, builds and runs the tests.
 pub(crate) fn run(
     workspace: &Workspace,
@@ -46,6 +49,11 @@ pub(crate) fn run(
     // One run tells all that fails.
     test.args(prepare(workspace, target, packages, mpi)?).arg("--no-fail-fast");
     test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
+    if std::env::var_os(THREADS).is_none() {
+        // Most tests wait for other processes.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        test.env(THREADS, (2 * cores).to_string());
+    }
     if !arguments.is_empty() {
         test.arg("--").args(arguments);
     }
