@@ -1,16 +1,38 @@
-//! The two functions through which bytes come out of shared memory and get into it.
+//! The one way in which bytes come out of memory that another process may write at any time, and
+//! get into it.
 //!
-//! Another process may write the bytes while they are copied. The C library copies them behind a
-//! function pointer that the compiler cannot see through. The compiler therefore assumes nothing
-//! about the source afterwards: what was copied is some mixture of old and new bytes, in memory of
-//! its own, and stays as it is. This trusts two things that neither language promises: that the C
-//! library's copy tolerates a source that changes, and that a compiler treats a call that it cannot
-//! see as it would treat a system call.
+//! In Rust's model a plain copy of such bytes is a data race, and a compiler that sees the copy may
+//! read its source twice. So the copies run as machine code that the compiler knows nothing about:
+//! the C library's `memcpy` and `memmove`, which are written in assembler and move each byte by
+//! ordinary loads and stores, as relaxed atomic accesses would. [`hidden`] keeps the compiler from
+//! knowing which function is called. It has to treat the call as one of an unknown function, and
+//! may assume neither that the source stays, nor how often it is read. What was copied is some
+//! mixture of old and new bytes, in memory of its own, and stays as it is.
 
 use std::ffi::c_void;
-use std::hint::black_box;
 
 type Function = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+
+/// The same function, about which the compiler knows nothing: `asm!` is the one construct whose
+/// result no optimisation may derive. `black_box` promises nothing of the kind.
+#[inline]
+fn hidden(function: Function) -> Function {
+    // Miri has no assembler; no other process writes there.
+    #[cfg(not(miri))]
+    let function = {
+        let mut function = function;
+        // SAFETY: no instruction; the register keeps its value.
+        unsafe {
+            std::arch::asm!(
+                "/* {} */",
+                inout(reg) function,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        function
+    };
+    function
+}
 
 /// Copies `len` bytes.
 ///
@@ -20,9 +42,8 @@ type Function = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut 
 /// they are the caller's own.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    let copy = black_box(libc::memcpy as Function);
     // SAFETY: the caller's promise.
-    unsafe { copy(to.cast(), from.cast(), len) };
+    unsafe { hidden(libc::memcpy)(to.cast(), from.cast(), len) };
 }
 
 /// As [`copy`], for ranges that may overlap.
@@ -31,7 +52,6 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// As [`copy`], apart from that.
 #[inline]
 pub(crate) unsafe fn copy_within(from: *const u8, to: *mut u8, len: usize) {
-    let copy = black_box(libc::memmove as Function);
     // SAFETY: the caller's promise.
-    unsafe { copy(to.cast(), from.cast(), len) };
+    unsafe { hidden(libc::memmove)(to.cast(), from.cast(), len) };
 }

@@ -16,7 +16,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(code: DocaError, text: impl Into<Cow<'static, str>>) -> Error {
+    #[doc(hidden)]
+    pub fn new(code: DocaError, text: impl Into<Cow<'static, str>>) -> Error {
         Error { code, text: text.into() }
     }
 

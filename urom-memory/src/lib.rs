@@ -35,6 +35,8 @@
 
 mod buffer;
 mod copy;
+#[doc(hidden)]
+pub mod engine;
 mod error;
 mod exported;
 mod frame;

@@ -108,25 +108,35 @@ pub(crate) fn map_received(
     offset: u64,
     len: u64,
     is_writable: bool,
-) -> Result<MmapRaw> {
-    let what = || format!("mapping {len} bytes at {offset} of shared memory");
-    let seals = fcntl_get_seals(fd).map_err(|error| Error::system(&what(), error.into()))?;
+) -> io::Result<MmapRaw> {
+    let Ok(seals) = fcntl_get_seals(fd) else {
+        return Err(invalid("its descriptor is not that of a memfd (memfd_create)"));
+    };
+    // Otherwise its owner could take pages away, which would crash this process.
     if !seals.contains(SealFlags::SHRINK) {
-        return Err(Error::invalid(format!(
-            "{}: its owner could shorten it, which would crash this process; \
-             it has to be sealed (F_SEAL_SHRINK)",
-            what()
-        )));
+        return Err(invalid("its descriptor is not sealed against shrinking (F_SEAL_SHRINK)"));
     }
     // Pages of another size can be taken away by a hole, and none be left in their place.
-    let file_system = fstatfs(fd).map_err(|error| Error::system(&what(), error.into()))?;
-    if file_system.f_type == libc::HUGETLBFS_MAGIC {
-        return Err(Error::invalid(format!("{}: it has huge pages (MFD_HUGETLB)", what())));
+    if fstatfs(fd)?.f_type == libc::HUGETLBFS_MAGIC {
+        return Err(invalid("its descriptor has huge pages (MFD_HUGETLB)"));
     }
-    let status = fstat(fd).map_err(|error| Error::system(&what(), error.into()))?;
-    let size = u64::try_from(status.st_size).unwrap_or(0);
+    let size = fstat(fd)?.st_size.cast_unsigned();
     if offset.checked_add(len).is_none_or(|end| end > size) {
-        return Err(Error::out_of_range(offset, len, size));
+        return Err(invalid("its descriptor has not as many bytes"));
     }
-    map(fd, offset, len, is_writable).map_err(|error| Error::system(&what(), error))
+    map(fd, offset, len, is_writable)
+}
+
+/// The error of a descriptor that cannot be mapped safely.
+pub(crate) fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+/// The same for a user of this crate.
+pub(crate) fn not_mapped(offset: u64, len: u64, error: io::Error) -> Error {
+    let what = format!("mapping {len} bytes at {offset} of shared memory");
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Error::invalid(format!("{what}: {error}")),
+        _ => Error::system(&what, error),
+    }
 }

@@ -10,7 +10,7 @@ use urom_abi::memory::{Access, MemoryRange};
 use crate::error::{Error, Result};
 use crate::exported::Exported;
 use crate::inner::{Backing, Inner};
-use crate::memfd::map_received;
+use crate::memfd::{map_received, not_mapped};
 use crate::view::View;
 
 /// Memory of another process, which exported it (`doca_mmap_create_from_export`).
@@ -40,7 +40,9 @@ impl RemoteMmap {
     /// `OPERATING_SYSTEM` when it cannot be mapped.
     pub fn map(exported: Exported, fd: BorrowedFd<'_>, offset: u64) -> Result<RemoteMmap> {
         let is_writable = exported.access().others_write();
-        let map = map_received(fd, offset, exported.len(), is_writable)?;
+        let len = exported.len();
+        let map = map_received(fd, offset, len, is_writable)
+            .map_err(|error| not_mapped(offset, len, error))?;
         Ok(RemoteMmap::new(exported, Backing::Received { map, is_writable }))
     }
 

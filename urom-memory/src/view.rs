@@ -19,9 +19,8 @@ use crate::word::Word;
 /// words. A copy that races with a writer is a mixture of old and new bytes. It does not change
 /// afterwards, so what was checked in a copy stays checked.
 ///
-/// Rust's memory model does not cover other processes. The copies rely on two things: `memcpy` of
-/// the C library tolerates a source that changes, and the compiler does not look into the call.
-/// They run at the speed of `memcpy`.
+/// Rust's memory model does not cover other processes. The copies are the C library's `memcpy`,
+/// which is assembler, called so that the compiler cannot know the function. They run at its speed.
 ///
 /// Every access is checked: one outside of the view fails with `INVALID_VALUE`, a write to a
 /// read-only view with `NOT_PERMITTED`. Offsets and lengths are in bytes, indices in elements.
@@ -96,9 +95,19 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when the view does not have all of these bytes.
     #[inline]
     pub fn copy_to(&self, offset: u64, place: &mut [u8]) -> Result<()> {
-        let from = self.at(offset, place.len() as u64)?;
-        // SAFETY: the view has as many bytes there, and the place is the caller's alone.
-        unsafe { copy(from, place.as_mut_ptr(), place.len()) };
+        // SAFETY: the place is the caller's alone.
+        unsafe { self.copy_to_raw(offset, place.as_mut_ptr(), place.len() as u64) }
+    }
+
+    /// As [`copy_to`](Self::copy_to).
+    ///
+    /// # Safety
+    /// `place` is valid for writes of `len` bytes, for which no other reference is used.
+    #[inline]
+    pub(crate) unsafe fn copy_to_raw(&self, offset: u64, place: *mut u8, len: u64) -> Result<()> {
+        let from = self.at(offset, len)?;
+        // SAFETY: `at` found as many bytes in the view, and the caller's promise.
+        unsafe { copy(from, place, len as usize) };
         Ok(())
     }
 
@@ -108,10 +117,25 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when they do not fit, `NOT_PERMITTED` for a read-only view.
     #[inline]
     pub fn copy_from(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let to = self.at(offset, bytes.len() as u64)?;
+        // SAFETY: the borrow keeps others from writing to `bytes`.
+        unsafe { self.copy_from_raw(offset, bytes.as_ptr(), bytes.len() as u64) }
+    }
+
+    /// As [`copy_from`](Self::copy_from).
+    ///
+    /// # Safety
+    /// `bytes` is valid for reads of `len` bytes, for which no reference to write is used.
+    #[inline]
+    pub(crate) unsafe fn copy_from_raw(
+        &self,
+        offset: u64,
+        bytes: *const u8,
+        len: u64,
+    ) -> Result<()> {
+        let to = self.at(offset, len)?;
         self.writable()?;
-        // SAFETY: the view is writable and has as many bytes there; nobody writes to `bytes`.
-        unsafe { copy(bytes.as_ptr(), to, bytes.len()) };
+        // SAFETY: `at` found as many bytes in the view, which is writable; the caller's promise.
+        unsafe { copy(bytes, to, len as usize) };
         Ok(())
     }
 

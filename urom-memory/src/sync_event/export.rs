@@ -15,7 +15,7 @@ use urom_abi::memory::Access;
 use super::SyncEvent;
 use crate::error::{Error, Result};
 use crate::frame;
-use crate::memfd::map_received;
+use crate::memfd::{map_received, not_mapped};
 use crate::mmap::Mmap;
 
 const MARK: [u8; 8] = *b"UROMsync";
@@ -138,7 +138,8 @@ impl SyncEvent {
         }
         let is_writable = access.others_write();
         let fd = open_of(&bytes, is_writable)?;
-        let mapping = map_received(fd.as_fd(), bytes.offset, 8, is_writable)?;
+        let mapping = map_received(fd.as_fd(), bytes.offset, 8, is_writable)
+            .map_err(|error| not_mapped(bytes.offset, 8, error))?;
         let others = access.difference(Access::LOCAL_READ_WRITE);
         let own = if is_writable { Access::LOCAL_READ_WRITE } else { Access::LOCAL_READ_ONLY };
         let map = Mmap::received(mapping, 8, others | own);

@@ -10,6 +10,7 @@ use std::time::Instant;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
+use urom_memory::engine::functions;
 
 use super::memory::Memories;
 use crate::guard::guard;
@@ -36,7 +37,7 @@ pub(super) struct Services {
 impl Services {
     pub(super) fn new() -> Rc<Services> {
         Rc::new(Services {
-            table: Memories::offer(WorkerServices {
+            table: functions::<Services>(WorkerServices {
                 worker_id: WORKER_ID,
                 message_limit: DEFAULT_MAX_MESSAGE,
                 connection_limit: Some(connection_limit),

@@ -10,7 +10,7 @@ use urom_abi::memory::{Access, MemoryRange};
 use urom_abi::protocol::Protocol;
 use urom_memory::{Exported, View};
 
-use super::memory::Region;
+use super::memory::PlayedMemory;
 use super::services::Services;
 use super::worker::{CONNECTION, Worker};
 
@@ -28,7 +28,7 @@ use super::worker::{CONNECTION, Worker};
 /// What ends by `progress` waits while the memory is [paused](Self::pause).
 #[must_use = "the memory is shared as long as this exists"]
 pub struct SharedMemory {
-    region: Rc<Region>,
+    memory: Rc<PlayedMemory>,
     services: Rc<Services>,
 }
 
@@ -67,7 +67,7 @@ impl<P: Protocol> Worker<P> {
             "the host of connection {connection} has left: it can share no memory"
         );
         let services = Rc::clone(&self.instance.services);
-        SharedMemory { region: services.memories.share(connection, bytes, access, path), services }
+        SharedMemory { memory: services.memories.share(connection, bytes, access, path), services }
     }
 }
 
@@ -75,7 +75,7 @@ impl SharedMemory {
     /// All of it, as a command carries it.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
-        self.region.range()
+        self.memory.range()
     }
 
     /// A part of it, in bytes from its beginning, as a command carries it.
@@ -92,13 +92,13 @@ impl SharedMemory {
     #[must_use]
     pub fn export(&self) -> [u8; Exported::LEN] {
         let address = self.view().as_ptr().addr() as u64;
-        Exported::played(self.range(), address, self.region.access()).to_bytes()
+        Exported::played(self.range(), address, self.memory.access).to_bytes()
     }
 
     /// Its bytes, which the test may read and write at any time, whatever the permissions are.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        self.region.view()
+        self.memory.view()
     }
 
     /// A copy of its bytes.
@@ -112,45 +112,45 @@ impl SharedMemory {
     /// Which way its bytes take.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
-        self.region.path()
+        self.memory.path
     }
 
     /// Ends the share: commands that come later do not find the memory. What the plugin has open
     /// stays until it closes it.
     pub fn unshare(&self) {
-        self.services.memories.unshare(&self.region);
+        self.services.memories.unshare(&self.memory);
     }
 
     /// How many times the plugin has the memory, or a part of it, open: the values of `HostMemory`
     /// that it has not dropped.
     #[must_use]
     pub fn opened(&self) -> usize {
-        self.services.memories.opened(&self.region)
+        self.services.memories.opened(&self.memory)
     }
 
     /// The next operation on it ends with `code`, such as `IO_FAILED` for memory that the host has
     /// unmapped, or `CONNECTION_RESET` for a host that is gone. Calls of this queue up. Reads and
     /// writes of mapped memory cannot fail so, because no operation takes part in them.
     pub fn fail_operation(&self, code: DocaError) {
-        self.region.failures.borrow_mut().push_back(code);
+        self.memory.failures.borrow_mut().push_back(code);
     }
 
     /// Operations that would end by [`progress`](Worker::progress) wait for
     /// [`resume`](Self::resume), as behind a slow network. Those of a host that leaves end all the
     /// same.
     pub fn pause(&self) {
-        self.region.is_paused.set(true);
+        self.memory.is_paused.set(true);
     }
 
     /// Ends a [pause](Self::pause): what waits ends by the next [`progress`](Worker::progress).
     pub fn resume(&self) {
-        self.region.is_paused.set(false);
+        self.memory.is_paused.set(false);
     }
 
     /// How many operations on it have not ended.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.services.memories.in_flight(&self.region)
+        self.services.memories.in_flight(&self.memory)
     }
 }
 
@@ -164,6 +164,6 @@ impl Drop for SharedMemory {
 
 impl fmt::Debug for SharedMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SharedMemory({:?})", self.region)
+        write!(f, "SharedMemory({:?})", self.memory)
     }
 }

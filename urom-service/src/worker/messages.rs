@@ -6,7 +6,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
 use urom_wire::pass::Pass;
 
-use super::memory::Shared;
+use super::memory::HandedOffer;
 
 pub(crate) type LinkKey = u64;
 
@@ -32,7 +32,7 @@ pub(crate) enum ToData {
     },
     Share {
         link: LinkKey,
-        shared: Shared,
+        shared: HandedOffer,
         turn: Turn,
     },
     Unshare {

@@ -9,20 +9,21 @@ use std::ffi::c_char;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
+use urom_abi::DocaError;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
-use urom_log::guard_or;
+use urom_log::{guard, guard_or};
+use urom_memory::engine::{Shares, Site, functions};
 use urom_wire::ucx_context::Config;
 
 use super::config::WorkerConfig;
 use super::lookups::PluginCtx;
 use super::memory::Memories;
-use super::memory::services::{close_memory, keep_memory, open_memory, run_memory};
 use super::slot::Token;
 use crate::plugin_log::worker_log;
 
 /// A host's task slot: the connection's number for plugins, its channel and the slot.
-type Place = (u64, u32);
+type TaskSlot = (u64, u32);
 
 /// What the data thread knows of connections and commands beside its own tables. It stays on that
 /// thread.
@@ -32,9 +33,9 @@ pub(crate) struct Desk {
     /// The message limits of connections.
     limits: RefCell<HashMap<u64, usize>>,
     /// The tokens of the last commands that had a deadline, and when that is.
-    deadlines: RefCell<HashMap<Place, (u64, u64)>>,
+    deadlines: RefCell<HashMap<TaskSlot, (u64, u64)>>,
     /// Why commands fail that are about to be answered.
-    failures: RefCell<HashMap<Place, (u64, String)>>,
+    failures: RefCell<HashMap<TaskSlot, (u64, String)>>,
     /// What hosts share.
     pub(crate) memories: Memories,
     /// Whether the plugin that runs moved something that is no answer.
@@ -74,29 +75,29 @@ impl Desk {
 
     /// Notes the deadline of a command, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) fn set_deadline(&self, dest_id: u64, token: u64, at: u64) {
-        self.deadlines.borrow_mut().insert(place(dest_id, token), (token, at));
+        self.deadlines.borrow_mut().insert(task_slot(dest_id, token), (token, at));
     }
 
     /// Forgets the deadline of a command that is not pending.
     pub(crate) fn forget_deadline(&self, dest_id: u64, token: u64) {
-        self.deadlines.borrow_mut().remove(&place(dest_id, token));
+        self.deadlines.borrow_mut().remove(&task_slot(dest_id, token));
     }
 
     fn deadline(&self, dest_id: u64, token: u64) -> Option<u64> {
         let deadlines = self.deadlines.borrow();
-        deadlines.get(&place(dest_id, token)).filter(|(of, _)| *of == token).map(|(_, at)| *at)
+        deadlines.get(&task_slot(dest_id, token)).filter(|(of, _)| *of == token).map(|(_, at)| *at)
     }
 
     fn explain(&self, dest_id: u64, token: u64, text: String) {
         // Of a host that is gone, nobody asks.
         if self.limits.borrow().contains_key(&dest_id) {
-            self.failures.borrow_mut().insert(place(dest_id, token), (token, text));
+            self.failures.borrow_mut().insert(task_slot(dest_id, token), (token, text));
         }
     }
 
     /// Takes the plugin's words on why a command failed; empty when there are none.
     pub(crate) fn failure(&self, dest_id: u64, token: u64) -> String {
-        let found = self.failures.borrow_mut().remove(&place(dest_id, token));
+        let found = self.failures.borrow_mut().remove(&task_slot(dest_id, token));
         let found = found.filter(|(of, _)| *of == token);
         found.map_or_else(String::new, |(_, text)| text)
     }
@@ -104,14 +105,14 @@ impl Desk {
 
 /// The slot that a token names, whatever its generation: for tokens of commands, what the maps have
 /// stays as small as the hosts' numbers of tasks.
-fn place(dest_id: u64, token: u64) -> Place {
+fn task_slot(dest_id: u64, token: u64) -> TaskSlot {
     let Token { channel, slot, .. } = Token::unpack(token);
     (dest_id, u32::from(channel) << 16 | u32::from(slot))
 }
 
 /// The services of a worker.
 pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
-    WorkerServices {
+    functions::<Desk>(WorkerServices {
         worker_id: config.id.0,
         group_id: config.gid.into(),
         message_limit: config.max_message,
@@ -119,12 +120,20 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
         connection_limit: Some(connection_limit),
         deadline: Some(deadline),
         explain: Some(explain),
-        open_memory: Some(open_memory),
-        run_memory: Some(run_memory),
-        keep_memory: Some(keep_memory),
-        close_memory: Some(close_memory),
         moved: Some(moved),
         ..WorkerServices::NONE
+    })
+}
+
+impl Site for Desk {
+    unsafe fn serve(
+        ctx: *mut WorkerCtx,
+        _: &'static str,
+        call: impl FnOnce(&Shares) -> Result<(), DocaError>,
+    ) -> DocaError {
+        let call = |desk: &Desk| Some(call(&desk.memories.shares));
+        // SAFETY: the caller's promise.
+        guard(|| unsafe { at_desk(ctx, call) }.unwrap_or(Err(DocaError::BAD_STATE)))
     }
 }
 
@@ -132,7 +141,7 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
 ///
 /// # Safety
 /// `ctx` is NULL or the context of an open plugin.
-pub(super) unsafe fn at_desk<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Desk) -> T) -> T {
+unsafe fn at_desk<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Desk) -> T) -> T {
     // SAFETY: the caller's promise.
     let desk = unsafe { PluginCtx::desk(ctx) };
     if desk.is_null() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Semaphore, mpsc};
+use urom_memory::engine::MOST_OF_HOST;
 use urom_wire::control::WorkerToDaemon;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
@@ -14,7 +15,6 @@ use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
 use super::control_thread::Event;
-use super::memory::MOST_OF_HOST;
 use super::messages::LinkKey;
 use crate::unproven::Unproven;
 

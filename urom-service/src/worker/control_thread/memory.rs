@@ -6,7 +6,7 @@ use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
 use urom_wire::memory::{LEASE, Slip, machine, say_taken};
 
 use super::{Control, Event};
-use crate::worker::memory::Shared;
+use crate::worker::memory::HandedOffer;
 use crate::worker::memory::door::{Door, Visitor};
 use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 
@@ -27,7 +27,7 @@ impl Control {
                 // Also what was handed over too late to be offered so.
                 let handed = link.handed.remove(&offer.share);
                 let ticket = link.ticket.unwrap_or_default();
-                let shared = Shared { offer, handed, ticket };
+                let shared = HandedOffer { offer, handed, ticket };
                 self.mailbox.post(ToData::Share { link: key, shared, turn });
             }
             MemoryWord::End { memory, share, after } => {

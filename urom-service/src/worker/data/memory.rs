@@ -7,7 +7,7 @@ use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{MemoryAnswer, MemoryOffer};
 
 use super::Data;
-use crate::worker::memory::Shared;
+use crate::worker::memory::HandedOffer;
 use crate::worker::messages::{LinkKey, ToControl};
 
 impl Data {
@@ -17,7 +17,7 @@ impl Data {
         }
     }
 
-    pub(super) fn share(&self, link: LinkKey, shared: Shared) {
+    pub(super) fn share(&self, link: LinkKey, shared: HandedOffer) {
         let Some(dest_id) = self.dest_id(link) else { return };
         let MemoryOffer { share, memory, .. } = shared.offer;
         let core = self.core.borrow();

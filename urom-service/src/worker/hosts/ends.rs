@@ -61,13 +61,13 @@ impl Hosts {
         let Some(connection) = self.connections.of(link) else { return };
         let EndOfShare { memory, share, after } = end;
         let (memories, dest_id) = (&self.desk.memories, connection.dest_id);
-        if !memories.is_shared(dest_id, memory, share) {
+        if !memories.shares.is_shared(dest_id, memory, share) {
             let answer = MemoryAnswer::Ended { share };
             return self.control.send(ToControl::Memory { link, answer });
         }
         // A second end waits for nothing, so that there are never more of them than shares.
         if connection.ends.take(share) || connection.ends.came >= after {
-            memories.unshare(dest_id, memory, share);
+            memories.shares.unshare(dest_id, memory, share);
         } else {
             connection.ends.postpone(end);
         }
@@ -79,7 +79,7 @@ impl Hosts {
         while let Some(channel) = self.due.pop() {
             let Some(connection) = self.connections.get(channel) else { continue };
             for EndOfShare { memory, share, .. } in connection.ends.take_due() {
-                self.desk.memories.unshare(connection.dest_id, memory, share);
+                self.desk.memories.shares.unshare(connection.dest_id, memory, share);
             }
         }
     }

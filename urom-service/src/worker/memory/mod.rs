@@ -1,22 +1,16 @@
-//! Memory that hosts share with this worker, and what plugins do with it.
+//! Memory that hosts share with this worker. The engine of `urom-memory` checks and runs what
+//! plugins do with it; here is what the engine cannot have without a worker.
 //!
-//! | file | what |
+//! | file | holds |
 //! | --- | --- |
-//! | `door` | where a host hands descriptors over |
-//! | `region` | one memory, and the way to it |
-//! | `process` | the kernel's copies from and to a host's process |
-//! | `remote` | questions to a host's library over UCX |
-//! | `table` | the memory of all hosts, and what plugins have open |
-//! | `services` | the plugin's functions |
+//! | `door` | the socket where a host hands descriptors over |
+//! | `shared` | the memories of all hosts: the choice of the path, and the end of a share |
+//! | `remote` | the path over the network: questions to a host's library by UCX |
 
 pub(crate) mod door;
-mod process;
-mod region;
 pub(crate) mod remote;
-pub(super) mod services;
-mod table;
+mod shared;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use region::Shared;
-pub(crate) use table::{MOST_OF_HOST, Memories};
+pub(crate) use shared::{HandedOffer, Memories};

@@ -1,4 +1,5 @@
-//! Questions to hosts' libraries over UCX, for memory that this process cannot reach by itself.
+//! The path over the network: questions to hosts' libraries over UCX, for memory that this process
+//! cannot reach by itself.
 //!
 //! A host's library checks each question, moves the bytes and answers. What this side copies from
 //! and to are buffers of its own, so that nothing of a plugin is in UCX's hands when it ends.
@@ -12,19 +13,19 @@ mod tests;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use ucx::{CloseMode, Data, Message, Request, Status, Worker};
 use urom_abi::DocaError;
-use urom_abi::host_memory::{MemoryAction, MemoryOperation};
-use urom_wire::control::Failure;
+use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+use urom_memory::Error;
+use urom_memory::engine::{Path, Region};
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
 use urom_wire::ucx_context::Config;
 
-pub(super) use self::host::Host;
-use super::region::Region;
+use self::host::Host;
 
 /// How often a turn has UCX move on at most: a host that sends without end holds nobody up.
 const ROUNDS: usize = 16;
@@ -51,7 +52,7 @@ struct Asker {
 
 #[derive(Debug, Default)]
 struct Questions {
-    waiting: SlotMap<DefaultKey, Waiting>,
+    waiting: SlotMap<DefaultKey, Unanswered>,
     /// Questions that UCX is still sending, by their operations.
     sends: Vec<(DefaultKey, Request<Vec<u8>>)>,
     /// Hosts that were lost.
@@ -62,7 +63,7 @@ struct Questions {
 
 /// An operation that waits for an answer.
 #[derive(Debug)]
-struct Waiting {
+struct Unanswered {
     operation: NonNull<MemoryOperation>,
     host: Rc<Host>,
     region: Rc<Region>,
@@ -71,6 +72,32 @@ struct Waiting {
     /// How many bytes are moved, and how many the question moves that is under way.
     moved: u64,
     asked: u64,
+}
+
+/// The path to a host's memory by questions to its library.
+#[derive(Debug)]
+struct OverNetwork {
+    /// Not counted: operations that wait keep their regions, and so this.
+    remote: Weak<Remote>,
+    host: Rc<Host>,
+}
+
+impl Path for OverNetwork {
+    fn kind(&self) -> MemoryPath {
+        MemoryPath::NETWORK
+    }
+
+    unsafe fn run(
+        &self,
+        region: &Rc<Region>,
+        at: u64,
+        operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        let remote = self.remote.upgrade().ok_or(DocaError::SHUTDOWN)?;
+        // SAFETY: the caller's promise.
+        unsafe { remote.start(Rc::clone(region), Rc::clone(&self.host), at, operation) }?;
+        Err(DocaError::IN_PROGRESS)
+    }
 }
 
 impl Remote {
@@ -90,13 +117,25 @@ impl Remote {
         self.is_busy.get()
     }
 
+    /// The path to the memory of a connection's host, whose library answers at `address`, and the
+    /// address of the worker that asks.
+    pub(super) fn open_path(
+        self: &Rc<Self>,
+        dest_id: u64,
+        ticket: u128,
+        address: &[u8],
+    ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
+        let host = self.host(dest_id, ticket, address)?;
+        Ok((Box::new(OverNetwork { remote: Rc::downgrade(self), host }), self.address()?))
+    }
+
     /// The address of the worker that asks.
-    pub(super) fn address(&self) -> Result<Vec<u8>, Failure> {
+    fn address(&self) -> Result<Vec<u8>, Error> {
         let address = self.asker()?.worker.address().map_err(failed)?;
         Ok(address.as_bytes().to_vec())
     }
 
-    fn asker(&self) -> Result<&Asker, Failure> {
+    fn asker(&self) -> Result<&Asker, Error> {
         if let Some(asker) = self.asker.get() {
             return Ok(asker);
         }
@@ -109,7 +148,7 @@ impl Remote {
     /// # Safety
     /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
     /// moves.
-    pub(super) unsafe fn start(
+    unsafe fn start(
         &self,
         region: Rc<Region>,
         host: Rc<Host>,
@@ -119,7 +158,7 @@ impl Remote {
         let asker = self.asker.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
         self.revive(asker, &host)?;
         let mut questions = asker.questions.borrow_mut();
-        let waiting = Waiting { operation, host, region, offset, moved: 0, asked: 0 };
+        let waiting = Unanswered { operation, host, region, offset, moved: 0, asked: 0 };
         let key = questions.waiting.insert(waiting);
         questions.ask(key);
         self.is_busy.set(true);
@@ -190,7 +229,7 @@ unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
     }
 }
 
-fn failed(error: ucx::Error) -> Failure {
+fn failed(error: ucx::Error) -> Error {
     let hint = match error.status() {
         // Of this machine's limits, which the error names.
         Status::EXCEEDS_LIMIT | Status::NO_MEMORY | Status::IO_ERROR => "",
@@ -200,7 +239,7 @@ fn failed(error: ucx::Error) -> Failure {
         }
     };
     let text = format!("UCX cannot reach a host's memory: {error}{hint}");
-    Failure::new(DocaError::DRIVER, text)
+    Error::new(DocaError::DRIVER, text)
 }
 
 impl Asker {
@@ -244,7 +283,7 @@ impl Questions {
         let ask = Ask {
             ticket: waiting.host.ticket.into(),
             number: key.data().as_ffi().into(),
-            share: waiting.region.share.into(),
+            share: waiting.region.offered().share.into(),
             offset: (waiting.offset + waiting.moved).into(),
             len: waiting.asked.into(),
             operand: operation.operand.into(),
@@ -280,7 +319,7 @@ impl Questions {
         }
         let key = DefaultKey::from(KeyData::from_ffi(answer.number.get()));
         // Another host may have guessed the number.
-        let of_host = |waiting: &&mut Waiting| waiting.host.ticket == answer.ticket.get();
+        let of_host = |waiting: &&mut Unanswered| waiting.host.ticket == answer.ticket.get();
         let Some(waiting) = self.waiting.get_mut(key).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
         // SAFETY: it is there until it has ended.

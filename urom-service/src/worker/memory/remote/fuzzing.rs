@@ -1,8 +1,7 @@
 //! Answers of hosts and of anybody to a worker's questions.
 
-use tokio::sync::mpsc::UnboundedReceiver;
 use urom_abi::memory::Access;
-use urom_wire::control::{MemoryOffer, MemoryPlace};
+use urom_memory::engine::Offered;
 #[cfg(test)]
 use urom_wire::fuzzing::corpus::Seeds;
 use urom_wire::fuzzing::memory::within;
@@ -10,10 +9,7 @@ use urom_wire::fuzzing::program::Program;
 use urom_wire::plain::Plain;
 use urom_wire::remote::AM_ASK;
 
-use super::super::Shared;
 use super::*;
-use crate::worker::control_thread::ControlHandle;
-use crate::worker::messages::ToControl;
 
 /// By connection, beginning with 0.
 const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
@@ -44,17 +40,16 @@ pub fn memory_answers(input: &[u8]) {
 }
 
 struct Rig {
-    regions: [(Rc<Region>, Rc<Host>); 2],
-    remote: Remote,
+    regions: [Rc<Region>; 2],
+    remote: Rc<Remote>,
     /// Where the questions arrive.
     host: Worker,
     started: Vec<Started>,
-    _control: UnboundedReceiver<ToControl>,
 }
 
 /// An operation of the plugin's, and what is known of it.
 struct Started {
-    place: Box<Place>,
+    place: Box<Parcel>,
     key: DefaultKey,
     of_host: usize,
     /// How many bytes were moved, and what they are to be.
@@ -63,8 +58,8 @@ struct Started {
     ended: Option<DocaError>,
 }
 
-/// Where it stays.
-struct Place {
+/// An operation and its bytes, where they stay.
+struct Parcel {
     operation: MemoryOperation,
     bytes: Vec<u8>,
 }
@@ -78,30 +73,19 @@ unsafe extern "C" fn done(operation: *mut MemoryOperation) {
 
 impl Rig {
     fn new() -> Rig {
-        let remote = Remote::new(&[]);
-        let (control, told) = ControlHandle::new();
+        let remote = Rc::new(Remote::new(&[]));
         let host = context().build().and_then(|context| context.worker());
         let host = host.expect("UCX");
         host.set_am_handler(AM_ASK, |_: Message<'_>| {}).expect("a handler");
         let address = host.address().expect("an address").as_bytes().to_vec();
+        let access = Access::PCI_READ_WRITE;
+        let offered = Offered { share: 3, memory: 4, address: 0x10000, len: LEN, access };
         let regions = [0, 1].map(|dest_id| {
             let ticket = TICKETS[dest_id as usize];
-            let of_host = remote.host(dest_id, ticket, &address).expect("an endpoint");
-            let offer = MemoryOffer {
-                share: 3,
-                memory: 4,
-                address: 0x10000,
-                len: LEN,
-                access: Access::PCI_READ_WRITE.bits(),
-                place: MemoryPlace::Network,
-                ucx_address: address.clone(),
-            };
-            let shared = Shared { offer, handed: None, ticket };
-            let host = Some(Rc::clone(&of_host));
-            let region = Region::new(shared, host, dest_id, control.clone(), Rc::default());
-            (Rc::new(region.expect("a region")), of_host)
+            let (path, _) = remote.open_path(dest_id, ticket, &address).expect("an endpoint");
+            Region::alone(offered, path)
         });
-        Rig { remote, regions, host, started: Vec::new(), _control: told }
+        Rig { remote, regions, host, started: Vec::new() }
     }
 
     fn questions(&self) -> Rc<RefCell<Questions>> {
@@ -136,16 +120,16 @@ impl Rig {
             (_, len) => u64::from(len) + 1,
         };
         let of_host = usize::from(step >> 7);
-        let (region, host) = &self.regions[of_host];
+        let region = &self.regions[of_host];
         let bytes = vec![0xAA; len as usize];
         let operation =
             MemoryOperation { done: Some(done), ..MemoryOperation::new(action, 0, len) };
-        let mut place = Box::new(Place { operation, bytes });
+        let mut place = Box::new(Parcel { operation, bytes });
         place.operation.local = place.bytes.as_mut_ptr();
-        let (region, host) = (Rc::clone(region), Rc::clone(host));
+        let asked = NonNull::from(&mut place.operation);
         // SAFETY: the operation stays until it has ended, and has as many bytes.
-        unsafe { self.remote.start(region, host, 0, NonNull::from(&mut place.operation)) }
-            .expect("UCX is there");
+        let begun = unsafe { region.path().run(region, 0, asked) };
+        assert_eq!(begun, Err(DocaError::IN_PROGRESS));
         let questions = self.questions();
         let is_new = |key: &DefaultKey| self.started.iter().all(|known| known.key != *key);
         let key = questions.borrow().waiting.keys().find(is_new).expect("it waits");

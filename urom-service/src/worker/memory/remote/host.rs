@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tracing::debug;
 use ucx::{AmFlags, Endpoint, Request, WorkerAddress};
 use urom_abi::DocaError;
-use urom_wire::control::Failure;
+use urom_memory::Error;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ASK, Ask};
 
@@ -14,7 +14,7 @@ use super::{Asker, Remote, failed};
 
 /// A host whose library answers.
 #[derive(Debug)]
-pub(in super::super) struct Host {
+pub(super) struct Host {
     pub(super) dest_id: u64,
     pub(super) ticket: u128,
     /// Nothing when the host has left.
@@ -49,12 +49,12 @@ impl Host {
 
 impl Remote {
     /// The host of a connection, whose library answers at this address.
-    pub(in super::super) fn host(
+    pub(super) fn host(
         &self,
         dest_id: u64,
         ticket: u128,
         address: &[u8],
-    ) -> Result<Rc<Host>, Failure> {
+    ) -> Result<Rc<Host>, Error> {
         let asker = self.asker()?;
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
         // uses: the guide's page on security says so.

@@ -3,63 +3,51 @@
 use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-use tokio::sync::mpsc::UnboundedReceiver;
 use ucx::{AmFlags, Outside};
 use urom_abi::memory::Access;
-use urom_wire::control::{MemoryOffer, MemoryPlace};
+use urom_memory::engine::Offered;
 use urom_wire::remote::AM_ASK;
 
-use super::super::Shared;
 use super::*;
-use crate::worker::control_thread::ControlHandle;
-use crate::worker::messages::ToControl;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A host that answers nothing, and how often it was asked.
 struct Rig {
-    remote: Remote,
+    remote: Rc<Remote>,
+    known: Rc<Host>,
     region: Rc<Region>,
     host: Worker,
     asked: Rc<Cell<usize>>,
     operation: MemoryOperation,
-    _control: UnboundedReceiver<ToControl>,
 }
 
 impl Rig {
     fn new() -> Rig {
-        let remote = Remote::new(&[]);
+        let remote = Rc::new(Remote::new(&[]));
         let (host, asked) = host();
-        let (control, told) = ControlHandle::new();
-        let offer = MemoryOffer {
-            share: 3,
-            memory: 4,
-            address: 0x10000,
-            len: 64,
-            access: Access::PCI_READ_WRITE.bits(),
-            place: MemoryPlace::Network,
-            ucx_address: Vec::new(),
-        };
-        let shared = Shared { offer, handed: None, ticket: 9 };
-        let known = remote.host(1, 9, host.address().unwrap().as_bytes()).unwrap();
-        let region = Region::new(shared, Some(known), 1, control, Rc::default()).unwrap();
+        let access = Access::PCI_READ_WRITE;
+        let offered = Offered { share: 3, memory: 4, address: 0x10000, len: 64, access };
+        let address = host.address().unwrap();
+        let (path, _) = remote.open_path(1, 9, address.as_bytes()).unwrap();
+        let known = remote.host(1, 9, address.as_bytes()).unwrap();
         let operation = MemoryOperation::new(MemoryAction::SWAP, 0, 8);
-        let region = Rc::new(region);
-        Rig { remote, region, host, asked, operation, _control: told }
+        let region = Region::alone(offered, path);
+        Rig { remote, known, region, host, asked, operation }
     }
 
-    fn known(&self) -> &Rc<Host> {
-        self.region.host.as_ref().unwrap()
+    /// Runs the operation on its path.
+    fn start(&mut self) -> DocaError {
+        let operation = NonNull::from(&mut self.operation);
+        // SAFETY: it stays in the rig until it has ended, and moves no bytes.
+        unsafe { self.region.path().run(&self.region, 0, operation) }.unwrap_err()
     }
 
     /// Begins an operation, and waits until the host is asked.
     fn ask(&mut self) {
         self.operation.status = DocaError::IN_PROGRESS;
-        let (region, host) = (Rc::clone(&self.region), Rc::clone(self.known()));
-        let operation = NonNull::from(&mut self.operation);
-        // SAFETY: it stays in the rig until it has ended, and moves no bytes.
-        unsafe { self.remote.start(region, host, 0, operation) }.unwrap();
         let before = self.asked.get();
+        assert_eq!(self.start(), DocaError::IN_PROGRESS);
         self.until(|rig| rig.asked.get() > before);
     }
 
@@ -88,10 +76,10 @@ impl Rig {
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, none, MapFlags::PRIVATE) }.unwrap();
         // SAFETY: only the kernel looks there.
         let bytes = unsafe { Outside::new(gone.cast(), len, ()) };
-        let endpoint = self.known().endpoint.borrow();
+        let endpoint = self.known.endpoint.borrow();
         endpoint.as_ref().unwrap().am_send_with(AM_ASK, &[], bytes, AmFlags::EAGER).detach();
         drop(endpoint);
-        self.until(|rig| rig.known().is_failed());
+        self.until(|rig| rig.known.is_failed());
     }
 }
 
@@ -114,10 +102,7 @@ fn a_host_is_asked_again_after_its_connection_failed() {
     rig.ask();
     rig.remote.lose(1);
     assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
-    let (region, known) = (Rc::clone(&rig.region), Rc::clone(rig.known()));
-    // SAFETY: as in `ask`.
-    let started = unsafe { rig.remote.start(region, known, 0, NonNull::from(&mut rig.operation)) };
-    assert_eq!(started, Err(DocaError::CONNECTION_RESET), "it has left");
+    assert_eq!(rig.start(), DocaError::CONNECTION_RESET, "it has left");
 }
 
 #[test]
@@ -126,7 +111,7 @@ fn a_host_is_asked_where_it_answers_now() {
     rig.ask();
     let (host, asked) = host();
     let again = rig.remote.host(1, 9, host.address().unwrap().as_bytes()).unwrap();
-    assert!(Rc::ptr_eq(&again, rig.known()));
+    assert!(Rc::ptr_eq(&again, &rig.known));
     assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
     (rig.host, rig.asked) = (host, asked);
     rig.ask();

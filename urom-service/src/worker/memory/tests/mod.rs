@@ -1,8 +1,8 @@
-//! What hosts share, what of that is refused, and what plugins do with it.
+//! What hosts offer, and questions to them. The tests of `urom-memory` have what plugins do.
 
 mod door;
 mod remote;
-mod table;
+mod shared;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,11 +11,11 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 use tokio::sync::mpsc::UnboundedReceiver;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
-use urom_abi::memory::Access;
+use urom_abi::memory::{Access, MemoryRange};
 use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
 use urom_wire::memory::{Handed, Slip};
 
-use super::{Memories, Shared};
+use super::{HandedOffer, Memories};
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::ToControl;
 
@@ -36,7 +36,7 @@ impl Desk {
         Desk { memories: Memories::new(&[]), control, told }
     }
 
-    fn share(&self, dest_id: u64, shared: Shared) -> Result<SharedBy, Failure> {
+    fn share(&self, dest_id: u64, shared: HandedOffer) -> Result<SharedBy, Failure> {
         self.memories.share(dest_id, dest_id, shared, self.control.clone())
     }
 
@@ -51,16 +51,11 @@ impl Desk {
 
     fn run(&self, opened: &HostMemory, operation: &mut MemoryOperation) -> Result<(), DocaError> {
         // SAFETY: the callers' operations have as many bytes as they say, and stay.
-        unsafe { self.memories.run(opened.handle, operation.into()) }
+        unsafe { self.memories.shares.run(opened.handle, operation.into()) }
     }
 
-    fn read(&self, opened: &HostMemory, offset: u64, len: u64) -> Result<Vec<u8>, DocaError> {
-        let mut bytes = vec![0; len as usize];
-        let mut operation = MemoryOperation {
-            local: bytes.as_mut_ptr(),
-            ..MemoryOperation::new(MemoryAction::READ, offset, len)
-        };
-        self.run(opened, &mut operation).map(|()| bytes)
+    fn open(&self, dest_id: u64, memory: u64, offset: u64, len: u64) -> HostMemory {
+        self.memories.shares.open(dest_id, MemoryRange { memory, offset, len }).unwrap()
     }
 }
 
@@ -77,7 +72,7 @@ fn handed(fd: impl Into<Option<OwnedFd>>) -> Option<Handed> {
 }
 
 /// Memory behind a descriptor, at an address of the host's that nobody reads.
-fn mapped(memory: u64, len: u64, fd: OwnedFd) -> Shared {
+fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
     let offer = MemoryOffer {
         share: memory + 100,
         memory,
@@ -87,13 +82,13 @@ fn mapped(memory: u64, len: u64, fd: OwnedFd) -> Shared {
         place: MemoryPlace::Handed { offset: 0 },
         ucx_address: Vec::new(),
     };
-    Shared { offer, handed: handed(fd), ticket: TICKET }
+    HandedOffer { offer, handed: handed(fd), ticket: TICKET }
 }
 
 /// Memory of this process, for the kernel to copy.
-fn of_process(memory: u64, bytes: &[u8]) -> Shared {
+fn of_process(memory: u64, bytes: &[u8]) -> HandedOffer {
     let shared = mapped(memory, bytes.len() as u64, File::open("/dev/null").unwrap().into());
     let address = bytes.as_ptr().expose_provenance() as u64;
     let offer = MemoryOffer { address, place: MemoryPlace::Process, ..shared.offer };
-    Shared { offer, handed: handed(None), ..shared }
+    HandedOffer { offer, handed: handed(None), ..shared }
 }

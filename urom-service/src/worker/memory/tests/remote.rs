@@ -40,7 +40,7 @@ impl FakeHost {
         let mut shared = mapped(7, LEN, memfd(1, SealFlags::SHRINK));
         shared.offer.place = MemoryPlace::Network;
         shared.offer.ucx_address = worker.address().unwrap().as_bytes().to_vec();
-        let by = desk.share(dest_id, Shared { ticket, ..shared }).unwrap();
+        let by = desk.share(dest_id, HandedOffer { ticket, ..shared }).unwrap();
         // SAFETY: the address of a worker of this process.
         let address = unsafe { WorkerAddress::from_bytes(&by.ucx_address) }.unwrap();
         let endpoint = worker.endpoint().connect(&address).unwrap();
@@ -125,7 +125,7 @@ impl Pending {
 }
 
 fn opened(desk: &Desk, dest_id: u64) -> HostMemory {
-    desk.memories.open(dest_id, 7, 100, LEN - 100).unwrap()
+    desk.open(dest_id, 7, 100, LEN - 100)
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_write_carries_its_bytes_and_an_atomic_operation_brings_its_result() {
     assert_eq!(data, [1; 100]);
     host.answer(&ask, DocaError::NOT_PERMITTED, b"");
     assert_eq!(host.until_ended(&desk, &write), DocaError::NOT_PERMITTED, "the host's own code");
-    let aligned = desk.memories.open(1, 7, 0, LEN).unwrap();
+    let aligned = desk.open(1, 7, 0, LEN);
     let swap = Pending::start(&desk, &aligned, MemoryAction::SWAP, 8);
     let (ask, _) = host.question(&desk);
     host.answer(&ask, DocaError::SUCCESS, b"more than is expected");
@@ -263,7 +263,7 @@ fn operations_end_with_their_host_and_late_answers_are_passed_over() {
     };
     assert_eq!(desk.run(&opened, &mut again), Err(DocaError::CONNECTION_RESET));
     assert!(desk.ended().is_empty());
-    desk.memories.close_one(opened.handle);
+    desk.memories.shares.close(opened.handle).unwrap();
     assert_eq!(desk.ended(), [107]);
 }
 

@@ -1,0 +1,103 @@
+//! The worker's functions for hosts' memory, as plugins call them.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use urom_abi::DocaError;
+use urom_abi::extension::WorkerServices;
+use urom_abi::host_memory::{HostMemory, MemoryOperation};
+use urom_abi::memory::MemoryRange;
+use urom_abi::plugin::WorkerCtx;
+
+use super::Shares;
+use crate::error::Result;
+
+/// A worker whose plugins call these functions.
+pub trait Site {
+    /// Runs `call`, the body of the function `name`, with the worker's memory, and lets no panic
+    /// out.
+    ///
+    /// # Safety
+    /// `ctx` is the context with which the functions were attached to the plugin.
+    unsafe fn serve(
+        ctx: *mut WorkerCtx,
+        name: &'static str,
+        call: impl FnOnce(&Shares) -> Result<(), DocaError>,
+    ) -> DocaError;
+}
+
+/// Adds the functions to a worker's services.
+#[must_use]
+pub fn functions<S: Site>(services: WorkerServices) -> WorkerServices {
+    WorkerServices {
+        open_memory: Some(open_memory::<S>),
+        run_memory: Some(run_memory::<S>),
+        keep_memory: Some(keep_memory::<S>),
+        close_memory: Some(close_memory::<S>),
+        ..services
+    }
+}
+
+/// A plugin's structure of type `T`; `INVALID_VALUE` if it is NULL or of a smaller release.
+///
+/// # Safety
+/// `place` is NULL or begins with its size.
+unsafe fn sized<T>(place: *mut T) -> Result<NonNull<T>, DocaError> {
+    let place = NonNull::new(place).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: the caller's promise.
+    match unsafe { place.cast::<usize>().read() } {
+        size if size >= size_of::<T>() => Ok(place),
+        _ => Err(DocaError::INVALID_VALUE),
+    }
+}
+
+unsafe extern "C" fn open_memory<S: Site>(
+    ctx: *mut WorkerCtx,
+    dest_id: u64,
+    memory: u64,
+    offset: u64,
+    len: u64,
+    opened: *mut HostMemory,
+) -> DocaError {
+    let open = |shares: &Shares| {
+        // SAFETY: the plugin's place, whose first word the plugin has written.
+        let place = unsafe { sized(opened) }?;
+        let found = shares.open(dest_id, MemoryRange { memory, offset, len })?;
+        // SAFETY: as above; its size stays.
+        unsafe { place.write(HostMemory { size: (*place.as_ptr()).size, ..found }) };
+        Ok(())
+    };
+    // SAFETY: the plugin passes the context that it was attached with.
+    unsafe { S::serve(ctx, "open_memory", open) }
+}
+
+unsafe extern "C" fn run_memory<S: Site>(
+    ctx: *mut WorkerCtx,
+    handle: *mut c_void,
+    operation: *mut MemoryOperation,
+) -> DocaError {
+    // SAFETY: the plugin's operation, whose first word the plugin has written.
+    let place = match unsafe { sized(operation) } {
+        Ok(place) => place,
+        Err(code) => return code,
+    };
+    // SAFETY: the plugin keeps the operation and its bytes until it has ended.
+    let run = |shares: &Shares| unsafe { shares.run(handle, place) };
+    // SAFETY: the plugin passes the context that it was attached with.
+    let code = unsafe { S::serve(ctx, "run_memory", run) };
+    if code != DocaError::IN_PROGRESS {
+        // SAFETY: it has ended, and is the plugin's alone.
+        unsafe { (*place.as_ptr()).status = code };
+    }
+    code
+}
+
+unsafe extern "C" fn keep_memory<S: Site>(ctx: *mut WorkerCtx, handle: *mut c_void) {
+    // SAFETY: the plugin passes the context that it was attached with.
+    unsafe { S::serve(ctx, "keep_memory", |shares| shares.keep(handle)) };
+}
+
+unsafe extern "C" fn close_memory<S: Site>(ctx: *mut WorkerCtx, handle: *mut c_void) {
+    // SAFETY: the plugin passes the context that it was attached with.
+    unsafe { S::serve(ctx, "close_memory", |shares| shares.close(handle)) };
+}

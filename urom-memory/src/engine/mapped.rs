@@ -1,0 +1,62 @@
+//! [`Mapped`]: the path of memory whose descriptor the host handed over.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use memmap2::MmapRaw;
+use rustix::param::page_size;
+use urom_abi::DocaError;
+use urom_abi::host_memory::{MemoryOperation, MemoryPath};
+
+use super::{Path, Region, run_in_place};
+use crate::error::Result;
+use crate::memfd::{invalid, map_received};
+use crate::view::View;
+
+/// A host's memory in this process.
+#[derive(Debug)]
+pub struct Mapped {
+    map: MmapRaw,
+    is_writable: bool,
+}
+
+impl Mapped {
+    /// Maps `len` bytes of a descriptor, from `offset` on.
+    ///
+    /// # Errors
+    /// The descriptor's memory could be taken away, is too short, or begins within a page.
+    pub fn new(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Result<Mapped> {
+        let map = map_received(fd, offset, len, is_writable)?;
+        if !offset.is_multiple_of(page_size() as u64) {
+            return Err(invalid("it does not begin at a page of its descriptor"));
+        }
+        Ok(Mapped { map, is_writable })
+    }
+}
+
+impl Path for Mapped {
+    fn kind(&self) -> MemoryPath {
+        MemoryPath::MAPPED
+    }
+
+    fn mapping(&self) -> *mut u8 {
+        self.map.as_mut_ptr()
+    }
+
+    #[inline]
+    unsafe fn run(
+        &self,
+        _: &Rc<Region>,
+        at: u64,
+        mut operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        let (start, len) = (self.map.as_mut_ptr(), self.map.len() as u64);
+        // SAFETY: this owns the mapping, which is as long and as writable. It is given away as an
+        // address and a `View` only, so no reference is used for its bytes.
+        let view = unsafe { View::from_raw(start, len, self.is_writable) };
+        // SAFETY: the caller's promise.
+        unsafe { run_in_place(view, at, operation.as_mut()) }
+    }
+}

@@ -1,0 +1,107 @@
+//! [`Process`]: the path of memory that the kernel copies from and to another process of the same
+//! user.
+
+use std::io;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use libc::iovec;
+use urom_abi::DocaError;
+use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+
+use super::{Path, Region};
+use crate::error::Result;
+
+/// The process that a host's memory is in.
+#[derive(Debug)]
+pub struct Process {
+    process: i32,
+    /// For what the kernel does not do: atomic operations.
+    other: Option<Box<dyn Path>>,
+}
+
+impl Process {
+    /// The path to a process, once a byte at `address` was copied from there.
+    ///
+    /// # Errors
+    /// `IO_FAILED` when nothing is there; other codes when the kernel does not copy for this
+    /// process.
+    pub fn new(process: i32, address: u64) -> Result<Process, DocaError> {
+        let mut byte = 0_u8;
+        // SAFETY: a byte of this frame.
+        unsafe { copy(process, MemoryAction::READ, address, &raw mut byte, 1) }?;
+        Ok(Process { process, other: None })
+    }
+
+    /// The same, with another path for atomic operations.
+    #[must_use]
+    pub fn with(self, other: Option<Box<dyn Path>>) -> Process {
+        Process { other, ..self }
+    }
+}
+
+impl Path for Process {
+    fn kind(&self) -> MemoryPath {
+        MemoryPath::PROCESS
+    }
+
+    unsafe fn run(
+        &self,
+        region: &Rc<Region>,
+        at: u64,
+        operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        // SAFETY: the caller's operation, which is copied.
+        let MemoryOperation { action, len, local, .. } = unsafe { operation.read() };
+        match (action, &self.other) {
+            (MemoryAction::READ | MemoryAction::WRITE, _) => {
+                // SAFETY: the caller's promise.
+                unsafe { copy(self.process, action, region.offered().address + at, local, len) }
+            }
+            // SAFETY: the caller's promise.
+            (_, Some(other)) => unsafe { other.run(region, at, operation) },
+            (_, None) => Err(DocaError::NOT_SUPPORTED),
+        }
+    }
+}
+
+/// Copies bytes of another process to this one, or the other way for `WRITE`. It repeats the call
+/// until all is copied: the kernel moves 2 GiB at most.
+///
+/// # Safety
+/// There are `len` bytes at `here`, writable unless the action is `WRITE`, and no reference is used
+/// for them.
+unsafe fn copy(
+    process: i32,
+    action: MemoryAction,
+    there: u64,
+    here: *mut u8,
+    len: u64,
+) -> Result<(), DocaError> {
+    let call = match action {
+        MemoryAction::WRITE => libc::process_vm_writev,
+        _ => libc::process_vm_readv,
+    };
+    let mut done = 0;
+    while done < len {
+        let left = (len - done) as usize;
+        let here = iovec { iov_base: here.wrapping_add(done as usize).cast(), iov_len: left };
+        let there = iovec { iov_base: (there + done) as usize as *mut _, iov_len: left };
+        // SAFETY: one part each; the caller's bytes, and the kernel checks the other process's.
+        match unsafe { call(process, &raw const here, 1, &raw const there, 1, 0) } {
+            moved if moved > 0 => done += moved as u64,
+            _ => return Err(code(&io::Error::last_os_error())),
+        }
+    }
+    Ok(())
+}
+
+fn code(error: &io::Error) -> DocaError {
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => DocaError::CONNECTION_RESET,
+        Some(libc::EPERM) => DocaError::NOT_PERMITTED,
+        Some(libc::ENOSYS) => DocaError::NOT_SUPPORTED,
+        // EFAULT: the host has unmapped it.
+        _ => DocaError::IO_FAILED,
+    }
+}

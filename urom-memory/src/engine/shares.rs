@@ -1,0 +1,219 @@
+//! [`Shares`]: the memory of all hosts of a worker, and what plugins have open.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use urom_abi::DocaError;
+use urom_abi::host_memory::{HostMemory, MemoryOperation};
+use urom_abi::memory::MemoryRange;
+
+use super::Path;
+use super::region::{Connection, Offered, Region};
+use crate::error::{Error, Result};
+
+/// The most memories of one host: each may take a mapping, of which a process has some 65,000.
+pub const MOST_OF_HOST: usize = 4096;
+
+/// What plugins of one worker can do with hosts' memory. It stays on the worker's thread.
+pub struct Shares {
+    table: RefCell<Table>,
+    /// Called with what a plugin did wrong.
+    wrong: Box<dyn Fn(&'static str)>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By connection and the number that commands use.
+    regions: FxHashMap<(u64, u64), Rc<Region>>,
+    connections: FxHashMap<u64, Rc<Connection>>,
+    /// By handle. Handles are numbers that are never used again, not addresses.
+    open: FxHashMap<usize, Open>,
+    last_handle: usize,
+}
+
+/// A part of a memory that plugins have open.
+#[derive(Debug)]
+pub struct Open {
+    /// The connection of its host.
+    pub connection: u64,
+    /// Which part it is.
+    pub range: MemoryRange,
+    /// How many times it is open.
+    pub count: usize,
+    memory: HostMemory,
+    region: Rc<Region>,
+}
+
+impl Shares {
+    /// None. `wrong` is called with each wrong call of a plugin.
+    #[must_use]
+    pub fn new(wrong: impl Fn(&'static str) + 'static) -> Shares {
+        Shares { table: RefCell::default(), wrong: Box::new(wrong) }
+    }
+
+    /// Adds what the host of a connection shares, by a path that `open` opens. What `open` returns
+    /// beside the path is dropped when nothing uses the memory any more.
+    ///
+    /// # Errors
+    /// `ALREADY_EXIST`, `FULL`, `INVALID_VALUE` or `NOT_PERMITTED` for memory that cannot be
+    /// shared, and those of `open`.
+    pub fn share(
+        &self,
+        connection: u64,
+        offered: Offered,
+        open: impl FnOnce() -> Result<(Box<dyn Path>, Box<dyn Any>)>,
+    ) -> Result<Rc<Region>> {
+        let key = (connection, offered.memory);
+        let host = Rc::clone(self.table.borrow_mut().connections.entry(connection).or_default());
+        if self.table.borrow().regions.contains_key(&key) {
+            let text = format!("memory {:#x} is shared already", offered.memory);
+            return Err(Error::new(DocaError::ALREADY_EXIST, text));
+        }
+        if host.count.get() >= MOST_OF_HOST {
+            let text = format!("a host can share {MOST_OF_HOST} memories with a worker at a time");
+            return Err(Error::new(DocaError::FULL, text));
+        }
+        offered.check()?;
+        let (path, keep) = open()?;
+        host.count.set(host.count.get() + 1);
+        let region = Region::new(offered, host, path, keep);
+        self.table.borrow_mut().regions.insert(key, Rc::clone(&region));
+        Ok(region)
+    }
+
+    /// Whether a memory is shared by this share.
+    #[must_use]
+    pub fn is_shared(&self, connection: u64, memory: u64, share: u64) -> bool {
+        let table = self.table.borrow();
+        table.regions.get(&(connection, memory)).is_some_and(|it| it.offered().share == share)
+    }
+
+    /// Ends a share: its region ends now, or with the last command that uses it. Whether there was
+    /// one.
+    pub fn unshare(&self, connection: u64, memory: u64, share: u64) -> bool {
+        if !self.is_shared(connection, memory, share) {
+            return false;
+        }
+        let mut table = self.table.borrow_mut();
+        if let Some(host) = table.connections.get(&connection) {
+            host.count.set(host.count.get() - 1);
+        }
+        let ended = table.regions.remove(&(connection, memory));
+        // Not under the borrow: it may be the last use of the region.
+        drop(table);
+        ended.is_some()
+    }
+
+    /// Ends the shares of a connection that is over, or about to be. Memory that plugins have open
+    /// is lost unless it is mapped.
+    pub fn leave(&self, connection: u64) {
+        let mut table = self.table.borrow_mut();
+        let Some(host) = table.connections.remove(&connection) else { return };
+        host.is_over.set(true);
+        table.regions.retain(|(owner, _), _| *owner != connection);
+    }
+
+    /// Opens a part of a memory.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the connection does not share it, `INVALID_VALUE` when the part is not in
+    /// it.
+    #[inline]
+    pub fn open(&self, connection: u64, range: MemoryRange) -> Result<HostMemory, DocaError> {
+        let mut table = self.table.borrow_mut();
+        let region = table.regions.get(&(connection, range.memory)).ok_or(DocaError::NOT_FOUND)?;
+        let (region, memory) = (Rc::clone(region), region.whole().part(range.offset, range.len)?);
+        table.last_handle += 1;
+        let handle = table.last_handle;
+        table.open.insert(handle, Open { connection, range, count: 1, memory, region });
+        Ok(HostMemory { handle: ptr::without_provenance_mut(handle), ..memory })
+    }
+
+    /// Opens what a handle stands for once more.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for a handle that is not open.
+    pub fn keep(&self, handle: *mut c_void) -> Result<(), DocaError> {
+        match self.table.borrow_mut().open.get_mut(&handle.addr()) {
+            Some(open) => open.count += 1,
+            None => return Err(self.not_open("kept memory that it has not open")),
+        }
+        Ok(())
+    }
+
+    /// Closes what a handle stands for once.
+    ///
+    /// # Errors
+    /// As [`keep`](Self::keep).
+    pub fn close(&self, handle: *mut c_void) -> Result<(), DocaError> {
+        let mut table = self.table.borrow_mut();
+        let Some(open) = table.open.get_mut(&handle.addr()) else {
+            return Err(self.not_open("closed memory that it has not open"));
+        };
+        open.count -= 1;
+        if open.count == 0 {
+            let ended = table.open.remove(&handle.addr());
+            // Not under the borrow: it may be the last use of the region.
+            drop(table);
+            drop(ended);
+        }
+        Ok(())
+    }
+
+    /// Runs an operation on open memory: `IN_PROGRESS` if it ends later.
+    ///
+    /// # Errors
+    /// As [`RunMemoryFn`](urom_abi::extension::RunMemoryFn) says.
+    ///
+    /// # Safety
+    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
+    /// moves. Nobody else uses it during the call.
+    #[inline]
+    pub unsafe fn run(
+        &self,
+        handle: *mut c_void,
+        operation: NonNull<MemoryOperation>,
+    ) -> Result<(), DocaError> {
+        let table = self.table.borrow();
+        let Some(open) = table.open.get(&handle.addr()) else {
+            return Err(self.not_open("ran an operation on memory that it has not open"));
+        };
+        // SAFETY: the caller's operation, which is copied.
+        let MemoryOperation { action, offset, len, local, .. } = unsafe { operation.read() };
+        open.memory.check(action, offset, len)?;
+        if local.is_null() && action.uses_local() && len > 0 {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        if len == 0 {
+            return Ok(());
+        }
+        if open.region.is_lost() {
+            return Err(DocaError::CONNECTION_RESET);
+        }
+        // SAFETY: the caller's promise; `open` found the part in the region, and `check` the
+        // operation in the part.
+        unsafe { open.region.path().run(&open.region, open.range.offset + offset, operation) }
+    }
+
+    /// What plugins have open; `wrong` is not called.
+    pub fn look<T>(&self, look: impl FnOnce(&mut dyn Iterator<Item = &Open>) -> T) -> T {
+        look(&mut self.table.borrow().open.values())
+    }
+
+    #[cold]
+    fn not_open(&self, what: &'static str) -> DocaError {
+        (self.wrong)(what);
+        DocaError::NOT_FOUND
+    }
+}
+
+impl fmt::Debug for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.table.borrow().fmt(f)
+    }
+}

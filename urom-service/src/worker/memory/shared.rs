@@ -1,0 +1,177 @@
+//! [`Memories`]: what hosts share with this worker, by which path, and how a host learns of the
+//! end.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use rustix::net::{SendFlags, send};
+use tracing::debug;
+use urom_abi::DocaError;
+use urom_abi::memory::Access;
+use urom_memory::Error;
+use urom_memory::engine::{Mapped, Offered, Path, Process, Shares};
+use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
+use urom_wire::memory::{COPIES_END, Handed};
+use urom_wire::ucx_context::Config;
+
+use super::remote::Remote;
+use crate::worker::control_thread::ControlHandle;
+use crate::worker::messages::{LinkKey, ToControl};
+
+/// Memory that a host wants to share, with what it handed over at the door.
+#[derive(Debug)]
+pub(crate) struct HandedOffer {
+    pub(crate) offer: MemoryOffer,
+    pub(crate) handed: Option<Handed>,
+    /// The ticket of the host's stream.
+    pub(crate) ticket: u128,
+}
+
+/// What plugins of this worker can do with hosts' memory. It stays on the data thread.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    pub(crate) shares: Shares,
+    remote: Rc<Remote>,
+    /// By connection. A host learns from its lease when its memory is used no more: by a word when
+    /// nothing of it is copied, and as the lease closes when nothing of it is mapped, either.
+    leases: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
+}
+
+/// Dropped when nothing uses a memory any more: the host is told.
+#[derive(Debug)]
+struct Farewell {
+    share: u64,
+    link: LinkKey,
+    control: ControlHandle,
+    /// Of memory that is mapped.
+    _lease: Option<Rc<OwnedFd>>,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let answer = MemoryAnswer::Ended { share: self.share };
+        self.control.send(ToControl::Memory { link: self.link, answer });
+    }
+}
+
+impl Memories {
+    /// None. `config` is how UCX is set up for questions to hosts.
+    pub(crate) fn new(config: Config) -> Memories {
+        let (remote, leases) = (Rc::new(Remote::new(config)), RefCell::default());
+        Memories { shares: Shares::new(|_| ()), remote, leases }
+    }
+
+    /// Keeps the lease of a connection as long as memory of its host is used.
+    pub(crate) fn lease(&self, dest_id: u64, lease: OwnedFd) {
+        self.leases.borrow_mut().insert(dest_id, Rc::new(lease));
+    }
+
+    /// Adds what a host shares on a connection.
+    pub(crate) fn share(
+        &self,
+        dest_id: u64,
+        link: LinkKey,
+        handed: HandedOffer,
+        control: ControlHandle,
+    ) -> Result<SharedBy, Failure> {
+        let MemoryOffer { share, memory, address, len, access, .. } = handed.offer;
+        let access = Access::from_bits_truncate(access);
+        let offered = Offered { share, memory, address, len, access };
+        let mut ucx_address = Vec::new();
+        let open = || {
+            let path;
+            (path, ucx_address) = self.open_path(dest_id, &offered, handed)?;
+            let lease = self.leases.borrow().get(&dest_id).cloned();
+            let _lease = lease.filter(|_| !path.mapping().is_null());
+            let farewell: Box<dyn Any> = Box::new(Farewell { share, link, control, _lease });
+            Ok((path, farewell))
+        };
+        match self.shares.share(dest_id, offered, open) {
+            Ok(region) => Ok(SharedBy { path: region.path().kind().0, ucx_address }),
+            Err(error) => Err(Failure::new(error.code(), error.text())),
+        }
+    }
+
+    /// The path that a host offers, or the next one that works, and the address for questions if
+    /// there may be some.
+    fn open_path(
+        &self,
+        dest_id: u64,
+        offered: &Offered,
+        handed: HandedOffer,
+    ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
+        let HandedOffer { offer: MemoryOffer { place, ucx_address, .. }, handed, ticket } = handed;
+        let network = || self.remote.open_path(dest_id, ticket, &ucx_address);
+        let no_way =
+            || offered.refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
+        match place {
+            MemoryPlace::Handed { offset } => {
+                let no_fd =
+                    || offered.refuse(DocaError::NOT_FOUND, "no descriptor was handed over");
+                let fd = handed.and_then(|handed| handed.fd).ok_or_else(no_fd)?;
+                let is_writable = offered.access.others_write();
+                let mapped = Mapped::new(fd.as_fd(), offset, offered.len, is_writable);
+                let why = |error: std::io::Error| {
+                    offered.refuse(DocaError::OPERATING_SYSTEM, &error.to_string())
+                };
+                Ok((Box::new(mapped.map_err(why)?), Vec::new()))
+            }
+            MemoryPlace::Process => {
+                // Without it there are no atomic operations.
+                let network = network().ok();
+                let process = handed.and_then(|handed| handed.process);
+                match process.map(|process| Process::new(process, offered.address)) {
+                    Some(Ok(process)) => {
+                        let (other, ucx_address) = network.unzip();
+                        Ok((Box::new(process.with(other)), ucx_address.unwrap_or_default()))
+                    }
+                    Some(Err(DocaError::IO_FAILED)) => {
+                        let why = "there is no memory at its address";
+                        Err(offered.refuse(DocaError::IO_FAILED, why))
+                    }
+                    _ => {
+                        debug!(
+                            "the kernel copies nothing of the process of memory {:#x}: it is \
+                             another user's, or kernel.yama.ptrace_scope or a container forbids it",
+                            offered.memory
+                        );
+                        network.ok_or_else(no_way)
+                    }
+                }
+            }
+            MemoryPlace::Network if ucx_address.is_empty() => Err(no_way()),
+            MemoryPlace::Network => network(),
+        }
+    }
+
+    /// Ends the shares of a connection that is over, or about to be: nothing but what is mapped is
+    /// used from now on.
+    pub(crate) fn close(&self, dest_id: u64) {
+        self.shares.leave(dest_id);
+        if let Some(lease) = self.leases.borrow_mut().remove(&dest_id) {
+            // A host that is gone does not need to know.
+            let _ = send(&*lease, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        }
+        self.remote.lose(dest_id);
+    }
+
+    /// Whether operations wait for answers of hosts.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.remote.is_busy()
+    }
+
+    /// Looks for these answers. Whether there is more to do at once.
+    #[cold]
+    pub(crate) fn turn(&self) -> bool {
+        self.remote.turn()
+    }
+
+    /// Ends what waits for answers: the plugins are about to be closed.
+    pub(crate) fn shut(&self) {
+        self.remote.shut();
+    }
+}
