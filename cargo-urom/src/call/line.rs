@@ -98,8 +98,8 @@ fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
 /// The commands of a line; none in an empty one.
 fn commands(line: &[u8]) -> Result<Vec<Written>, String> {
     let line = str::from_utf8(line).map_err(|error| format!("it is no text in UTF-8: {error}"))?;
-    let words = shell_words::split(line.trim_end_matches(['\r', '\n']))
-        .map_err(|_| "a quotation mark has no end".to_owned())?;
+    let words =
+        shlex::split(line.trim_end_matches(['\r', '\n'])).ok_or("a quotation mark has no end")?;
     if words.is_empty() { Ok(Vec::new()) } else { read(&words) }
 }
 

@@ -141,7 +141,7 @@ fn seconds(text: &str) -> Result<u32, &'static str> {
 
 /// A program and its arguments, quoted as in a shell.
 fn command(text: &str) -> Result<Vec<OsString>, &'static str> {
-    let words = shell_words::split(text).map_err(|_| "a quotation mark is not closed")?;
+    let words = shlex::split(text).ok_or("a quotation mark is not closed")?;
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words.into_iter().map(OsString::from).collect()),
         _ => Err("expected a program and its arguments"),
