@@ -11,7 +11,7 @@ use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{Endianness, Object};
 use urom_abi::describe::section::Description;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
-use urom_abi::{machine, named_file};
+use urom_os::{machine, named_file};
 use urom_service::plugin_elf::{self, Export};
 
 use crate::description::sane::sane;

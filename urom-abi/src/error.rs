@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 use std::fmt;
 
+use urom_os::fork::Inherited;
+
 use crate::c_text::c_text;
 
 /// A DOCA result code (`doca_error_t`, 32 bits).
@@ -120,6 +122,12 @@ impl fmt::Display for DocaError {
 }
 
 impl std::error::Error for DocaError {}
+
+impl From<Inherited> for DocaError {
+    fn from(_: Inherited) -> DocaError {
+        DocaError::BAD_STATE
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -57,27 +57,18 @@ pub mod error;
 // Between this project's worker and plugins of the kit.
 #[doc(hidden)]
 pub mod extension;
-// Between the kit's own crates.
-#[doc(hidden)]
-pub mod fork;
 mod hash;
 pub mod host;
 #[doc(hidden)]
 pub mod host_memory;
 pub mod list;
 pub mod log;
-pub mod machine;
 pub mod memory;
-// Between the kit's own crates.
-#[doc(hidden)]
-pub mod named_file;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;
 #[doc(hidden)]
 pub mod shared;
-#[doc(hidden)]
-pub mod signals;
 pub mod sync_event;
 pub mod test_util;
 pub mod version;

@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 use urom_abi::host::{Api, Ctx, CtxState, Extensions};
+use urom_os::fork::Maker;
 
 use crate::callback;
 use crate::engine::ProgressEngine;

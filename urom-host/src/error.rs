@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use urom_abi::DocaError;
-use urom_abi::fork::{Inherited, Maker};
+use urom_os::fork::{Inherited, Maker};
 
 /// Why something failed.
 ///

@@ -32,7 +32,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
 #[doc(hidden)]
@@ -41,6 +40,7 @@ pub use urom_memory::{
     Access, Buffer, Chunks, Condition, Exported, Inventory, MemoryRange, Mmap, Pool, RemoteMmap,
     Slice, SyncEvent, View,
 };
+use urom_os::fork::Maker;
 
 use crate::context::Kind;
 use crate::error::{Error, Result, made_here};

@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
-use urom_abi::fork::Maker;
 use urom_abi::host::{Ctx, CtxState, Data};
+use urom_os::fork::Maker;
 
 use crate::callback;
 use crate::context::{Context, Kind};

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 use crate::error::{Result, made_here};
 use crate::wait;

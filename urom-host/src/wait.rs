@@ -14,11 +14,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::EventFd;
+use urom_os::fork::Maker;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
-use self::sync::Bell;
 use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
@@ -275,7 +275,7 @@ fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
 }
 
 /// Sleeps until an engine of this thread or the notifier's bell has news, at most `limit`.
-fn sleep(bell: Option<&Bell>, mut limit: Option<Duration>) {
+fn sleep(bell: Option<&EventFd>, mut limit: Option<Duration>) {
     let mut at_most = |most: Duration| limit = Some(limit.unwrap_or(most).min(most));
     let mut set = PollSet::take();
     match bell {

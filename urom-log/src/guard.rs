@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use urom_abi::DocaError;
+use urom_os::panics;
 
 /// Runs a call that ends with a code; a panic is logged and becomes `UNEXPECTED`.
 #[track_caller]
@@ -24,23 +25,18 @@ pub fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Logs a panic and drops what it carries. Both run the program's code, which may panic in turn:
-/// what that panic carries is leaked.
+/// Logs a panic and drops what it carries. Both run the program's code, which may panic in turn.
 #[cold]
 fn discard(place: &Location<'_>, panic: Box<dyn Any + Send>) {
-    let discarded = catch_unwind(AssertUnwindSafe(|| {
-        report(place, &*panic);
-        drop(panic);
-    }));
-    std::mem::forget(discarded);
+    let reported = catch_unwind(AssertUnwindSafe(|| report(place, &*panic)));
+    if let Err(second) = reported {
+        panics::discard(second);
+    }
+    panics::discard(panic);
 }
 
 fn report(place: &Location<'_>, panic: &(dyn Any + Send)) {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without text");
+    let text = panics::text(panic).unwrap_or("a panic without text");
     tracing::error!(target: "urom_library", "a function that C calls ({place}) panicked: {text}; please report it");
 }
 
@@ -52,19 +48,6 @@ mod tests {
     fn a_panic_becomes_a_code() {
         assert_eq!(guard(|| panic!("on purpose")), DocaError::UNEXPECTED);
         assert_eq!(guard_or(7, || std::panic::panic_any(3)), 7);
-    }
-
-    struct Grenade;
-
-    impl Drop for Grenade {
-        fn drop(&mut self) {
-            std::panic::panic_any(Grenade);
-        }
-    }
-
-    #[test]
-    fn a_payload_that_panics_when_dropped_is_contained() {
-        assert_eq!(guard_or(7, || std::panic::panic_any(Grenade)), 7);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags, Wait, WaitFlags, WaitPtr, WaitvFlags};
 use rustix::time::{ClockId, Timespec};
+use urom_os::clock;
 
 /// The most words that the kernel watches at a time.
 pub(crate) const MOST_WATCHED: usize = 128;
@@ -74,21 +75,13 @@ fn entry(address: *const u32, seen: u32, flags: WaitFlags) -> Wait {
 /// Sleeps as [`wait`], on as many as [`MOST_WATCHED`]. Only the kernel reads the words, and it
 /// fails for those that are not there. `None` when it cannot sleep on these.
 pub(crate) fn wait_many(words: &[Wait], longest: Duration) -> Option<bool> {
-    let until = now().checked_add(timespec(longest))?;
+    let until = timespec(clock::of(libc::CLOCK_MONOTONIC)).checked_add(timespec(longest))?;
     match futex::waitv(words, WaitvFlags::empty(), Some(&until), ClockId::Monotonic) {
         Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Some(false),
         Err(Errno::TIMEDOUT) => Some(true),
         // Kernels before 5.16 have no such call.
         Err(_) => None,
     }
-}
-
-/// The C library's clock: rustix looks for the kernel's own page, which valgrind hides.
-fn now() -> Timespec {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place for the time, which this function has. The clock is one that always is.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    Timespec { tv_sec: now.tv_sec, tv_nsec: now.tv_nsec }
 }
 
 fn timespec(time: Duration) -> Timespec {

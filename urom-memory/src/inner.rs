@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
 use urom_abi::DocaError;
-use urom_abi::fork::{Maker, PerProcess};
 use urom_abi::memory::Access;
+use urom_os::fork::{Maker, PerProcess};
 
 use crate::error::{Error, Result};
 use crate::memfd::Memfd;

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use memmap2::MmapRaw;
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 use urom_abi::memory::{Access, MemoryRange};
+use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;

@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use urom_abi::fork::Maker;
 use urom_abi::memory::{Access, MemoryRange};
+use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;

@@ -15,9 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::thread::futex::Wait;
-use urom_abi::fork::{Maker, PerProcess};
-use urom_abi::signals;
 use urom_abi::sync_event::Condition;
+use urom_os::fork::{Maker, PerProcess};
+use urom_os::signals;
 
 use crate::error::{Error, Result};
 use crate::futex::{self, MOST_WATCHED};

@@ -9,6 +9,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind};
 
+use urom_os::panics;
+
 /// The file of [`contain`], as it is in backtraces.
 pub(crate) const FILE: &str = file!();
 
@@ -110,7 +112,9 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
         place: None,
         backtrace: Backtrace::disabled(),
     });
-    discard(payload);
+    panics::discard(payload);
+    // The drop may have panicked, too.
+    forget_kept();
     Panic(Box::new(kept))
 }
 
@@ -119,26 +123,5 @@ fn forget_kept() -> Option<Kept> {
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> &str {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text
-    } else {
-        "a value that is no text"
-    }
-}
-
-/// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end
-/// it is leaked.
-pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
-    for _ in 0..4 {
-        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            Ok(()) => return,
-            Err(next) => {
-                forget_kept();
-                payload = next;
-            }
-        }
-    }
-    std::mem::forget(payload);
+    panics::text(payload).unwrap_or("a value that is no text")
 }

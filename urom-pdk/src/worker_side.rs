@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use urom_abi::descriptor::CommandDesc;
 use urom_abi::extension::{Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
+use urom_os::clock::monotonic;
 
 use crate::bell::Bell;
 use crate::memory::MemoryServices;
@@ -162,12 +163,4 @@ impl fmt::Debug for WorkerSide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerSide").field("services", &self.services).finish_non_exhaustive()
     }
-}
-
-/// The time of `CLOCK_MONOTONIC`, in nanoseconds.
-pub(crate) fn monotonic() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a structure of this frame.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

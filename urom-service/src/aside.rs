@@ -6,7 +6,7 @@ use std::thread::Builder;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::dispatcher;
-use urom_abi::signals::no_thread;
+use urom_os::signals::no_thread;
 
 /// Starts a thread that logs where this one does.
 pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {

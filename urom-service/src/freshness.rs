@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use urom_abi::named_file;
+use urom_os::named_file;
 
 pub use self::sources::list_of_copy;
 use self::sources::sources;

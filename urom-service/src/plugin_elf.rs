@@ -15,7 +15,7 @@ use object::read::elf::{ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
-use urom_abi::{machine, named_file};
+use urom_os::{machine, named_file};
 
 /// The most that is read in one piece: a table of symbols, or of their names. Files may be larger,
 /// and have holes.

@@ -13,11 +13,11 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
-use urom_abi::fork::PerProcess;
 use urom_abi::plugin::{
     AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
     OpenFn, PluginIface, ProgressFn, WorkerCmdFn,
 };
+use urom_os::fork::PerProcess;
 
 use crate::identity::Identity;
 

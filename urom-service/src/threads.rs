@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use urom_abi::fork::PerProcess;
+use urom_os::fork::PerProcess;
 
 /// How many there are, those of workers included that no daemon waits for any more.
 static ALIVE: PerProcess<(Mutex<usize>, Condvar)> = PerProcess::new(Default::default);

@@ -15,7 +15,7 @@ use hmac_sha256::HMAC;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use urom_abi::named_file::{self, NotRegular};
+use urom_os::named_file::{self, NotRegular};
 
 /// The variable that names the key file, for daemons and hosts that no option or call gives one.
 pub const KEY_FILE_VARIABLE: &str = "UROM_KEY_FILE";

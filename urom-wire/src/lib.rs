@@ -46,5 +46,3 @@ pub mod stream;
 mod stuck;
 mod sync;
 pub mod ucx_context;
-
-pub use sync::Wake;

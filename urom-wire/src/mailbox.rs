@@ -4,14 +4,14 @@
 use std::io;
 use std::ops::DerefMut;
 
-use crate::sync::{AtomicBool, Mutex, Ordering, PoisonError, Wake};
+use crate::sync::{AtomicBool, EventFd, Mutex, Ordering, PoisonError};
 
 #[derive(Debug)]
 pub struct Mailbox<T> {
     /// Whether there is a message: the one load that an idle turn pays.
     posted: AtomicBool,
     queue: Mutex<Queue<T>>,
-    wake: Wake,
+    wake: EventFd,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<T> Mailbox<T> {
         Ok(Mailbox {
             posted: AtomicBool::new(false),
             queue: Mutex::new(Queue { messages: Vec::new(), is_closed: false }),
-            wake: Wake::new()?,
+            wake: EventFd::new()?,
         })
     }
 
@@ -76,7 +76,7 @@ impl<T> Mailbox<T> {
         self.lock().is_closed
     }
 
-    pub fn wake(&self) -> &Wake {
+    pub fn wake(&self) -> &EventFd {
         &self.wake
     }
 }

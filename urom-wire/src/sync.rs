@@ -1,41 +1,10 @@
-//! The types that threads share: the standard library's, and a descriptor that a sleeper polls. The
-//! crate `models` compiles [`mailbox`](crate::mailbox) with loom's types instead, and tries every
-//! order of events.
+//! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) with loom's
+//! types instead, and tries every order of events.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use std::sync::{Mutex, PoisonError};
 
-use rustix::event::{EventfdFlags, eventfd};
-
-/// A descriptor that is readable from [`raise`](Wake::raise) to [`lower`](Wake::lower).
-#[derive(Debug)]
-pub struct Wake(OwnedFd);
-
-impl Wake {
-    pub fn new() -> io::Result<Wake> {
-        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map(Wake)
-            .map_err(io::Error::from)
-    }
-
-    pub fn raise(&self) {
-        // Fails only when the counter is full: then the descriptor is readable already.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
-    }
-
-    pub fn lower(&self) {
-        // Fails only when it is not readable.
-        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
-    }
-}
-
-impl AsFd for Wake {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
+pub(crate) use urom_os::EventFd;
 
 #[cfg(test)]
 mod tests {

@@ -19,8 +19,15 @@ use crate::workspace::Workspace;
 use crate::{debian, setup, shell, test};
 
 /// Everything that reads bytes of others without UCX. Under Miri the last takes minutes.
-const PACKAGES: [&str; 6] =
-    ["urom-abi", "urom-memory", "rdmo-protocol", "test-protocols", "urom-pdk", "robustness"];
+const PACKAGES: [&str; 7] = [
+    "urom-os",
+    "urom-abi",
+    "urom-memory",
+    "rdmo-protocol",
+    "test-protocols",
+    "urom-pdk",
+    "robustness",
+];
 
 /// Packages with threads. The tests of urom-service run the inputs of its fuzz targets.
 const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];

@@ -7,8 +7,9 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use urom_abi::{Count, named_file};
+use urom_abi::Count;
 use urom_host::memory::{Access, Mmap, View};
+use urom_os::named_file;
 
 use super::Args;
 use crate::exit::usage;

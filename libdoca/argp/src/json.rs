@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
-use urom_abi::named_file;
+use urom_os::named_file;
 
 use crate::command::{Command, Path};
 use crate::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};

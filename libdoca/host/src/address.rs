@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use urom_abi::{DocaError, named_file};
+use urom_abi::DocaError;
+use urom_os::named_file;
 use urom_wire::control::{DEFAULT_PORT, Failure};
 use urom_wire::hello::HelloError;
 use urom_wire::patience::Patience;

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use urom_abi::named_file;
+use urom_os::named_file;
 use urom_wire::control::Failure;
 
 use crate::address::split;

@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
-use urom_abi::fork::PerProcess;
-use urom_abi::signals;
+use urom_os::fork::PerProcess;
+use urom_os::signals;
 
 /// A thread with a runtime; it ends with the last handle.
 pub(super) struct ControlThread {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::fork::PerProcess;
 use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
+use urom_os::fork::PerProcess;
 
 use crate::service_file::long_pci;
 use crate::shell::{Kind, Mark, Shell, Shells, made_before};

@@ -14,8 +14,8 @@ use std::ptr;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
-use urom_abi::fork::Inherited;
 use urom_abi::host;
+use urom_os::fork::Inherited;
 use urom_wire::control::Failure;
 
 use crate::buf::Buffer;

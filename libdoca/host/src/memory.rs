@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use urom_abi::fork::PerProcess;
+use urom_os::fork::PerProcess;
 
 /// Memory that is never freed, because it may still be in use. Leak checkers find it here.
 static KEPT: PerProcess<Mutex<Vec<Memory>>> = PerProcess::new(Mutex::default);

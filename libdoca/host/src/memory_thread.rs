@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{oneshot, watch};
-use urom_abi::fork::PerProcess;
-use urom_abi::signals;
+use urom_os::fork::PerProcess;
+use urom_os::signals;
 use urom_wire::control::Failure;
 use urom_wire::mailbox::Mailbox;
 

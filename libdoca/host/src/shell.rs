@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::fork::{Inherited, Maker, PerProcess};
+use urom_os::fork::{Inherited, Maker, PerProcess};
 
 /// How many shells rest before the first is reused, so that an old pointer finds no object rather
 /// than a wrong one.

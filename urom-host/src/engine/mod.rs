@@ -16,8 +16,8 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 use urom_abi::host::{Ctx, Pe};
+use urom_os::fork::Maker;
 
 use crate::callback;
 use crate::error::{Error, Result, check, made_here};

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 use super::{AllGather, BoxError, Error, busy, check};
 

@@ -20,7 +20,7 @@ pub use pmix::Pmix;
 pub use rendezvous::Rendezvous;
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 /// What an [`AllGather`] fails with: any error at all, so that `?` and `.into()` make one.
 ///

@@ -16,10 +16,10 @@ use std::thread::{self, JoinHandle};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::Description;
-use urom_abi::fork::Maker;
 use urom_abi::host::Service as RawService;
 use urom_abi::plugin::PluginInfo;
-use urom_abi::signals;
+use urom_os::fork::Maker;
+use urom_os::signals;
 
 use crate::error::{Error, Result, made_here};
 use crate::library::Library;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 use urom_abi::host::{CtxState, Data, GidTask};
+use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::library::{Library, get};

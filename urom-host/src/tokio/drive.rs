@@ -16,7 +16,7 @@ use std::time::Instant;
 use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 use crate::callback;
 use crate::engine::{self, EngineCore, ProgressEngine};

@@ -10,7 +10,8 @@ use std::task::Poll;
 use ::tokio::sync::{mpsc, oneshot, watch};
 use ::tokio::task::{LocalSet, spawn_local};
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
+use urom_os::panics;
 
 use super::drive;
 use crate::error::{Error, Result, made_here};
@@ -150,9 +151,7 @@ async fn ended(mut panic: watch::Receiver<Option<String>>) -> String {
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a payload that is no text").to_owned()
+    panics::text(payload).unwrap_or("a payload that is no text").to_owned()
 }
 
 /// Runs a future to its end, or drops it once nobody waits for `answer`: `None` then.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 /// How long an engine that a future waits for may go without progress. A program that progresses
 /// its engine by hand does so more often.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Wake;
 
-use super::sync::{AtomicBool, Bell, Ordering};
+use super::sync::{AtomicBool, EventFd, Ordering};
 
 /// Wakes the thread that waits, from any thread.
 pub(super) struct Notifier {
@@ -11,7 +11,7 @@ pub(super) struct Notifier {
     notified: AtomicBool,
     /// It sleeps, or is about to.
     asleep: AtomicBool,
-    bell: Option<Bell>,
+    bell: Option<EventFd>,
 }
 
 impl Notifier {
@@ -20,7 +20,7 @@ impl Notifier {
             notified: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
             // None when the system has no descriptor left.
-            bell: Bell::new().ok(),
+            bell: EventFd::new().ok(),
         }
     }
 
@@ -43,7 +43,7 @@ impl Notifier {
 
     /// Has the thread sleep by `until`, which returns when the bell can be heard, or sooner; not at
     /// all if somebody woke it already.
-    pub(super) fn sleep(&self, until: impl FnOnce(Option<&Bell>)) {
+    pub(super) fn sleep(&self, until: impl FnOnce(Option<&EventFd>)) {
         // The other half is in `wake_by_ref`: whichever of the two writes comes second sees the
         // first.
         self.asleep.store(true, Ordering::SeqCst);

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use urom_abi::extension::LONGEST_FAILURE;
-use urom_abi::fork::Inherited;
+use urom_os::fork::Inherited;
 
 use crate::callback;
 use crate::engine::Timed;

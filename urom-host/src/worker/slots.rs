@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use urom_abi::fork::Inherited;
 use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
+use urom_os::fork::Inherited;
 
 use super::raw_reply::RawReply;
 

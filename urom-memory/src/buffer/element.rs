@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
 use urom_abi::memory::MemoryRange;
+use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::inner::{Inner, check};

@@ -15,7 +15,7 @@ use urom_memory::engine::functions;
 use super::memory::Memories;
 use crate::guard::guard;
 use crate::time;
-use crate::worker_side::monotonic;
+use urom_os::clock::monotonic;
 
 /// The id that every played worker says it has.
 const WORKER_ID: u64 = 1;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use urom_abi::named_file::NotRegular;
+use urom_os::named_file::NotRegular;
 
 /// The longest content in bytes: an address, a process and a machine's name.
 const MOST: u64 = 512;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
-use urom_abi::signals::no_thread;
+use urom_os::signals::no_thread;
 
 use super::config::DaemonConfig;
 use super::emulation;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tracing::debug;
+use urom_os::clock;
 
 const LIMIT: Duration = Duration::from_millis(50);
 
@@ -62,21 +63,11 @@ impl Usage {
             return Usage::default();
         }
         Usage {
-            time: now(libc::CLOCK_MONOTONIC),
-            cpu: now(libc::CLOCK_THREAD_CPUTIME_ID),
+            time: clock::of(libc::CLOCK_MONOTONIC),
+            cpu: clock::of(libc::CLOCK_THREAD_CPUTIME_ID),
             sleeps: usage.ru_nvcsw.unsigned_abs(),
         }
     }
-}
-
-/// The time of a clock. `rustix` looks for the kernel's function in a way that valgrind does not
-/// bear.
-fn now(clock: libc::clockid_t) -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: there is room for what is told; both clocks are there, and without one the time is
-    // zero.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use urom_abi::named_file;
+use urom_os::named_file;
 
 /// The most bytes of a list: one names some hundred files.
 pub(super) const MOST: usize = 16 << 20;

@@ -25,9 +25,9 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
-use urom_abi::fork::PerProcess;
 use urom_abi::log::Level;
 use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, text_of};
+use urom_os::fork::PerProcess;
 
 pub use limit::LogLevel;
 pub(crate) use writer::{Lines, write};

@@ -15,10 +15,11 @@ use std::time::Duration;
 use crossbeam_queue::ArrayQueue;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
-use urom_abi::fork::PerProcess;
+use urom_abi::Count;
 use urom_abi::log::Level;
-use urom_abi::{Count, signals};
 use urom_log::Origin;
+use urom_os::fork::PerProcess;
+use urom_os::signals;
 
 const ROOM: usize = 256 << 10;
 

@@ -3,11 +3,11 @@
 use std::os::fd::RawFd;
 use std::rc::Rc;
 
-use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
 use urom_abi::extension::CancelReason;
+use urom_os::clock;
 use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command, Unusual};
 use urom_wire::pass::Pass;
 
@@ -225,7 +225,7 @@ impl Core {
                     .vacant(slot)
                     .map(|vacant| Token { channel, slot, generation: vacant.next() }.pack());
                 let Some(token) = token else { return self.hosts.throw_out(channel, slot) };
-                let at = monotonic().saturating_add(left);
+                let at = clock::monotonic().saturating_add(left);
                 self.hosts.desk.set_deadline(dest_id, token, at);
                 self.command(pass, &command);
                 let connection = self.hosts.connections.get(channel);
@@ -339,10 +339,4 @@ impl Core {
         self.hosts.answer_all(DocaError::SHUTDOWN);
         self.turn(ROUND);
     }
-}
-
-/// The time of `CLOCK_MONOTONIC`, in nanoseconds.
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

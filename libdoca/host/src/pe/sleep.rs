@@ -9,7 +9,7 @@ use rustix::time::{
     timerfd_settime,
 };
 use urom_abi::DocaError;
-use urom_wire::Wake;
+use urom_os::EventFd;
 
 use super::Pe;
 
@@ -19,7 +19,7 @@ const ARM_ATTEMPTS: usize = 4;
 /// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
 /// shows.
 pub(crate) struct Bell {
-    pub(crate) wake: Wake,
+    pub(crate) wake: EventFd,
     /// The host may go to sleep, and the bell has not rung since.
     armed: Cell<bool>,
     rung: Cell<bool>,
@@ -27,7 +27,7 @@ pub(crate) struct Bell {
 
 impl Bell {
     pub(crate) fn new() -> std::io::Result<Bell> {
-        Ok(Bell { wake: Wake::new()?, armed: Cell::new(false), rung: Cell::new(false) })
+        Ok(Bell { wake: EventFd::new()?, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
     /// Makes the next [`ring`](Bell::ring) make the descriptor readable.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::event::epoll;
 use ucx::queue_probe::{Queue, Verdict};
 use ucx::{Data, Worker};
-use urom_abi::signals;
+use urom_os::signals;
 use urom_wire::control::Failure;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::pass::Pass;

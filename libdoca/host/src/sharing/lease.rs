@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
-use urom_abi::signals;
+use urom_os::signals;
 use urom_wire::awake::timeout;
 use urom_wire::memory::{LEASE, Slip, hand_over};
 

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::fork::PerProcess;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_log::{guard, guard_or};
+use urom_os::fork::PerProcess;
 
 use crate::device::{self, Device, DeviceInfo};
 use crate::handle::{borrow, present, put, withdraw};

@@ -51,14 +51,14 @@ loom::thread_local! {
 
 /// A descriptor that is readable from `raise` to `lower`.
 #[derive(Debug)]
-pub(crate) struct Wake {
+pub(crate) struct EventFd {
     readable: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Wake {
-    pub(crate) fn new() -> io::Result<Wake> {
-        Ok(Wake { readable: Mutex::new(false), changed: Condvar::new() })
+impl EventFd {
+    pub(crate) fn new() -> io::Result<EventFd> {
+        Ok(EventFd { readable: Mutex::new(false), changed: Condvar::new() })
     }
 
     pub(crate) fn raise(&self) {
@@ -82,6 +82,3 @@ impl Wake {
         }
     }
 }
-
-/// A descriptor of a host's, which may be none.
-pub(crate) use self::Wake as Bell;

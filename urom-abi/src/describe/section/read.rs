@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, ReadError};
 use crate::describe::{Protocol, Type};
-use crate::fork::PerProcess;
+use urom_os::fork::PerProcess;
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 use super::rendezvous::deadline;
 use super::{AllGather, BoxError, Error, Rendezvous};

@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::fork::Maker;
+use urom_os::fork::Maker;
 
 use super::{AllGather, BoxError, Error, busy, check};
 use link::{BLOCKS, Link, frame};

@@ -15,7 +15,7 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 use urom_abi::DocaError;
-use urom_abi::signals::no_thread;
+use urom_os::signals::no_thread;
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;

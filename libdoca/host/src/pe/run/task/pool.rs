@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use urom_abi::fork::PerProcess;
+use urom_os::fork::PerProcess;
 
 use crate::pe::run::task::CmdTask;
 

@@ -15,8 +15,6 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::DocaError;
-
 /// Linux's process ids have 22 bits. The bits above them count the forks since the first maker: a
 /// child in a new namespace may have its parent's id.
 const PID_BITS: u32 = 22;
@@ -111,12 +109,6 @@ impl fmt::Display for Inherited {
 }
 
 impl std::error::Error for Inherited {}
-
-impl From<Inherited> for DocaError {
-    fn from(_: Inherited) -> DocaError {
-        DocaError::BAD_STATE
-    }
-}
 
 /// A static value with one instance for each process. A child makes its own at the first use, so a
 /// lock that a thread of the parent held during the fork does not matter.

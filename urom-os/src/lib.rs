@@ -1,0 +1,14 @@
+//! What the kit's crates need of the operating system and of Rust's runtime, each once.
+//!
+//! The crate is for the kit's own crates and may change in any version. It knows neither DOCA nor
+//! UCX.
+
+pub mod clock;
+mod event_fd;
+pub mod fork;
+pub mod machine;
+pub mod named_file;
+pub mod panics;
+pub mod signals;
+
+pub use event_fd::EventFd;
