@@ -134,7 +134,6 @@ static inline void submitted_and_freed(const struct rig *rig)
 	data = doca_task_get_user_data(as_task);
 	IS((uintptr_t)worker, (uintptr_t)doca_task_get_ctx(as_task));
 	RETURNS(doca_task_free, as_task);
-	GIVES(INVALID, doca_task_get_status, as_task);
 
 	as_task = doca_urom_service_get_workers_by_gid_task_as_task(query);
 	RETURNS(doca_urom_service_get_workers_by_gid_task_set_gid, query, 0);
@@ -146,7 +145,6 @@ static inline void submitted_and_freed(const struct rig *rig)
 	IS(1, doca_urom_service_get_workers_by_gid_task_get_workers_count(query));
 	IS(75, doca_urom_service_get_workers_by_gid_task_get_worker_ids(query)[0]);
 	RETURNS(doca_task_free, as_task);
-	GIVES(INVALID, doca_task_get_status, as_task);
 	end_worker(worker, rig->host.pe);
 }
 

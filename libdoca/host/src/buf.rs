@@ -1,13 +1,15 @@
-//! `doca_buf`: the memory of a task's payload and response.
+//! `doca_buf`: the memory of a task's payload and response, and the two kinds of buffers.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
 use urom_abi::DocaError;
+use urom_abi::host::Buf;
 use urom_wire::frame::{MAX_CUT, Payload};
 
+use crate::handle::{Tag, borrow, object};
+use crate::map::descriptor::Descriptor;
 use crate::memory::{Memory, copy};
-use crate::shell::Mark;
 
 /// How many bytes of a response a host can always read: the fixed part of all known notifications.
 const READABLE: usize = 64;
@@ -16,8 +18,7 @@ const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there bef
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
 pub(super) struct Buffer {
-    /// Whether the host has it.
-    pub(super) mark: Mark,
+    tag: Tag,
     data: Cell<*mut u8>,
     len: Cell<usize>,
     /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
@@ -33,13 +34,37 @@ pub(super) struct Buffer {
     memory: RefCell<Memory>,
 }
 
+object!(Buffer, Buffer);
+
+/// A buffer of either kind.
+pub(super) enum AnyBuf<'a> {
+    /// A task's.
+    OfTask(&'a Buffer),
+    /// An element of an inventory or a pool.
+    OfMap(&'a Descriptor),
+}
+
+/// The buffer behind a pointer of C.
+///
+/// # Safety
+/// As [`borrow`].
+#[inline]
+pub(super) unsafe fn any_buf<'a>(pointer: *const Buf) -> Result<AnyBuf<'a>, DocaError> {
+    // SAFETY: the caller's promise.
+    match unsafe { borrow(pointer) } {
+        // SAFETY: the caller's promise.
+        Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyBuf::OfMap),
+        buffer => buffer.map(AnyBuf::OfTask),
+    }
+}
+
 impl Buffer {
     /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there
     /// is no memory left.
     pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
         debug_assert!(room.is_multiple_of(8));
         let buffer = Buffer {
-            mark: Mark::none(),
+            tag: Tag::of::<Buffer>(),
             data: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
             refused: Cell::new(DocaError::SUCCESS),
@@ -50,10 +75,6 @@ impl Buffer {
             memory: RefCell::new(Memory::none()),
         };
         buffer.renew(capacity).then_some(buffer)
-    }
-
-    pub(super) fn retire(&self) {
-        self.move_to(Memory::none(), 0);
     }
 
     /// Makes it like a new one with this capacity. False when there is no memory left.

@@ -10,8 +10,8 @@ use urom_abi::DocaError;
 use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_os::fork::PerProcess;
 
+use crate::handle::{Tag, object};
 use crate::service_file::long_pci;
-use crate::shell::{Kind, Mark, Shell, Shells, made_before};
 
 /// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
@@ -26,7 +26,9 @@ const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[repr(C)]
 pub(super) struct DeviceInfo {
+    tag: Tag,
     pub(super) name: String,
     /// In the form `dddd:bb:dd.f`.
     pub(super) pci_address: Option<String>,
@@ -34,7 +36,13 @@ pub(super) struct DeviceInfo {
     pub(super) interface: Option<String>,
 }
 
+object!(DeviceInfo, DeviceInfo);
+
 impl DeviceInfo {
+    fn new(name: String, pci_address: Option<String>, interface: Option<String>) -> DeviceInfo {
+        DeviceInfo { tag: Tag::of::<DeviceInfo>(), name, pci_address, interface }
+    }
+
     pub(super) fn shown_pci_address(&self) -> &str {
         self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
     }
@@ -127,11 +135,7 @@ fn named(entry: &str) -> Result<DeviceInfo, String> {
             format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0")
         })
     };
-    Ok(DeviceInfo {
-        name: name.to_owned(),
-        pci_address: pci.map(long).transpose()?,
-        interface: None,
-    })
+    Ok(DeviceInfo::new(name.to_owned(), pci.map(long).transpose()?, None))
 }
 
 /// The devices of a class, in the order of their names; none when the class does not exist.
@@ -142,7 +146,7 @@ fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<De
             let path = entry.path();
             let name = file_name(&path).filter(|name| name.len() <= LONGEST_NAME)?;
             let interface = interface(&path).filter(|name| name.len() <= LONGEST_INTERFACE);
-            Some(DeviceInfo { pci_address: pci_address(&path.join("device")), name, interface })
+            Some(DeviceInfo::new(name, pci_address(&path.join("device")), interface))
         })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -176,16 +180,16 @@ fn pci_address(link: &Path) -> Option<String> {
     path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
 }
 
-/// An opened device: `doca_dev`. It is never freed, because a host may keep its pointer; a closed
-/// one is opened again. The list has a handle, and every service that uses the device.
+/// An opened device: `doca_dev`. The list below has a reference, and all that use the device.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Device {
-    mark: Mark,
-    info: &'static DeviceInfo,
-    /// What hosts have as its description while it is open.
-    as_info: &'static Shell,
+    tag: Tag,
+    /// Its description, for hosts while it is open.
+    pub(super) info: DeviceInfo,
 }
+
+object!(Device, Device);
 
 struct Open {
     device: Arc<Device>,
@@ -193,28 +197,23 @@ struct Open {
     times: usize,
 }
 
-/// Every device that was ever opened: no more than exist.
 static OPEN: PerProcess<Mutex<Vec<Open>>> = PerProcess::new(Mutex::default);
 
-/// The code for a pointer that is no open device's.
-fn stranger(pointer: *const Device) -> DocaError {
-    made_before(&OPEN, |all| all.iter().any(|open| Arc::as_ptr(&open.device) == pointer))
+/// The code for a pointer that is no open device's: `BAD_STATE` for one from before a fork.
+fn unknown(pointer: *const Device) -> DocaError {
+    let has = |all: &Vec<Open>| all.iter().any(|open| Arc::as_ptr(&open.device) == pointer);
+    if OPEN.held_before(has) { DocaError::BAD_STATE } else { DocaError::INVALID_VALUE }
 }
 
 impl Device {
     /// Opens a device; one that is open is opened once more.
     pub(super) fn open(info: &DeviceInfo) -> *const Device {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = open.iter_mut().find(|open| open.device.info == info) {
+        if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {
             known.times += 1;
-            known.device.mark.set(Kind::Device);
-            known.device.as_info.mark().set(Kind::DeviceInfo);
             return Arc::as_ptr(&known.device);
         }
-        let info: &'static DeviceInfo = Box::leak(Box::new(info.clone()));
-        let as_info = Shells::all().enclose(Kind::DeviceInfo, info);
-        let device = Arc::new(Device { mark: Mark::none(), info, as_info });
-        device.mark.set(Kind::Device);
+        let device = Arc::new(Device { tag: Tag::of::<Device>(), info: info.clone() });
         let pointer = Arc::as_ptr(&device);
         open.push(Open { device, times: 1 });
         pointer
@@ -223,27 +222,24 @@ impl Device {
     /// Closes it once. `IN_USE` if this were the last close and a service uses the device.
     pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_meant = |open: &&mut Open| open.times > 0 && Arc::as_ptr(&open.device) == pointer;
-        let known = open.iter_mut().find(is_meant).ok_or_else(|| stranger(pointer))?;
-        if known.times == 1 && Arc::strong_count(&known.device) > 1 {
+        let at = open.iter().position(|open| Arc::as_ptr(&open.device) == pointer);
+        let at = at.ok_or_else(|| unknown(pointer))?;
+        let known = &mut open[at];
+        if known.times > 1 {
+            known.times -= 1;
+            return Ok(());
+        }
+        if Arc::strong_count(&known.device) > 1 {
             return Err(DocaError::IN_USE);
         }
-        known.times -= 1;
-        if known.times == 0 {
-            known.device.mark.clear();
-            known.device.as_info.mark().clear();
-        }
+        open.swap_remove(at);
         Ok(())
     }
 
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);
-        known.map(|open| Arc::clone(&open.device)).ok_or_else(|| stranger(pointer))
-    }
-
-    pub(super) fn as_info(&self) -> &'static Shell {
-        self.as_info
+        let known = open.iter().find(|open| Arc::as_ptr(&open.device) == pointer);
+        known.map(|open| Arc::clone(&open.device)).ok_or_else(|| unknown(pointer))
     }
 
     pub(super) fn pci_address(&self) -> Option<&str> {

@@ -1,324 +1,141 @@
 //! Converts between C's pointers and this library's objects.
 //!
-//! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
-//! Calls of the fast path (progress, and all calls with a command task) check only the
-//! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
-//! the pointer is NULL or once came from this library.
+//! Every object that C has a pointer to begins with a [`Tag`]. A call with NULL or with an object
+//! of another kind gives `INVALID_VALUE`. Destroying an object frees it.
 //!
-//! What was made before a fork is refused here, with `BAD_STATE`, and nothing of it is touched: its
-//! connections and threads are the parent's.
+//! An object from before a fork is refused with `BAD_STATE` and stays untouched: its connections
+//! and threads are the parent's.
 
 use std::ffi::c_char;
-use std::ops::Deref;
 use std::ptr;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
-use urom_abi::host;
-use urom_os::fork::Inherited;
-use urom_wire::control::Failure;
+use urom_os::fork::{Inherited, Maker};
 
-use crate::buf::Buffer;
-use crate::device::DeviceInfo;
-use crate::map::Map;
-use crate::map::descriptor::Descriptor;
-use crate::map::stock::{Inventory, Pool};
-use crate::pe::Pe;
-use crate::pe::ctx::advise::MmapAdvise;
-use crate::pe::ctx::domain::Domain;
-use crate::pe::ctx::service::Service;
-use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::ctx::sync_event::RemoteNet;
-use crate::pe::ctx::sync_event::SyncEvent;
-use crate::pe::ctx::worker::Worker;
-use crate::pe::ctx::{self, Context};
-use crate::pe::graph::instance::Instance;
-use crate::pe::graph::{Graph, NodeOf};
-use crate::pe::local::{LocalTask, OfKind};
-use crate::pe::run::task::{CmdTask, Head};
-use crate::shell::{Kind, Mark, Shell, Shells};
+/// The kinds of objects. The first value is one that other memory hardly begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Kind {
+    Buffer = 0x5552_4f01,
+    Command,
+    Context,
+    Device,
+    DeviceInfo,
+    Element,
+    Graph,
+    Instance,
+    Inventory,
+    Local,
+    Map,
+    Node,
+    Pe,
+    Pool,
+    Query,
+    RemoteNet,
+}
 
-/// An object to which hosts have a pointer, by way of its shell.
+/// The first word of an object: its kind, and the process that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Tag(u64);
+
+impl Tag {
+    pub(super) fn of<T: Object>() -> Tag {
+        Tag(u64::from(Maker::here().bits()) << 32 | u64::from(T::KIND as u32))
+    }
+
+    fn maker(self) -> Maker {
+        Maker::from_bits((self.0 >> 32) as u32)
+    }
+
+    /// The tag of an object.
+    ///
+    /// # Safety
+    /// `pointer` is NULL, or points to at least 8 readable bytes.
+    #[inline]
+    unsafe fn at<C>(pointer: *const C) -> Option<Tag> {
+        // SAFETY: the caller's promise.
+        (!pointer.is_null()).then(|| unsafe { pointer.cast::<Tag>().read_unaligned() })
+    }
+}
+
+/// An object that C has a pointer to.
 ///
 /// # Safety
-/// Each type has a kind of its own.
-pub(super) unsafe trait Registered {
+/// The type is `repr(C)`, its first field is `Tag::of::<Self>()`, and no other type has its kind.
+pub(super) unsafe trait Object {
     const KIND: Kind;
 }
 
-macro_rules! registered {
-    ($($kind:ident: $object:ty;)*) => {$(
-        // SAFETY: the only type of this kind.
-        unsafe impl Registered for $object {
-            const KIND: Kind = Kind::$kind;
+/// Implements [`Object`] for a type.
+macro_rules! object {
+    ($type:ty, $kind:ident) => {
+        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `Kind` lists each
+        // kind with its one type.
+        unsafe impl $crate::handle::Object for $type {
+            const KIND: $crate::handle::Kind = $crate::handle::Kind::$kind;
         }
-    )*};
+    };
+}
+pub(super) use object;
+
+/// C's pointer to an object.
+#[inline]
+pub(super) fn as_c<T: Object, C>(object: &T) -> *mut C {
+    ptr::from_ref(object).cast_mut().cast()
 }
 
-registered! {
-    Context: Context;
-    Pe: Pe;
-    Query: GidTask;
-    DeviceInfo: DeviceInfo;
-    Map: Map;
-    Inventory: Inventory;
-    Pool: Pool;
-    Element: Descriptor;
-    Local: LocalTask;
-    Graph: Graph;
-    Node: NodeOf;
-    Instance: Instance;
-    RemoteNet: RemoteNet;
+/// Gives C a reference to an object, until [`withdraw`].
+pub(super) fn publish<T: Object, C>(object: Rc<T>) -> *mut C {
+    Rc::into_raw(object).cast_mut().cast()
 }
 
-pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
-    let shell: *const Shell = Shells::all().enclose(T::KIND, Rc::into_raw(object));
-    shell.cast_mut().cast()
-}
-
-/// Hands a new context to the host.
-pub(super) fn publish_context<C>(own: ctx::Kind) -> *mut C {
-    let ctx = Context::new(own);
-    let pointer: *mut host::Ctx = publish(Rc::clone(&ctx));
-    ctx.pointer.set(pointer);
-    pointer.cast()
-}
-
-/// What a pointer of the host stands for.
+/// The object behind a pointer of C.
 ///
 /// # Safety
-/// `pointer` is null, or once came from this library. What is marked with `kind` is a `T`, which
-/// stays while the result is used: the host keeps DOCA's thread rules, and does not end the object
-/// before that.
+/// The pointer is NULL or came from this library, and its object is not destroyed while the result
+/// is used. DOCA demands both of the host, and one thread at a time for each object.
 #[inline]
-unsafe fn find<'a, T, C>(kind: Kind, pointer: *const C) -> Result<&'a T, DocaError> {
-    // SAFETY: the caller's promise.
-    let mark = unsafe { Mark::at(pointer) };
-    mark.ok_or(DocaError::INVALID_VALUE)?.check(kind)?;
-    // SAFETY: the caller's promise.
+pub(super) unsafe fn borrow<'a, T: Object, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+    // SAFETY: all objects of this library begin with a tag.
+    let tag = unsafe { Tag::at(pointer) };
+    let tag = tag.filter(|tag| tag.0 as u32 == T::KIND as u32).ok_or(DocaError::INVALID_VALUE)?;
+    tag.maker().check()?;
+    // SAFETY: `Object` demands that an object with this kind is a `T`.
     Ok(unsafe { &*pointer.cast::<T>() })
 }
 
-/// The object behind a pointer to its shell.
+/// A reference of the library's own to a published object: for calls that keep it, or run the
+/// host's functions, which may destroy it.
 ///
 /// # Safety
-/// The host keeps DOCA's thread rules, and does not end the object while the result is used.
-pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    Shells::check(pointer)?;
-    // SAFETY: a shell of this library, and the caller's promise.
-    unsafe { quick(pointer) }
-}
-
-/// As [`borrow`], for calls of the fast path.
-///
-/// # Safety
-/// As [`find`], for the object.
-#[inline]
-pub(super) unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
-    // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
-    let shell: &Shell = unsafe { find(T::KIND, pointer) }?;
-    // SAFETY: a shell that says so holds a reference to a `T`.
-    Ok(unsafe { &*shell.object::<T>() })
-}
-
-/// A context, kept alive: for calls that run the host's own functions, which may destroy it.
-///
-/// # Safety
-/// The host keeps DOCA's thread rules.
-pub(super) unsafe fn context(pointer: *const host::Ctx) -> Result<Rc<Context>, DocaError> {
-    // SAFETY: the caller's promise, and it is kept alive below.
-    let ctx: &Context = unsafe { borrow(pointer) }?;
-    ctx.handle().ok_or(DocaError::INVALID_VALUE)
-}
-
-/// Takes an object back from the host.
-///
-/// # Safety
-/// The host keeps DOCA's thread rules.
-pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
-    Shells::check(pointer)?;
-    // SAFETY: only shells are marked with the kind of a registered type, and they stay for ever.
-    let shell: &'static Shell = unsafe { find(T::KIND, pointer) }?;
-    let object = shell.object::<T>();
-    Shells::all().empty(shell);
-    // SAFETY: from `publish`; the shell is empty, so nobody takes it again.
+/// As [`borrow`]; the object came from [`publish`].
+pub(super) unsafe fn share<T: Object, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+    // SAFETY: the caller's promise.
+    unsafe { borrow::<T, C>(pointer) }?;
+    let object = pointer.cast::<T>();
+    // SAFETY: `publish` made the pointer with `Rc::into_raw`, and the host's reference exists.
+    unsafe { Rc::increment_strong_count(object) };
+    // SAFETY: the reference that the line above counted.
     Ok(unsafe { Rc::from_raw(object) })
 }
 
-/// A context with its own part, as the functions of its kind use it.
-pub(super) struct Own<'a, T> {
-    pub(super) ctx: &'a Context,
-    own: &'a T,
-}
-
-impl<T> Deref for Own<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        self.own
-    }
-}
-
-impl<T> Own<'_, T> {
-    /// Configures an idle context, which keeps the failure of a refusal.
-    pub(super) fn configure(
-        &self,
-        set: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<(), DocaError> {
-        self.ctx.require_idle()?;
-        set().map_err(|failure| self.ctx.fail(&failure))
-    }
-
-    /// Destroys the context if it is idle; `busy` is the code if not.
-    pub(super) fn destroy(&self, busy: DocaError) -> Result<(), DocaError> {
-        self.ctx.require_idle().map_err(|_| busy)?;
-        // SAFETY: the host's pointer to it; the caller uses nothing of it afterwards.
-        let ctx: Rc<Context> = unsafe { withdraw(self.ctx.as_ctx()) }?;
-        ctx.retire();
-        Ok(())
-    }
-}
-
-/// The context behind a host's pointer to one of this kind.
-macro_rules! own {
-    ($($name:ident by $find:ident: $pointer:ty => $kind:ident $part:ty;)*) => {$(
-        /// # Safety
-        /// As [`$find`].
-        #[inline]
-        pub(super) unsafe fn $name<'a>(
-            pointer: *const $pointer,
-        ) -> Result<Own<'a, $part>, DocaError> {
-            // SAFETY: the caller's promise.
-            let ctx: &Context = unsafe { $find(pointer) }?;
-            Ok(Own { ctx, own: ctx.$kind()? })
-        }
-    )*};
-}
-
-own! {
-    service by borrow: host::Service => service Service;
-    worker by borrow: host::Worker => worker Worker;
-    live_worker by quick: host::Worker => worker Worker;
-    domain by borrow: host::Domain => domain Domain;
-    sync_event by borrow: host::SyncEvent => sync_event SyncEvent;
-    mmap_advise by borrow: host::MmapAdvise => mmap_advise MmapAdvise;
-}
-
-pub(super) enum AnyTask<'a> {
-    Command(&'static CmdTask),
-    Query(&'a GidTask),
-    Local(&'a LocalTask),
-}
-
-impl<'a> AnyTask<'a> {
-    #[inline]
-    pub(super) fn head(&self) -> &'a Head {
-        match self {
-            AnyTask::Command(task) => &task.head,
-            AnyTask::Query(task) => &task.head,
-            AnyTask::Local(task) => &task.head,
-        }
-    }
-
-    /// The context it belongs to, as the host knows it.
-    pub(super) fn ctx(&self) -> *mut host::Ctx {
-        match self {
-            AnyTask::Command(task) => task.run().map_or(ptr::null_mut(), |run| run.ctx.as_ctx()),
-            AnyTask::Query(task) => task.ctx.as_ctx(),
-            AnyTask::Local(task) => task.ctx.as_ctx(),
-        }
-    }
-
-    /// Submits it. After an error it is still the caller's.
-    #[inline]
-    pub(super) fn submit(&self) -> Result<(), DocaError> {
-        match self {
-            AnyTask::Command(task) => {
-                task.head.is_callers()?;
-                task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
-            }
-            AnyTask::Query(task) => task.submit(),
-            AnyTask::Local(task) => task.submit(),
-        }
-    }
-}
-
-/// A task.
+/// Takes the host's reference to a published object back.
 ///
 /// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
+/// As [`share`]; the host does not use the pointer again, which DOCA demands of it.
+pub(super) unsafe fn withdraw<T: Object, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
     // SAFETY: the caller's promise.
-    match unsafe { command(pointer.cast()) } {
-        Err(DocaError::INVALID_VALUE) => {}
-        task => return task.map(AnyTask::Command),
-    }
-    // SAFETY: the caller's promise.
-    match unsafe { quick(pointer) } {
-        // SAFETY: the caller's promise.
-        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyTask::Local),
-        query => query.map(AnyTask::Query),
-    }
-}
-
-/// A task of a context without a worker, of the kind that the pointer is for.
-///
-/// # Safety
-/// As [`borrow`].
-pub(super) unsafe fn local<'a, T: OfKind>(pointer: *const T) -> Result<&'a LocalTask, DocaError> {
-    // SAFETY: the caller's promise.
-    let task: &LocalTask = unsafe { borrow(pointer) }?;
-    if task.kind == T::KIND { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
-}
-
-/// A command task.
-///
-/// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
-    // SAFETY: only a command task is marked so, only while it is the host's, and it is never freed.
-    unsafe { find(Kind::Command, pointer) }
-}
-
-/// A buffer of a task.
-///
-/// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
-    // SAFETY: only a buffer is marked so, and only while its task is the host's.
-    unsafe { find(Kind::Buffer, pointer) }
-}
-
-/// A buffer of either kind.
-pub(super) enum AnyBuf<'a> {
-    /// A task's.
-    OfTask(&'a Buffer),
-    /// One of an inventory or a pool.
-    OfMap(&'a Descriptor),
-}
-
-/// A buffer of either kind.
-///
-/// # Safety
-/// As [`quick`].
-#[inline]
-pub(super) unsafe fn any_buf<'a>(pointer: *const host::Buf) -> Result<AnyBuf<'a>, DocaError> {
-    // SAFETY: the caller's promise.
-    match unsafe { buffer(pointer) } {
-        // SAFETY: the caller's promise.
-        Err(DocaError::INVALID_VALUE) => unsafe { quick(pointer) }.map(AnyBuf::OfMap),
-        buffer => buffer.map(AnyBuf::OfTask),
-    }
+    unsafe { borrow::<T, C>(pointer) }?;
+    // SAFETY: `publish` made the pointer with `Rc::into_raw`, for this one call.
+    Ok(unsafe { Rc::from_raw(pointer.cast::<T>()) })
 }
 
 /// Writes why an object was refused with `code`, if it was made before a fork; the whole length.
 ///
 /// # Safety
-/// As [`find`] for an object that was refused with `BAD_STATE`, and [`put_text`] for the place.
+/// As [`borrow`] for the object, and [`put_text`] for the place.
 pub(super) unsafe fn put_inherited<C>(
     code: DocaError,
     pointer: *const C,
@@ -329,8 +146,8 @@ pub(super) unsafe fn put_inherited<C>(
         return 0;
     }
     // SAFETY: the caller's promise.
-    let mark = unsafe { Mark::at(pointer) };
-    let Some(why) = mark.and_then(Mark::inherited) else { return 0 };
+    let tag = unsafe { Tag::at(pointer) };
+    let Some(why) = tag.and_then(|tag| tag.maker().check().err()) else { return 0 };
     // SAFETY: the caller's promise.
     unsafe { put_text(&format!("{why}: {}", Inherited::HINT), place, capacity) }
 }
@@ -338,19 +155,16 @@ pub(super) unsafe fn put_inherited<C>(
 /// Writes a result.
 ///
 /// # Safety
-/// `place` is null or can be written to.
+/// `place` is NULL or can be written to.
 #[inline]
 pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
-    if place.is_null() {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    // SAFETY: not null, and the caller promises the rest.
+    present(place)?;
+    // SAFETY: not NULL, and the caller promises the rest.
     unsafe { place.write(value) };
     Ok(())
 }
 
-/// `INVALID_VALUE` for null. For places of results, checked before anything is made that would be
-/// lost.
+/// `INVALID_VALUE` for NULL. Checks places of results before anything is made that would be lost.
 #[inline]
 pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
     if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
@@ -367,4 +181,36 @@ pub(super) unsafe fn put_text(text: &str, place: *mut c_char, capacity: usize) -
         unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len) };
     }
     text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    struct Sample(Tag);
+    object!(Sample, Pool);
+
+    #[test]
+    fn an_object_is_found_by_its_kind_and_freed_with_its_last_reference() {
+        let object = Rc::new(Sample(Tag::of::<Sample>()));
+        let weak = Rc::downgrade(&object);
+        let pointer: *mut u8 = publish(object);
+        // SAFETY: a published object.
+        let shared: Rc<Sample> = unsafe { share(pointer) }.unwrap();
+        // SAFETY: as above; not used again.
+        drop(unsafe { withdraw::<Sample, _>(pointer) }.unwrap());
+        assert_eq!(as_c(&*shared), pointer);
+        drop(shared);
+        assert!(weak.upgrade().is_none());
+    }
+
+    #[test]
+    fn null_and_other_kinds_are_refused() {
+        for pointer in [ptr::null(), [0_u64; 2].as_ptr()] {
+            // SAFETY: NULL, or readable bytes.
+            let found = unsafe { borrow::<Sample, _>(pointer) };
+            assert_eq!(found.err(), Some(DocaError::INVALID_VALUE));
+        }
+    }
 }

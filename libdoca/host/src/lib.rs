@@ -33,7 +33,6 @@ mod pe;
 mod running;
 mod service_file;
 mod sharing;
-mod shell;
 mod stream;
 mod table;
 mod worker_link;

@@ -4,6 +4,7 @@
 //! advances everything and then delivers at most one event. So a host gets one callback a call, in
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
+pub(crate) mod any_task;
 pub(crate) mod ctx;
 pub(crate) mod graph;
 pub(crate) mod local;
@@ -32,11 +33,12 @@ pub(crate) use self::ready::Other;
 use self::ready::Ready;
 use crate::channels::Channels;
 use crate::event::Mailbox;
+use crate::handle::{Tag, object};
 use crate::pe::ctx::Context;
 use crate::pe::graph::instance::Instance;
 use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
-use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::run::task::{CmdTaskRef, Stage};
 use crate::pe::sleep::{Bell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
@@ -55,7 +57,9 @@ const LOOKS: u32 = 16;
 const DESCRIPTORS: usize = 8;
 
 /// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
+#[repr(C)]
 pub(super) struct Pe {
+    tag: Tag,
     me: Weak<Pe>,
     pub(super) mailbox: Arc<Mailbox>,
     bell: Bell,
@@ -92,6 +96,8 @@ pub(super) struct Pe {
     unarmed: RefCell<LineBudget>,
 }
 
+object!(Pe, Pe);
+
 /// While it lives, progress does nothing. Then all is as before.
 struct Busy<'a>(&'a Cell<bool>, bool);
 
@@ -112,6 +118,7 @@ impl Pe {
             epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         }
         Ok(Rc::new_cyclic(|me| Pe {
+            tag: Tag::of::<Pe>(),
             me: Weak::clone(me),
             mailbox,
             bell,
@@ -133,10 +140,6 @@ impl Pe {
             unreadable: RefCell::default(),
             unarmed: RefCell::default(),
         }))
-    }
-
-    pub(super) fn handle(&self) -> Option<Rc<Pe>> {
-        self.me.upgrade()
     }
 
     pub(super) fn connect(&self, ctx: Weak<Context>) {
@@ -183,7 +186,7 @@ impl Pe {
     }
 
     #[inline]
-    pub(super) fn push_command(&self, task: &'static CmdTask) {
+    pub(super) fn push_command(&self, task: CmdTaskRef) {
         self.bell.ring();
         self.ready.push_command(task);
     }
@@ -426,7 +429,7 @@ impl Pe {
     }
 
     #[inline]
-    fn complete_command(&self, task: &'static CmdTask) -> u8 {
+    fn complete_command(&self, task: CmdTaskRef) -> u8 {
         let user_data = task.head.user_data.get();
         let mut ctx_data = user_data;
         if let Some(run) = task.run() {
@@ -435,12 +438,11 @@ impl Pe {
         }
         task.head.stage.set(Stage::Done);
         if task.head.in_graph.get() {
-            self.node_ended(&task.head, ptr::from_ref(task).cast_mut().cast());
+            self.node_ended(&task.head, task.as_c());
         } else if let Some(callback) = task.callback.get() {
-            let pointer = ptr::from_ref(task).cast_mut().cast();
             // SAFETY: the host gave this function for exactly this call, and the task is the host's
             // from now on.
-            unsafe { callback(pointer, user_data, ctx_data) };
+            unsafe { callback(task.as_c(), user_data, ctx_data) };
         }
         if let Some(run) = task.run()
             && run.is_leaving()
@@ -456,7 +458,6 @@ mod tests {
     use super::*;
     use crate::pe::ctx::Kind;
     use crate::pe::ctx::domain::Domain;
-    use crate::pe::run::task::pool;
 
     #[test]
     fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
@@ -464,13 +465,15 @@ mod tests {
         let contexts = [(); 2].map(|()| Context::new(Kind::Domain(Domain::default())));
         for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
             pe.announce(ctx, CtxState::IDLE);
-            pe.push_command(pool::take(slot, 8).unwrap());
+            pe.push_command(CmdTaskRef::new(slot, 8).unwrap());
         }
         pe.forget(&contexts[0]);
         let slot = || {
             pe.ready.pop_command().map(|task| {
-                pool::rest(task);
-                task.slot()
+                let slot = task.slot();
+                // SAFETY: the queue had the only reference.
+                unsafe { task.end() };
+                slot
             })
         };
         assert_eq!((slot(), slot()), (Some(1), None));

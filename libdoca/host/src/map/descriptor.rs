@@ -9,14 +9,16 @@ use urom_abi::host::Buf;
 use urom_memory::Element;
 
 use super::told;
-use crate::handle::quick;
-use crate::shell::{Kind, Shell, Shells};
+use crate::handle::{Tag, as_c, object};
 
 /// The host has it while there is an element.
-#[derive(Default)]
+#[repr(C)]
 pub(crate) struct Descriptor {
+    tag: Tag,
     element: RefCell<Option<Element>>,
 }
+
+object!(Descriptor, Element);
 
 impl Descriptor {
     pub(crate) fn element(&self) -> Result<Element, DocaError> {
@@ -49,20 +51,16 @@ pub(crate) fn host_pointer(element: &Element) -> *mut Buf {
 /// An element went back to its inventory: the host's pointer means nothing now.
 fn forget(element: &Element) {
     let Some(label) = element.label() else { return };
-    // SAFETY: a label is a shell, and shells stay for ever.
-    let shell: &Shell = unsafe { label.cast::<Shell>().as_ref() };
-    // SAFETY: the shell's mark is that of a descriptor, which stays as long as its inventory, and
-    // that is not destroyed before the element is back.
-    if let Ok(descriptor) = unsafe { quick::<Descriptor, _>(shell) } {
-        shell.mark().clear();
-        descriptor.element.take();
-    }
+    // SAFETY: `give` labels elements with descriptors of the inventory, which refuses to be
+    // destroyed before the element is back.
+    let descriptor = unsafe { label.cast::<Descriptor>().as_ref() };
+    descriptor.element.take();
 }
 
 /// The descriptors of an inventory, one for each element; allocated when it is started.
 #[derive(Default)]
 pub(super) struct Descriptors {
-    all: RefCell<Vec<(&'static Shell, Box<Descriptor>)>>,
+    all: RefCell<Vec<Box<Descriptor>>>,
 }
 
 impl Descriptors {
@@ -70,13 +68,9 @@ impl Descriptors {
     pub(super) fn expand(&self, count: usize) -> Result<(), DocaError> {
         let mut all = self.all.borrow_mut();
         all.try_reserve_exact(count).map_err(|_| DocaError::NO_MEMORY)?;
-        let mut shells = Shells::all();
         for _ in 0..count {
-            let descriptor = Box::<Descriptor>::default();
-            let shell = shells.enclose(Kind::Element, &raw const *descriptor);
-            // The host does not have it yet.
-            shell.mark().clear();
-            all.push((shell, descriptor));
+            let (tag, element) = (Tag::of::<Descriptor>(), RefCell::default());
+            all.push(Box::new(Descriptor { tag, element }));
         }
         Ok(())
     }
@@ -84,20 +78,9 @@ impl Descriptors {
     /// Hands an element to the host.
     pub(super) fn give(&self, element: Element) -> Result<*mut Buf, DocaError> {
         let all = self.all.borrow();
-        let (shell, descriptor) = all.get(element.index()).ok_or(DocaError::UNEXPECTED)?;
-        element.set_label(NonNull::from(*shell).cast());
-        let pointer = host_pointer(&element);
+        let descriptor = all.get(element.index()).ok_or(DocaError::UNEXPECTED)?;
+        element.set_label(NonNull::from(&**descriptor).cast());
         *descriptor.element.borrow_mut() = Some(element);
-        shell.mark().set(Kind::Element);
-        Ok(pointer)
-    }
-}
-
-impl Drop for Descriptors {
-    fn drop(&mut self) {
-        let mut shells = Shells::all();
-        for (shell, _) in self.all.get_mut().drain(..) {
-            shells.empty(shell);
-        }
+        Ok(as_c(&**descriptor))
     }
 }

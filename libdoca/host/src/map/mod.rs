@@ -14,6 +14,7 @@ use urom_abi::memory::Access;
 use urom_memory::{Error, Exported, Mmap, RemoteMmap};
 
 use crate::device::Device;
+use crate::handle::{Tag, object};
 
 /// How many devices a map can have unless the host says otherwise.
 const MOST_DEVICES: u32 = 8;
@@ -30,7 +31,9 @@ pub(super) fn told(error: Error) -> DocaError {
     error.code()
 }
 
+#[repr(C)]
 pub(super) struct Map {
+    tag: Tag,
     range: Cell<Option<Range>>,
     access: Cell<Access>,
     devices: RefCell<Vec<Arc<Device>>>,
@@ -41,6 +44,8 @@ pub(super) struct Map {
     exported: Option<Exported>,
     running: RefCell<Option<Running>>,
 }
+
+object!(Map, Map);
 
 #[derive(Clone, Copy)]
 struct Range {
@@ -63,6 +68,7 @@ enum Memory {
 impl Map {
     pub(super) fn new() -> Map {
         Map {
+            tag: Tag::of::<Map>(),
             range: Cell::new(None),
             access: Cell::new(Access::LOCAL_READ_ONLY),
             devices: RefCell::default(),

@@ -1,17 +1,20 @@
 //! `doca_buf_inventory` and `doca_buf_pool` as C programs have them: created first, started later.
 
 use std::cell::{Cell, Ref, RefCell};
+use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
-use urom_abi::host::{self, Buf, Data};
+use urom_abi::host::{Buf, Data};
 use urom_memory::{Element, Place};
 
 use super::descriptor::Descriptors;
 use super::{Map, NO_DATA, told};
-use crate::handle::quick;
+use crate::handle::{Object, Tag, object};
 
 /// What buffers are taken from: an inventory or a pool.
+#[repr(C)]
 pub(crate) struct Stock<T: Source> {
+    tag: Tag,
     own: T,
     count: Cell<usize>,
     user_data: Cell<Data>,
@@ -37,6 +40,8 @@ pub(crate) trait Source {
 
 pub(crate) type Inventory = Stock<OfInventory>;
 
+object!(Inventory, Inventory);
+
 #[derive(Default)]
 pub(crate) struct OfInventory;
 
@@ -54,8 +59,10 @@ impl Source for OfInventory {
 
 pub(crate) type Pool = Stock<OfPool>;
 
+object!(Pool, Pool);
+
 pub(crate) struct OfPool {
-    map: *const host::Mmap,
+    map: Weak<Map>,
     size: usize,
     alignment: Cell<usize>,
 }
@@ -64,8 +71,7 @@ impl Source for OfPool {
     type Elements = urom_memory::Pool;
 
     fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
-        // SAFETY: the host's map, or one that it destroyed meanwhile, which is noticed.
-        let map: &Map = unsafe { quick(self.map) }?;
+        let map = self.map.upgrade().ok_or(DocaError::INVALID_VALUE)?;
         let (size, alignment) = (self.size as u64, self.alignment.get() as u64);
         map.with(
             |map| urom_memory::Pool::new(map, count, size, alignment),
@@ -79,11 +85,15 @@ impl Source for OfPool {
 }
 
 impl<T: Source> Stock<T> {
-    fn new(own: T, count: usize) -> Result<Stock<T>, DocaError> {
+    fn new(own: T, count: usize) -> Result<Stock<T>, DocaError>
+    where
+        Stock<T>: Object,
+    {
         if count == 0 || u32::try_from(count).is_err() {
             return Err(DocaError::INVALID_VALUE);
         }
         Ok(Stock {
+            tag: Tag::of::<Stock<T>>(),
             own,
             count: Cell::new(count),
             user_data: Cell::new(NO_DATA),
@@ -199,15 +209,11 @@ impl Inventory {
 }
 
 impl Pool {
-    pub(crate) fn create(
-        count: usize,
-        size: usize,
-        map: *const host::Mmap,
-    ) -> Result<Pool, DocaError> {
+    pub(crate) fn create(count: usize, size: usize, map: &Rc<Map>) -> Result<Pool, DocaError> {
         if size == 0 {
             return Err(DocaError::INVALID_VALUE);
         }
-        Stock::new(OfPool { map, size, alignment: Cell::new(1) }, count)
+        Stock::new(OfPool { map: Rc::downgrade(map), size, alignment: Cell::new(1) }, count)
     }
 
     pub(crate) fn set_alignment(&self, alignment: usize) -> Result<(), DocaError> {

@@ -7,7 +7,6 @@ pub(crate) mod sync_event;
 pub(crate) mod worker;
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,6 +16,7 @@ use urom_wire::control::Failure;
 
 use crate::event::Event;
 use crate::failure::failure;
+use crate::handle::{Tag, object, publish};
 use crate::pe::Pe;
 use crate::pe::ctx::advise::MmapAdvise;
 use crate::pe::ctx::domain::Domain;
@@ -27,10 +27,10 @@ use crate::pe::local::Tasks;
 
 /// A context. A host's pointer to a service, worker, domain, sync event or hints about memory is
 /// also its pointer to the `doca_ctx`.
+#[repr(C)]
 pub(crate) struct Context {
+    tag: Tag,
     me: Weak<Context>,
-    /// The host's pointer; null once the host destroyed it.
-    pub(crate) pointer: Cell<*mut Ctx>,
     pub(crate) state: Cell<CtxState>,
     /// The number of its run, from a start to the next idle. No two runs of a process have the
     /// same.
@@ -43,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) lost: Cell<bool>,
     kind: Kind,
 }
+
+object!(Context, Context);
 
 pub(crate) enum Kind {
     Service(Service),
@@ -75,8 +77,8 @@ macro_rules! kinds {
 impl Context {
     pub(crate) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
+            tag: Tag::of::<Context>(),
             me: Weak::clone(me),
-            pointer: Cell::new(ptr::null_mut()),
             state: Cell::new(CtxState::IDLE),
             run: Cell::new(0),
             user_data: Cell::new(Data { u64: 0 }),
@@ -88,9 +90,13 @@ impl Context {
         })
     }
 
+    /// Hands a new context to the host.
+    pub(crate) fn publish<C>(kind: Kind) -> *mut C {
+        publish(Context::new(kind))
+    }
+
     /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(crate) fn retire(&self) {
-        self.pointer.set(ptr::null_mut());
         match &self.kind {
             Kind::Service(service) => drop(service.device.take()),
             Kind::Worker(worker) => drop(worker.service.take()),
@@ -111,9 +117,9 @@ impl Context {
         self.me.upgrade()
     }
 
-    /// As a host knows it; null once the host destroyed it.
+    /// C's pointer to it.
     pub(crate) fn as_ctx(&self) -> *mut Ctx {
-        self.pointer.get()
+        self.me.as_ptr().cast_mut().cast()
     }
 
     kinds! {

@@ -10,7 +10,7 @@ use urom_abi::host::{self, Data, GraphCallback, UserNodeCallback};
 use urom_wire::control::Failure;
 
 use crate::failure::failure;
-use crate::handle::{borrow, publish, withdraw};
+use crate::handle::{Tag, borrow, object, publish, withdraw};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 
@@ -33,10 +33,14 @@ pub(crate) struct Node {
 }
 
 /// The object behind a host's pointer to a node.
+#[repr(C)]
 pub(crate) struct NodeOf {
+    tag: Tag,
     graph: Weak<Graph>,
     at: usize,
 }
+
+object!(NodeOf, Node);
 
 #[derive(Clone, Copy)]
 struct Conf {
@@ -45,7 +49,9 @@ struct Conf {
     most: u32,
 }
 
+#[repr(C)]
 pub(crate) struct Graph {
+    tag: Tag,
     me: Weak<Graph>,
     pe: Rc<Pe>,
     pub(crate) user_data: Cell<Data>,
@@ -59,10 +65,13 @@ pub(crate) struct Graph {
     in_flight: Cell<u32>,
 }
 
+object!(Graph, Graph);
+
 impl Graph {
     pub(crate) fn new(pe: Rc<Pe>) -> Rc<Graph> {
         pe.graphs.update(|count| count + 1);
         Rc::new_cyclic(|me| Graph {
+            tag: Tag::of::<Graph>(),
             me: Weak::clone(me),
             pe,
             user_data: Cell::new(Data { u64: 0 }),
@@ -90,7 +99,7 @@ impl Graph {
             return Err(DocaError::IN_USE);
         }
         for node in self.pointers.take() {
-            // SAFETY: the host's pointer to a node, which only this function takes back.
+            // SAFETY: from `add`, and taken back once.
             drop(unsafe { withdraw::<NodeOf, _>(node) });
         }
         // Graphs that contain each other keep each other no longer.
@@ -122,7 +131,8 @@ impl Graph {
             return Err(DocaError::INVALID_VALUE);
         }
         let mut nodes = self.nodes.borrow_mut();
-        let node = NodeOf { graph: Weak::clone(&self.me), at: nodes.len() };
+        let tag = Tag::of::<NodeOf>();
+        let node = NodeOf { tag, graph: Weak::clone(&self.me), at: nodes.len() };
         Rc::make_mut(&mut nodes).push(Node { work, after: Vec::new(), before: 0 });
         let pointer = publish(Rc::new(node));
         self.pointers.borrow_mut().push(pointer);

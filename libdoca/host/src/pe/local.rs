@@ -5,7 +5,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
-use std::ptr;
 use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
@@ -17,8 +16,9 @@ use urom_abi::sync_event::Condition;
 use urom_memory::{SyncEvent as Counter, Wait};
 use urom_wire::control::Failure;
 
+use crate::buf::{AnyBuf, any_buf};
 use crate::failure::failure;
-use crate::handle::{AnyBuf, any_buf, publish, put, withdraw};
+use crate::handle::{Tag, as_c, borrow, object, publish, put, withdraw};
 use crate::map::told;
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
@@ -150,10 +150,11 @@ impl Tasks {
 }
 
 /// A task. It is allocated and freed each time.
+#[repr(C)]
 pub(crate) struct LocalTask {
+    tag: Tag,
     pub(crate) head: Head,
     me: Weak<LocalTask>,
-    pub(crate) pointer: Cell<*mut host::Task>,
     /// It goes idle only once this task is released.
     pub(crate) ctx: Rc<Context>,
     pub(crate) kind: Kind,
@@ -166,6 +167,18 @@ pub(crate) struct LocalTask {
     pub(crate) place: Cell<*mut c_void>,
     /// Wakes a host that sleeps.
     watch: RefCell<Option<Wait>>,
+}
+
+object!(LocalTask, Local);
+
+/// The task behind a pointer of C, if it is of the kind that the pointer is for.
+///
+/// # Safety
+/// As [`borrow`].
+pub(crate) unsafe fn local<'a, T: OfKind>(pointer: *const T) -> Result<&'a LocalTask, DocaError> {
+    // SAFETY: the caller's promise.
+    let task: &LocalTask = unsafe { borrow(pointer) }?;
+    if task.kind == T::KIND { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
 
 impl LocalTask {
@@ -190,9 +203,9 @@ impl LocalTask {
         }
         let ctx = ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
         let task = Rc::new_cyclic(|me| LocalTask {
+            tag: Tag::of::<LocalTask>(),
             head: Head::new(),
             me: Weak::clone(me),
-            pointer: Cell::new(ptr::null_mut()),
             ctx,
             kind,
             counter,
@@ -204,15 +217,14 @@ impl LocalTask {
         task.head.hold();
         task.head.user_data.set(user_data);
         task.ctx.tasks()?.count(kind, |out| out + 1);
-        task.pointer.set(publish(Rc::clone(&task)));
-        Ok(task.pointer.get().cast())
+        Ok(publish(task))
     }
 
     /// Takes it back from the host, for the caller to drop.
     pub(crate) fn release(&self) -> Result<Rc<LocalTask>, DocaError> {
         self.head.is_callers()?;
-        // SAFETY: the host's pointer to it.
-        let task: Rc<LocalTask> = unsafe { withdraw(self.pointer.get()) }?;
+        // SAFETY: the host gives its reference back.
+        let task: Rc<LocalTask> = unsafe { withdraw(self.me.as_ptr()) }?;
         let (ctx, tasks) = (&task.ctx, task.ctx.tasks()?);
         tasks.count(task.kind, |out| out - 1);
         if ctx.is(CtxState::STOPPING) && tasks.are_released() {
@@ -299,7 +311,7 @@ impl LocalTask {
         tasks.in_flight.update(|count| count - 1);
         self.head.stage.set(Stage::Done);
         if self.head.in_graph.get() {
-            return pe.node_ended(&self.head, self.pointer.get());
+            return pe.node_ended(&self.head, as_c(self));
         }
         let Some((completed, failed)) = tasks.room(self.kind).get().callbacks else { return };
         let callback = match self.head.status.get() {
@@ -309,6 +321,6 @@ impl LocalTask {
         let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
         // SAFETY: the host gave this function for exactly this call, and the task is the host's
         // from now on.
-        unsafe { callback(self.pointer.get(), user_data, ctx_data) };
+        unsafe { callback(as_c(self), user_data, ctx_data) };
     }
 }

@@ -13,7 +13,7 @@ use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::graph::instance::{Instance, Step};
 use crate::pe::local::LocalTask;
-use crate::pe::run::task::CmdTask;
+use crate::pe::run::task::CmdTaskRef;
 use crate::pe::run::task::queue::Queue;
 
 /// An event that is no command.
@@ -45,7 +45,7 @@ impl Ready {
     }
 
     #[inline]
-    pub(super) fn push_command(&self, task: &'static CmdTask) {
+    pub(super) fn push_command(&self, task: CmdTaskRef) {
         self.commands.push(task);
     }
 
@@ -57,7 +57,7 @@ impl Ready {
 
     /// Takes the oldest event, if it is a command.
     #[inline]
-    pub(super) fn pop_command(&self) -> Option<&'static CmdTask> {
+    pub(super) fn pop_command(&self) -> Option<CmdTaskRef> {
         if self.has_others.get() {
             return self.pop_before_others();
         }
@@ -65,7 +65,7 @@ impl Ready {
     }
 
     #[cold]
-    fn pop_before_others(&self) -> Option<&'static CmdTask> {
+    fn pop_before_others(&self) -> Option<CmdTaskRef> {
         if self.is_other_due() {
             return None;
         }

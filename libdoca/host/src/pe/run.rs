@@ -23,7 +23,7 @@ use crate::pe::ctx::Context;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::pe::run::task::queue::Queue;
-use crate::pe::run::task::{CmdTask, Stage, pool};
+use crate::pe::run::task::{CmdTaskRef, Stage};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
 use crate::sharing::{Late, Told};
@@ -319,10 +319,7 @@ impl Run {
     }
 
     #[inline]
-    pub(crate) fn allocate(
-        &self,
-        plugin: Option<PluginBit>,
-    ) -> Result<&'static CmdTask, DocaError> {
+    pub(crate) fn allocate(&self, plugin: Option<PluginBit>) -> Result<CmdTaskRef, DocaError> {
         let task = self.flight.allocate(|slot| self.make_task(slot));
         let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
         task.hold(plugin.map(|plugin| self.command_start(task.slot(), plugin)));
@@ -330,16 +327,15 @@ impl Run {
     }
 
     #[cold]
-    fn make_task(&self, slot: u16) -> Option<&'static CmdTask> {
-        let task = pool::take(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
-        // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with
-        // this run.
+    fn make_task(&self, slot: u16) -> Option<CmdTaskRef> {
+        let task = CmdTaskRef::new(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
+        // SAFETY: the flight has the task from now on, and ends it when it is dropped with this run.
         unsafe { task.join(self) };
         Some(task)
     }
 
     #[inline]
-    pub(crate) fn release(&self, task: &'static CmdTask) {
+    pub(crate) fn release(&self, task: CmdTaskRef) {
         self.flight.release(task);
         if self.leaving.get() {
             self.check_over(&self.pe);
@@ -359,7 +355,7 @@ impl Run {
 
     /// Sends a task's command. After an error the task is still the caller's.
     #[inline]
-    pub(crate) fn submit(&self, task: &'static CmdTask) -> Result<(), DocaError> {
+    pub(crate) fn submit(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         self.refusal.get().check()?;
         task.payload.check()?;
         let (start, len) = (task.start.get().ok_or(DocaError::INVALID_VALUE)?, task.payload.len());
@@ -375,7 +371,7 @@ impl Run {
             self.on_broken(status);
             return Err(DocaError::CONNECTION_RESET);
         }
-        self.flight.submitted(task);
+        self.flight.submitted(&task);
         self.submitted.set(self.submitted.get() + 1);
         if self.sender.is_busy() && !self.tended.get() {
             self.tend_later(&self.pe);
@@ -397,11 +393,7 @@ impl Run {
     }
 
     /// Tells the worker that nobody waits for a command any more.
-    pub(crate) fn cancel(
-        &self,
-        task: &'static CmdTask,
-        reason: CancelReason,
-    ) -> Result<(), DocaError> {
+    pub(crate) fn cancel(&self, task: CmdTaskRef, reason: CancelReason) -> Result<(), DocaError> {
         let start = task.start.get().filter(|_| task.head.stage.get() == Stage::InFlight);
         let start = start.filter(|_| !self.leaving.get()).ok_or(DocaError::BAD_STATE)?;
         if let Err(status) = self.sender.cancel(start.cancel(reason.0)) {

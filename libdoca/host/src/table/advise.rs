@@ -6,11 +6,13 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, Data, Dev, DevInfo, Task, TaskCallback};
 use urom_log::{guard, guard_or};
 
+use crate::buf::{AnyBuf, any_buf};
 use crate::device::{Device, DeviceInfo};
-use crate::handle::{AnyBuf, any_buf, borrow, local, mmap_advise, present, publish_context, put};
-use crate::pe::ctx::Kind;
+use crate::handle::{as_c, borrow, present, put};
 use crate::pe::ctx::advise::MmapAdvise;
-use crate::pe::local::{LocalTask, Tasks};
+use crate::pe::ctx::{Context, Kind};
+use crate::pe::local::{LocalTask, Tasks, local};
+use crate::table::own::mmap_advise;
 
 type Pointer = *mut host::MmapAdvise;
 type Invalidate = host::MmapAdviseTaskInvalidateCache;
@@ -18,7 +20,7 @@ type Invalidate = host::MmapAdviseTaskInvalidateCache;
 functions! {
     fn doca_mmap_advise_create[](dev: *mut Dev, advise: *mut Pointer) => advise {
         let device = RefCell::new(Some(Device::find(dev.cast_const().cast())?));
-        publish_context(Kind::MmapAdvise(MmapAdvise { device, tasks: Tasks::default() }))
+        Context::publish(Kind::MmapAdvise(MmapAdvise { device, tasks: Tasks::default() }))
     }
 
     fn doca_mmap_advise_destroy[advise = mmap_advise: Pointer]() {
@@ -55,7 +57,7 @@ functions! {
     }
 
     fn doca_mmap_advise_task_invalidate_cache_as_doca_task[task = local: *mut Invalidate]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_mmap_advise_task_invalidate_cache_set_buf[task = local: *mut Invalidate](buf: *mut Buf) -> () {

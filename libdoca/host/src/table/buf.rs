@@ -10,7 +10,8 @@ use urom_abi::host::Buf;
 use urom_log::guard;
 use urom_memory::Element;
 
-use crate::handle::{AnyBuf, any_buf, present, put};
+use crate::buf::{AnyBuf, any_buf};
+use crate::handle::{present, put};
 use crate::map::descriptor::{Descriptor, host_pointer, pointer};
 use crate::map::told;
 

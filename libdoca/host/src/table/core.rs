@@ -7,10 +7,10 @@ use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
-use crate::handle::{
-    self, AnyTask, borrow, context, present, publish, put, put_inherited, put_text, quick, withdraw,
-};
+use crate::handle::{borrow, present, publish, put, put_inherited, put_text, share, withdraw};
 use crate::pe::Pe;
+use crate::pe::any_task::{AnyTask, any_task};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::Run;
 use crate::table::{
@@ -23,35 +23,35 @@ const SUBMIT_FLUSH: u32 = 1;
 const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
 functions! {
-    fn doca_ctx_start[ctx = context: *mut Ctx]() { ctx.start().check() }
+    fn doca_ctx_start[ctx = share::<Context, _>: *mut Ctx]() { ctx.start().check() }
 
-    fn doca_ctx_stop[ctx = context: *mut Ctx]() { ctx.stop().check() }
+    fn doca_ctx_stop[ctx = share::<Context, _>: *mut Ctx]() { ctx.stop().check() }
 
-    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state {
+    fn doca_ctx_get_state[ctx = share::<Context, _>: *const Ctx](state: *mut CtxState) => state {
         ctx.state.get()
     }
 
-    fn doca_ctx_set_user_data[ctx = context: *mut Ctx](data: Data) {
+    fn doca_ctx_set_user_data[ctx = share::<Context, _>: *mut Ctx](data: Data) {
         ctx.user_data.set(data);
         Ok(())
     }
 
-    fn doca_ctx_get_user_data[ctx = context: *const Ctx](data: *mut Data) => data {
+    fn doca_ctx_get_user_data[ctx = share::<Context, _>: *const Ctx](data: *mut Data) => data {
         ctx.user_data.get()
     }
 
-    fn doca_ctx_set_state_changed_cb[ctx = context: *mut Ctx](
+    fn doca_ctx_set_state_changed_cb[ctx = share::<Context, _>: *mut Ctx](
         callback: Option<StateChangedCallback>,
     ) {
         ctx.state_changed.set(callback);
         Ok(())
     }
 
-    fn doca_ctx_get_num_inflight_tasks[ctx = context: *const Ctx](count: *mut usize) => count {
+    fn doca_ctx_get_num_inflight_tasks[ctx = share::<Context, _>: *const Ctx](count: *mut usize) => count {
         ctx.in_flight()
     }
 
-    fn urom_ctx_get_failure_code[ctx = context: *const Ctx]() {
+    fn urom_ctx_get_failure_code[ctx = share::<Context, _>: *const Ctx]() {
         ctx.with_failure(|failure| DocaError(failure.code).check()).unwrap_or(Ok(()))
     }
 
@@ -70,14 +70,14 @@ functions! {
         unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
     }
 
-    fn doca_pe_connect_ctx[pe = borrow::<Pe, _>: *mut host::Pe](ctx: *mut Ctx) {
+    fn doca_pe_connect_ctx[pe = share::<Pe, _>: *mut host::Pe](ctx: *mut Ctx) {
         // SAFETY: the caller's object.
-        unsafe { context(ctx) }?.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
+        unsafe { share::<Context, _>(ctx) }?.connect(pe)
     }
 
-    fn doca_pe_progress[pe = quick::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
+    fn doca_pe_progress[pe = borrow::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
 
-    fn urom_pe_progress_many[pe = quick::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
+    fn urom_pe_progress_many[pe = borrow::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
 
     fn doca_pe_get_num_inflight_tasks[pe = borrow::<Pe, _>: *const host::Pe](
         count: *mut usize,
@@ -91,9 +91,9 @@ functions! {
         pe.notification_fd()
     }
 
-    fn doca_pe_request_notification[pe = quick::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
+    fn doca_pe_request_notification[pe = borrow::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
 
-    fn doca_pe_clear_notification[pe = quick::<Pe, _>: *mut host::Pe](fd: c_int) {
+    fn doca_pe_clear_notification[pe = borrow::<Pe, _>: *mut host::Pe](fd: c_int) {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -101,13 +101,13 @@ functions! {
         Ok(())
     }
 
-    fn doca_task_submit[task = handle::task: *mut Task]() {
+    fn doca_task_submit[task = any_task: *mut Task]() {
         task.submit()
     }
 
-    fn doca_task_try_submit[task = handle::task: *mut Task]() { task.submit() }
+    fn doca_task_try_submit[task = any_task: *mut Task]() { task.submit() }
 
-    fn doca_task_submit_ex[task = handle::task: *mut Task](flags: u32) {
+    fn doca_task_submit_ex[task = any_task: *mut Task](flags: u32) {
         if flags & !(SUBMIT_FLUSH | SUBMIT_OPTIMIZE_REPORTS) != 0 {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -120,19 +120,19 @@ functions! {
         Ok(())
     }
 
-    fn doca_ctx_flush_tasks[ctx = context: *mut Ctx]() -> () {
+    fn doca_ctx_flush_tasks[ctx = share::<Context, _>: *mut Ctx]() -> () {
         ctx.worker().into_iter().for_each(Worker::flush);
     }
 
-    fn doca_task_get_status[task = handle::task: *const Task]() {
+    fn doca_task_get_status[task = any_task: *const Task]() {
         task.head().shown_status().check()
     }
 
-    fn doca_task_set_user_data[task = handle::task: *mut Task](data: Data) -> () {
+    fn doca_task_set_user_data[task = any_task: *mut Task](data: Data) -> () {
         task.head().user_data.set(data);
     }
 
-    fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
+    fn doca_task_get_ctx[task = any_task: *const Task]() -> *mut Ctx {
         task.ctx()
     }
 }
@@ -146,7 +146,7 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
         // SAFETY: the caller's place has `capacity` bytes.
         let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
         // SAFETY: the caller's object.
-        match unsafe { context(pointer) } {
+        match unsafe { share::<Context, _>(pointer) } {
             Ok(ctx) => ctx.with_failure(put).unwrap_or(0),
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
             Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
@@ -158,7 +158,7 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
     const NONE: Data = Data { u64: 0 };
     guard_or(NONE, || {
         // SAFETY: the caller's object.
-        unsafe { handle::task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
+        unsafe { any_task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
 }
 
@@ -169,7 +169,7 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
 pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
-        match unsafe { handle::task(pointer) }? {
+        match unsafe { any_task(pointer) }? {
             AnyTask::Command(_) => {
                 // SAFETY: the caller's command.
                 unsafe { doca_urom_worker_cmd_task_release(pointer.cast()) }.check()

@@ -1,27 +1,15 @@
 //! `doca_devinfo_*`, `doca_dev_*`.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_log::{guard, guard_or};
-use urom_os::fork::PerProcess;
 
 use crate::device::{self, Device, DeviceInfo};
-use crate::handle::{borrow, present, put, withdraw};
-use crate::shell::{Kind, Shell, Shells, made_before};
-
-/// The elements of each list that a host has, by its address. A host may write to its list.
-static LISTS: PerProcess<Mutex<HashMap<usize, Vec<&'static Shell>>>> =
-    PerProcess::new(Mutex::default);
-
-fn lists() -> MutexGuard<'static, HashMap<usize, Vec<&'static Shell>>> {
-    LISTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::handle::{as_c, borrow, present, publish, put, withdraw};
 
 /// Writes a C string.
 ///
@@ -48,29 +36,29 @@ functions! {
         if found.is_empty() {
             return Err(DocaError::NOT_FOUND);
         }
-        let info = |info| Shells::all().enclose(Kind::DeviceInfo, Rc::into_raw(Rc::new(info)));
-        let shells: Vec<&'static Shell> = found.into_iter().map(info).collect();
-        let len = shells.len();
-        let entries: Box<[*mut DevInfo]> =
-            shells.iter().map(|shell| ptr::from_ref(*shell).cast_mut().cast()).collect();
-        let first = Box::into_raw(entries).cast::<*mut DevInfo>();
-        lists().insert(first.addr(), shells);
+        let len = found.len();
+        // The list ends with NULL, where its destruction finds the length.
+        let entries = found.into_iter().map(|info| publish(Rc::new(info)));
+        let entries: Box<[*mut DevInfo]> = entries.chain([ptr::null_mut()]).collect();
         // SAFETY: the caller's place.
-        unsafe { put(list, first) }?;
+        unsafe { put(list, Box::into_raw(entries).cast()) }?;
         // SAFETY: the caller's place.
         unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
     }
 
     fn doca_devinfo_destroy_list[](list: *mut *mut DevInfo) {
-        let address = list.addr();
-        let shells = lists().remove(&address);
-        let shells = shells.ok_or_else(|| made_before(&LISTS, |all| all.contains_key(&address)))?;
-        let slice = ptr::slice_from_raw_parts_mut(list, shells.len());
-        // SAFETY: from `doca_devinfo_create_list`, with its length, and taken back once.
-        drop(unsafe { Box::from_raw(slice) });
-        for shell in shells {
-            // SAFETY: an object of the list, which no other list has.
-            unsafe { withdraw::<DeviceInfo, _>(ptr::from_ref(shell)) }?;
+        present(list)?;
+        // SAFETY: the caller's list, which has at least one entry.
+        unsafe { borrow::<DeviceInfo, _>(*list) }?;
+        // SAFETY: `doca_devinfo_create_list` ends each list with NULL.
+        let is_entry = |at: &usize| !unsafe { *list.add(*at) }.is_null();
+        let len = (0..).take_while(is_entry).count();
+        // SAFETY: the box of `doca_devinfo_create_list`, with its length; the host does not use it
+        // again.
+        let entries = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(list, len + 1)) };
+        for info in &entries[..len] {
+            // SAFETY: an entry of the list, which had the host's only reference.
+            unsafe { withdraw::<DeviceInfo, _>(*info) }?;
         }
         Ok(())
     }
@@ -127,7 +115,7 @@ functions! {
 /// `doca_dev_as_devinfo`: NULL for what is not an open device.
 pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut DevInfo {
     guard_or(ptr::null_mut(), || match Device::find(dev.cast()) {
-        Ok(device) => ptr::from_ref(device.as_info()).cast_mut().cast(),
+        Ok(device) => as_c(&device.info),
         Err(_) => ptr::null_mut(),
     })
 }

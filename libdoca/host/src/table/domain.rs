@@ -11,9 +11,10 @@ use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 use crate::exchange::Oob;
 use crate::failure::failure;
-use crate::handle::{domain, present, publish_context, put, worker};
-use crate::pe::ctx::Kind;
+use crate::handle::{present, put};
 use crate::pe::ctx::domain::{Buffer, Domain};
+use crate::pe::ctx::{Context, Kind};
+use crate::table::own::{domain, worker};
 
 type Pointer = *mut host::Domain;
 
@@ -40,7 +41,7 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
 
 functions! {
     fn doca_urom_domain_create[](out: *mut *mut host::Domain) => out {
-        publish_context(Kind::Domain(Domain::default()))
+        Context::publish(Kind::Domain(Domain::default()))
     }
 
     fn doca_urom_domain_destroy[domain = domain: Pointer]() {

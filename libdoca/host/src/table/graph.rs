@@ -6,8 +6,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, Data, GraphCallback, Task, UserNodeCallback};
 use urom_log::guard;
 
-use crate::handle::{borrow, context, present, publish, put, withdraw};
+use crate::handle::{borrow, present, publish, put, share, withdraw};
 use crate::pe::Pe;
+use crate::pe::ctx::Context;
 use crate::pe::graph::instance::Instance;
 use crate::pe::graph::{Graph, Work};
 
@@ -16,8 +17,8 @@ type Node = *mut host::GraphNode;
 type Run = *mut host::GraphInstance;
 
 functions! {
-    fn doca_graph_create[pe = borrow::<Pe, _>: *mut host::Pe](graph: *mut Pointer) => graph {
-        publish(Graph::new(pe.handle().ok_or(DocaError::INVALID_VALUE)?))
+    fn doca_graph_create[pe = share::<Pe, _>: *mut host::Pe](graph: *mut Pointer) => graph {
+        publish(Graph::new(pe))
     }
 
     fn doca_graph_destroy[](pointer: Pointer) {
@@ -47,7 +48,7 @@ functions! {
         node: *mut Node,
     ) => node {
         // SAFETY: the caller's object.
-        graph.add(Work::Task(unsafe { context(ctx) }?))?
+        graph.add(Work::Task(unsafe { share::<Context, _>(ctx) }?))?
     }
 
     fn doca_graph_node_create_from_user[graph = borrow::<Graph, _>: Pointer](
@@ -60,8 +61,7 @@ functions! {
         node: *mut Node,
     ) => node {
         // SAFETY: the caller's object.
-        let sub_graph = unsafe { borrow::<Graph, _>(sub_graph) }?;
-        graph.add(Work::Graph(sub_graph.handle()?))?
+        graph.add(Work::Graph(unsafe { share(sub_graph) }?))?
     }
 
     fn doca_graph_add_dependency[graph = borrow::<Graph, _>: Pointer](from: Node, to: Node) {

@@ -8,7 +8,8 @@ use urom_abi::host::{Buf, BufInventory, BufPool, Data, Mmap};
 use urom_log::guard;
 use urom_memory::Place;
 
-use crate::handle::{AnyBuf, any_buf, borrow, present, publish, put, quick, withdraw};
+use crate::buf::{AnyBuf, any_buf};
+use crate::handle::{borrow, present, publish, put, share, withdraw};
 use crate::map::stock::{Inventory, Pool};
 use crate::map::{Map, told};
 
@@ -55,7 +56,7 @@ functions! {
         inventory.stop()
     }
 
-    fn doca_buf_inventory_buf_get_by_args[inventory = quick::<Inventory, _>: *mut BufInventory](
+    fn doca_buf_inventory_buf_get_by_args[inventory = borrow::<Inventory, _>: *mut BufInventory](
         map: *mut Mmap,
         address: *mut c_void,
         len: usize,
@@ -64,7 +65,7 @@ functions! {
         buf: *mut *mut Buf,
     ) => buf {
         // SAFETY: the caller's object.
-        let map: &Map = unsafe { quick(map) }?;
+        let map: &Map = unsafe { borrow(map) }?;
         present(address)?;
         present(data)?;
         let place = Place {
@@ -90,7 +91,7 @@ functions! {
         reuse(&buf, address, len, 0)
     }
 
-    fn doca_buf_inventory_buf_dup[inventory = quick::<Inventory, _>: *mut BufInventory](
+    fn doca_buf_inventory_buf_dup[inventory = borrow::<Inventory, _>: *mut BufInventory](
         source: *const Buf,
         buf: *mut *mut Buf,
     ) => buf {
@@ -141,8 +142,8 @@ functions! {
         pool: *mut *mut BufPool,
     ) => pool {
         // SAFETY: the caller's object.
-        unsafe { borrow::<Map, _>(map) }?;
-        publish(Rc::new(Pool::create(count, size, map)?))
+        let map: Rc<Map> = unsafe { share(map) }?;
+        publish(Rc::new(Pool::create(count, size, &map)?))
     }
 
     fn doca_buf_pool_destroy[](pointer: *mut BufPool) {
@@ -156,7 +157,7 @@ functions! {
 
     fn doca_buf_pool_stop[pool = borrow::<Pool, _>: *mut BufPool]() { pool.stop() }
 
-    fn doca_buf_pool_buf_alloc[pool = quick::<Pool, _>: *mut BufPool](
+    fn doca_buf_pool_buf_alloc[pool = borrow::<Pool, _>: *mut BufPool](
         buf: *mut *mut Buf,
     ) => buf {
         pool.take()?

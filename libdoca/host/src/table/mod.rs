@@ -69,6 +69,7 @@ mod domain;
 mod graph;
 mod inventory;
 mod map;
+mod own;
 mod service;
 mod sync_event;
 mod sync_task;

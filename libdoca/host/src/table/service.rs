@@ -16,10 +16,11 @@ use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::address::{Address, Target};
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{borrow, present, publish, publish_context, put, service, withdraw};
-use crate::pe::ctx::Kind;
+use crate::handle::{as_c, borrow, present, publish, put, withdraw};
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::{Context, Kind};
+use crate::table::own::service;
 
 type Pointer = *mut host::Service;
 type Query = *mut host::GidTask;
@@ -35,7 +36,7 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
 
 functions! {
     fn doca_urom_service_create[](out: *mut *mut host::Service) => out {
-        publish_context(Kind::Service(Service::new()))
+        Context::publish(Kind::Service(Service::new()))
     }
 
     fn doca_urom_service_destroy[service = service: Pointer]() {
@@ -174,15 +175,14 @@ functions! {
     ) => task {
         service.ctx.require_running()?;
         let ctx = service.ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
-        let query = service.queries.allocate(ctx, gid, callback);
-        query.pointer.set(publish(Rc::clone(&query)));
-        query.pointer.get()
+        publish(service.queries.allocate(ctx, gid, callback))
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_release[task = borrow::<GidTask, _>: Query]() {
-        task.head.is_callers()?;
+    fn doca_urom_service_get_workers_by_gid_task_release[](pointer: Query) {
         // SAFETY: the caller's object.
-        let task: Rc<GidTask> = unsafe { withdraw(task.pointer.get()) }?;
+        unsafe { borrow::<GidTask, _>(pointer) }?.head.is_callers()?;
+        // SAFETY: the caller's object.
+        let task: Rc<GidTask> = unsafe { withdraw(pointer) }?;
         let service = task.ctx.service()?;
         service.queries.released();
         service.check_over(&task.ctx, &*task.ctx.pe()?);
@@ -200,7 +200,7 @@ functions! {
     }
 
     fn doca_urom_service_get_workers_by_gid_task_as_task[task = borrow::<GidTask, _>: Query]() -> *mut Task {
-        task.pointer.get().cast()
+        as_c(task)
     }
 
     fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task = borrow::<GidTask, _>: Query]() -> usize {

@@ -10,12 +10,14 @@ use urom_log::{guard, guard_or};
 use urom_memory::SyncEvent as Counter;
 use urom_wire::control::Failure;
 
+use crate::buf::{AnyBuf, any_buf};
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{AnyBuf, any_buf, present, publish_context, put, sync_event};
+use crate::handle::{present, put};
 use crate::map::told;
-use crate::pe::ctx::Kind;
 use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
+use crate::pe::ctx::{Context, Kind};
+use crate::table::own::sync_event;
 
 type Pointer = *mut host::SyncEvent;
 
@@ -69,7 +71,7 @@ pub(super) unsafe fn import(
 
 functions! {
     fn doca_sync_event_create[](event: *mut Pointer) => event {
-        publish_context(Kind::SyncEvent(SyncEvent::default()))
+        Context::publish(Kind::SyncEvent(SyncEvent::default()))
     }
 
     fn doca_sync_event_create_from_export[](
@@ -80,7 +82,7 @@ functions! {
     ) => event {
         // SAFETY: the caller's bytes.
         let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
-        publish_context(Kind::SyncEvent(SyncEvent::imported(counter, roles, device)))
+        Context::publish(Kind::SyncEvent(SyncEvent::imported(counter, roles, device)))
     }
 
     fn doca_sync_event_destroy[event = sync_event: Pointer]() {

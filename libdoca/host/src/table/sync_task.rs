@@ -11,9 +11,10 @@ use urom_abi::host::{
 use urom_log::{guard, guard_or};
 
 use crate::device::DeviceInfo;
-use crate::handle::{borrow, local, present, publish, put, sync_event, withdraw};
+use crate::handle::{Tag, as_c, borrow, present, publish, put, withdraw};
 use crate::pe::ctx::sync_event::{PUBLISHES, RemoteNet, Role};
-use crate::pe::local::LocalTask;
+use crate::pe::local::{LocalTask, local};
+use crate::table::own::sync_event;
 use crate::table::sync_event::import;
 
 type Pointer = *mut host::SyncEvent;
@@ -53,7 +54,7 @@ functions! {
     }
 
     fn doca_sync_event_task_get_as_doca_task[task = local: *mut SyncEventTaskGet]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_sync_event_task_get_set_ret_val_ptr[task = local: *mut SyncEventTaskGet](place: *mut u64) -> () {
@@ -80,7 +81,7 @@ functions! {
     }
 
     fn doca_sync_event_task_notify_set_as_doca_task[task = local: *mut SyncEventTaskNotifySet]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_sync_event_task_notify_set_set_set_val[task = local: *mut SyncEventTaskNotifySet](value: u64) -> () {
@@ -106,7 +107,7 @@ functions! {
     }
 
     fn doca_sync_event_task_notify_add_as_doca_task[task = local: *mut SyncEventTaskNotifyAdd]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_sync_event_task_notify_add_set_inc_val[task = local: *mut SyncEventTaskNotifyAdd](value: u64) -> () {
@@ -140,7 +141,7 @@ functions! {
     }
 
     fn doca_sync_event_task_wait_eq_as_doca_task[task = local: *mut SyncEventTaskWaitEq]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_sync_event_task_wait_eq_set_wait_val[task = local: *mut SyncEventTaskWaitEq](value: u64) -> () {
@@ -172,7 +173,7 @@ functions! {
     }
 
     fn doca_sync_event_task_wait_neq_as_doca_task[task = local: *mut SyncEventTaskWaitNeq]() -> *mut Task {
-        task.pointer.get()
+        as_c(task)
     }
 
     fn doca_sync_event_task_wait_neq_set_wait_val[task = local: *mut SyncEventTaskWaitNeq](value: u64) -> () {
@@ -199,7 +200,11 @@ functions! {
             log!(warn, "doca_sync_event_remote_net: the event's publisher is its own process");
             return Err(DocaError::NOT_PERMITTED);
         }
-        publish(Rc::new(RemoteNet { _counter: counter, _device: device }))
+        publish(Rc::new(RemoteNet {
+            tag: Tag::of::<RemoteNet>(),
+            _counter: counter,
+            _device: device,
+        }))
     }
 
     fn doca_sync_event_remote_net_destroy[](event: *mut host::SyncEventRemoteNet) {

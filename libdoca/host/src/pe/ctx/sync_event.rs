@@ -14,6 +14,7 @@ use urom_wire::control::Failure;
 
 use crate::device::Device;
 use crate::failure::failure;
+use crate::handle::{Tag, object};
 use crate::map::told;
 use crate::pe::ctx::Context;
 use crate::pe::local::Tasks;
@@ -41,10 +42,14 @@ pub(crate) enum Role {
 }
 
 /// `doca_sync_event_remote_net`: an event of another host, whose counter only RDMA changes.
+#[repr(C)]
 pub(crate) struct RemoteNet {
+    pub(crate) tag: Tag,
     pub(crate) _counter: Counter,
     pub(crate) _device: Arc<Device>,
 }
+
+object!(RemoteNet, RemoteNet);
 
 #[derive(Default)]
 pub(crate) struct SyncEvent {

@@ -13,7 +13,8 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Task};
 
 use super::{Graph, Node, Work};
-use crate::handle::{self, AnyTask, borrow, publish, withdraw};
+use crate::handle::{Tag, as_c, borrow, object, publish, withdraw};
+use crate::pe::any_task::{AnyTask, any_task};
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
@@ -28,7 +29,7 @@ pub(crate) enum Step {
 
 /// A node of an instance.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodeState {
     /// The host's task, cookie or instance.
     data: Option<*mut c_void>,
     /// How many nodes it waits for.
@@ -37,13 +38,14 @@ struct Place {
     is_claimed: bool,
 }
 
+#[repr(C)]
 pub(crate) struct Instance {
+    tag: Tag,
     me: Weak<Instance>,
-    pub(crate) pointer: Cell<*mut host::GraphInstance>,
     graph: Rc<Graph>,
     nodes: Rc<Vec<Node>>,
     pub(crate) user_data: Cell<Data>,
-    places: RefCell<Vec<Place>>,
+    states: RefCell<Vec<NodeState>>,
     in_flight: Cell<bool>,
     /// How many nodes have begun and not ended.
     running: Cell<usize>,
@@ -55,19 +57,22 @@ pub(crate) struct Instance {
 
 /// The host's task of a node, if it is one of the node's context.
 fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
-    // SAFETY: the host keeps DOCA's thread rules; a freed task lacks its mark.
-    let task = unsafe { handle::task(data.cast::<Task>()) }?;
+    // SAFETY: the host frees a task of an instance only after another one took its place, as DOCA
+    // demands.
+    let task = unsafe { any_task(data.cast::<Task>()) }?;
     let is_its = !task.ctx().is_null() && task.ctx() == ctx.as_ctx();
     if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
 
 /// The host's instance of a node, if it is one of the node's graph.
 fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
-    // SAFETY: the host keeps DOCA's thread rules; a destroyed instance lacks its shell.
+    // SAFETY: the host destroys an instance of another only after one took its place, as DOCA demands.
     let instance: &Instance = unsafe { borrow(data) }?;
     let is_its = ptr::eq(&*instance.graph, graph);
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
 }
+
+object!(Instance, Instance);
 
 impl Instance {
     pub(crate) fn create(graph: &Graph) -> Result<*mut host::GraphInstance, DocaError> {
@@ -77,11 +82,11 @@ impl Instance {
         }
         let (graph, nodes) = (graph.handle()?, Rc::clone(&graph.nodes.borrow()));
         graph.instances.update(|count| count + 1);
-        let place = Place { data: None, left: 0, is_claimed: false };
+        let state = NodeState { data: None, left: 0, is_claimed: false };
         let instance = Rc::new_cyclic(|me| Instance {
+            tag: Tag::of::<Instance>(),
             me: Weak::clone(me),
-            pointer: Cell::new(ptr::null_mut()),
-            places: RefCell::new(vec![place; nodes.len()]),
+            states: RefCell::new(vec![state; nodes.len()]),
             graph,
             nodes,
             user_data: Cell::new(Data { u64: 0 }),
@@ -90,8 +95,7 @@ impl Instance {
             status: Cell::new(DocaError::SUCCESS),
             parent: RefCell::new(None),
         });
-        instance.pointer.set(publish(Rc::clone(&instance)));
-        Ok(instance.pointer.get())
+        Ok(publish(instance))
     }
 
     fn require_callers(&self) -> Result<(), DocaError> {
@@ -101,8 +105,8 @@ impl Instance {
     /// Takes it back from the host, for the caller to drop.
     pub(crate) fn destroy(&self) -> Result<Rc<Instance>, DocaError> {
         self.require_callers()?;
-        // SAFETY: the host's pointer to it.
-        let instance: Rc<Instance> = unsafe { withdraw(self.pointer.get()) }?;
+        // SAFETY: the host gives its reference back.
+        let instance: Rc<Instance> = unsafe { withdraw(self.me.as_ptr()) }?;
         instance.graph.instances.update(|count| count - 1);
         Ok(instance)
     }
@@ -117,7 +121,7 @@ impl Instance {
         let at = self.graph.find(node)?;
         // The graph may have nodes that are newer than the instance.
         check(&self.nodes.get(at).ok_or(DocaError::INVALID_VALUE)?.work)?;
-        self.places.borrow_mut()[at].data = Some(data);
+        self.states.borrow_mut()[at].data = Some(data);
         Ok(())
     }
 
@@ -176,7 +180,7 @@ impl Instance {
 
     fn claim_node(&self, at: usize) -> Result<(), DocaError> {
         let node = &self.nodes[at];
-        let Some(data) = self.places.borrow()[at].data else {
+        let Some(data) = self.states.borrow()[at].data else {
             log!(
                 warn,
                 "doca_graph_instance_submit: node {at}, in the order of creation, has no data: \
@@ -193,8 +197,8 @@ impl Instance {
             Work::User(_) => {}
             Work::Graph(graph) => instance_of(graph, data)?.claim()?,
         }
-        self.places.borrow_mut()[at] =
-            Place { data: Some(data), left: node.before, is_claimed: true };
+        self.states.borrow_mut()[at] =
+            NodeState { data: Some(data), left: node.before, is_claimed: true };
         Ok(())
     }
 
@@ -221,8 +225,8 @@ impl Instance {
 
     /// A node's data, if it is claimed. It is not any more.
     fn take_claim(&self, at: usize) -> Option<*mut c_void> {
-        let place = &mut self.places.borrow_mut()[at];
-        if std::mem::take(&mut place.is_claimed) { place.data } else { None }
+        let state = &mut self.states.borrow_mut()[at];
+        if std::mem::take(&mut state.is_claimed) { state.data } else { None }
     }
 
     fn begin_first(&self) {
@@ -282,9 +286,9 @@ impl Instance {
         } else {
             for &next in &self.nodes[at].after {
                 let left = {
-                    let place = &mut self.places.borrow_mut()[next];
-                    place.left -= 1;
-                    place.left
+                    let state = &mut self.states.borrow_mut()[next];
+                    state.left -= 1;
+                    state.left
                 };
                 if left == 0 {
                     self.begin(next);
@@ -305,7 +309,7 @@ impl Instance {
     pub(crate) fn deliver(&self, step: Step) {
         match step {
             Step::User(at) => {
-                let data = self.places.borrow()[at].data;
+                let data = self.states.borrow()[at].data;
                 let (Work::User(callback), Some(cookie)) = (&self.nodes[at].work, data) else {
                     return;
                 };
@@ -328,7 +332,7 @@ impl Instance {
         let (own_data, graph_data) = (self.user_data.get(), self.graph.user_data.get());
         // SAFETY: the host gave this function for exactly this call, and the instance is the host's
         // from now on.
-        unsafe { callback(self.pointer.get(), own_data, graph_data) };
+        unsafe { callback(as_c(self), own_data, graph_data) };
     }
 }
 

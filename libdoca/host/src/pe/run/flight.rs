@@ -6,8 +6,7 @@ use std::cell::{Cell, RefCell};
 use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::frame::Notification;
 
-use crate::pe::run::task::pool;
-use crate::pe::run::task::{CmdTask, Stage};
+use crate::pe::run::task::{CmdTask, CmdTaskRef, Stage};
 
 /// After so many answers since the last command, and with so many tasks in the host's hands, more
 /// than one command is likely to follow.
@@ -17,9 +16,9 @@ const MANY: u64 = 8;
 /// its command and comes back with the notification.
 #[derive(Default)]
 pub(crate) struct Flight {
-    slots: Box<[Cell<Option<&'static CmdTask>>]>,
+    slots: Box<[Cell<Option<CmdTaskRef>>]>,
     made: Cell<usize>,
-    free: RefCell<Vec<&'static CmdTask>>,
+    free: RefCell<Vec<CmdTaskRef>>,
     out: Cell<usize>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
@@ -90,8 +89,8 @@ impl Flight {
     #[inline]
     pub(crate) fn allocate(
         &self,
-        make: impl FnOnce(u16) -> Option<&'static CmdTask>,
-    ) -> Option<&'static CmdTask> {
+        make: impl FnOnce(u16) -> Option<CmdTaskRef>,
+    ) -> Option<CmdTaskRef> {
         let task = match self.free.borrow_mut().pop() {
             Some(task) => task,
             None => self.add(make)?,
@@ -101,7 +100,7 @@ impl Flight {
     }
 
     #[cold]
-    fn add(&self, make: impl FnOnce(u16) -> Option<&'static CmdTask>) -> Option<&'static CmdTask> {
+    fn add(&self, make: impl FnOnce(u16) -> Option<CmdTaskRef>) -> Option<CmdTaskRef> {
         let made = self.made.get();
         let place = self.slots.get(made)?;
         let task = make(u16::try_from(made).ok()?)?;
@@ -111,8 +110,8 @@ impl Flight {
     }
 
     #[inline]
-    pub(crate) fn release(&self, task: &'static CmdTask) {
-        task.withdraw();
+    pub(crate) fn release(&self, task: CmdTaskRef) {
+        task.head.stage.set(Stage::Free);
         self.free.borrow_mut().push(task);
         self.out.set(self.out.get() - 1);
     }
@@ -133,7 +132,7 @@ impl Flight {
         &self,
         notification: &Notification<'_>,
         limit: usize,
-    ) -> Option<&'static CmdTask> {
+    ) -> Option<CmdTaskRef> {
         let task = self.slots.get(usize::from(notification.slot))?.get();
         let task = task.filter(|task| task.head.stage.get() == Stage::InFlight)?;
         match notification.payload {
@@ -145,7 +144,7 @@ impl Flight {
     }
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
-    pub(crate) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
+    pub(crate) fn flush(&self, code: DocaError) -> Vec<CmdTaskRef> {
         let mut lost: Vec<_> = self.slots.iter().map_while(Cell::get).collect();
         lost.retain(|task| task.head.stage.get() == Stage::InFlight);
         lost.sort_by_key(|task| task.serial.get());
@@ -164,7 +163,11 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.slots.iter().map_while(Cell::get).for_each(pool::rest);
+        for task in self.slots.iter().map_while(Cell::get) {
+            // SAFETY: `Run::check_over` waits until the host has no task and none is in flight, so
+            // this is the last reference.
+            unsafe { task.end() };
+        }
     }
 }
 
@@ -172,17 +175,17 @@ impl Drop for Flight {
 mod tests {
     use super::*;
 
-    fn submit(flight: &Flight) -> &'static CmdTask {
-        let task = flight.allocate(|slot| pool::take(slot, 8)).unwrap();
+    fn submit(flight: &Flight) -> CmdTaskRef {
+        let task = flight.allocate(|slot| CmdTaskRef::new(slot, 8)).unwrap();
         task.head.stage.set(Stage::InFlight);
-        flight.submitted(task);
+        flight.submitted(&task);
         task
     }
 
-    fn answer(flight: &Flight, task: &'static CmdTask) {
+    fn answer(flight: &Flight, task: CmdTaskRef) {
         let (slot, status) = (task.slot(), DocaError::SUCCESS);
         let notification = Notification { channel: 0, slot, status, payload: None, why: &[] };
-        assert!(flight.answer(&notification, 8).is_some_and(|found| std::ptr::eq(found, task)));
+        assert!(flight.answer(&notification, 8).is_some_and(|found| found == task));
         task.head.stage.set(Stage::Done);
         flight.completed();
     }
@@ -190,7 +193,7 @@ mod tests {
     #[test]
     fn tasks_are_made_up_to_the_limit_and_then_used_again() {
         let flight = Flight::new(2);
-        let slot = || flight.allocate(|slot| pool::take(slot, 8)).map(CmdTask::slot);
+        let slot = || flight.allocate(|slot| CmdTaskRef::new(slot, 8)).map(|task| task.slot());
         assert!(flight.allocate(|_| None).is_none());
         assert_eq!((flight.out(), slot(), slot(), slot()), (0, Some(0), Some(1), None));
         assert_eq!(flight.out(), 2);
@@ -221,7 +224,7 @@ mod tests {
     fn a_command_that_follows_many_answers_is_not_alone_while_the_host_holds_many_tasks() {
         let flight = Flight::new(MANY as usize);
         let tasks = [(); MANY as usize].map(|()| submit(&flight));
-        tasks.iter().for_each(|task| answer(&flight, task));
+        tasks.iter().for_each(|task| answer(&flight, *task));
         // A host that submits as it goes through its answers has released the first, ...
         flight.release(tasks[0]);
         let next = flight.allocate(|_| None).unwrap();
@@ -229,7 +232,7 @@ mod tests {
         // ... and one that has released more has gone through them.
         flight.release(tasks[1]);
         assert!(flight.is_alone());
-        tasks[2..].iter().for_each(|task| flight.release(task));
+        tasks[2..].iter().for_each(|task| flight.release(*task));
         flight.release(next);
     }
 
@@ -237,10 +240,10 @@ mod tests {
     fn a_command_that_follows_few_answers_is_alone_however_many_tasks_the_host_holds() {
         let flight = Flight::new(4 * MANY as usize);
         let held = [(); 2 * MANY as usize].map(|()| submit(&flight));
-        held.iter().for_each(|task| answer(&flight, task));
+        held.iter().for_each(|task| answer(&flight, *task));
         let before = submit(&flight);
         answer(&flight, before);
         assert!(flight.is_alone());
-        held.iter().chain([&before]).for_each(|task| flight.release(task));
+        held.iter().chain([&before]).for_each(|task| flight.release(*task));
     }
 }

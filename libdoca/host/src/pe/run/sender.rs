@@ -9,7 +9,7 @@ use urom_wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN, MESSAGE_LEN};
 use urom_wire::pass::Pass;
 
 use crate::memory::copy;
-use crate::pe::run::task::{CmdTask, InPlace};
+use crate::pe::run::task::{CmdTask, CmdTaskRef, InPlace};
 
 /// The most commands that share a message: more gain nothing.
 const MOST_TOGETHER: usize = 32;
@@ -59,7 +59,7 @@ impl Sender {
     #[inline]
     pub(crate) fn submit(
         &self,
-        task: &'static CmdTask,
+        task: CmdTaskRef,
         header: [u8; HEADER_LEN],
         now: bool,
         tasks: usize,
@@ -68,7 +68,7 @@ impl Sender {
         if now && at_head {
             return self.send_in_place(task, header);
         }
-        if at_head && travels_alone(task.payload.len()) || !self.append(task, header) {
+        if at_head && travels_alone(task.payload.len()) || !self.append(&task, header) {
             return self.submit_behind(task, header, at_head);
         }
         if self.outbox.frames() >= share(self.is_near.get(), tasks) {
@@ -82,7 +82,7 @@ impl Sender {
     #[cold]
     fn submit_behind(
         &self,
-        task: &'static CmdTask,
+        task: CmdTaskRef,
         header: [u8; HEADER_LEN],
         at_head: bool,
     ) -> Result<(), Status> {
@@ -90,7 +90,7 @@ impl Sender {
         if at_head && travels_alone(task.payload.len()) {
             return self.send_in_place(task, header);
         }
-        let appended = self.append(task, header);
+        let appended = self.append(&task, header);
         debug_assert!(appended, "an empty message takes any frame");
         self.busy.set(true);
         Ok(())
@@ -117,11 +117,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn send_in_place(
-        &self,
-        task: &'static CmdTask,
-        header: [u8; HEADER_LEN],
-    ) -> Result<(), Status> {
+    fn send_in_place(&self, task: CmdTaskRef, header: [u8; HEADER_LEN]) -> Result<(), Status> {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
         let pass = self.outbox.pass.get();

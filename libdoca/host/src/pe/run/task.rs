@@ -1,19 +1,19 @@
 //! Tasks: the common head of all kinds, and commands.
 
-pub(crate) mod pool;
 pub(crate) mod queue;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
-use std::ptr;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
 
 use urom_abi::DocaError;
-use urom_abi::host::{CmdTaskCallback, CmdTaskEnd, Data};
+use urom_abi::host::{self, CmdTaskCallback, CmdTaskEnd, Data};
 use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
 use crate::buf::Buffer;
+use crate::handle::{Tag, borrow, object};
 use crate::pe::run::Run;
-use crate::shell::{Kind, Mark};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,15 +86,14 @@ impl Stage {
 const NO_END: CmdTaskEnd =
     CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
 
-/// A command: one slot of a connection. It is made once and never freed, only [used
-/// again](crate::pe::run::task::pool).
+/// A command: one slot of a connection, which makes it once and frees it.
 ///
 /// The fields that a command uses from its submission to its end are in the first cache lines.
 #[repr(C, align(64))]
 pub(crate) struct CmdTask {
-    mark: Mark,
+    tag: Tag,
     pub(crate) head: Head,
-    slot: Cell<u16>,
+    slot: u16,
     /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
     /// host gets the payload.
     pub(crate) sending: Cell<bool>,
@@ -111,7 +110,7 @@ pub(crate) struct CmdTask {
     run: Cell<*const Run>,
     pub(crate) serial: Cell<u64>,
     /// The next one of its [queue](queue::Queue).
-    next: Cell<Option<&'static CmdTask>>,
+    next: Cell<Option<CmdTaskRef>>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`; the address
     /// never changes.
     pub(crate) end: Cell<CmdTaskEnd>,
@@ -122,14 +121,42 @@ pub(crate) struct CmdTask {
     why: RefCell<String>,
 }
 
-impl CmdTask {
+object!(CmdTask, Command);
+
+/// A command of a connection.
+///
+/// Queues, UCX and the host refer to commands while their connection lives, and [`Flight`] frees
+/// them at its end: a connection ends only once the host has none of them, and none is in flight.
+/// UCX alone may read a payload for longer, and then [`InPlace`] frees the command.
+///
+/// [`Flight`]: crate::pe::run::flight::Flight
+#[derive(Clone, Copy)]
+pub(crate) struct CmdTaskRef(NonNull<CmdTask>);
+
+impl Deref for CmdTaskRef {
+    type Target = CmdTask;
+
+    #[inline]
+    fn deref(&self) -> &CmdTask {
+        // SAFETY: the connection keeps the command until nothing refers to it, as described above.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl PartialEq for CmdTaskRef {
+    fn eq(&self, other: &CmdTaskRef) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl CmdTaskRef {
     /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when
     /// there is no memory left.
-    pub(crate) fn new(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
-        Some(Box::leak(Box::new(CmdTask {
-            mark: Mark::none(),
+    pub(crate) fn new(slot: u16, capacity: usize) -> Option<CmdTaskRef> {
+        let task = Box::new(CmdTask {
+            tag: Tag::of::<CmdTask>(),
             head: Head::new(),
-            slot: Cell::new(slot),
+            slot,
             sending: Cell::new(false),
             is_explained: Cell::new(false),
             orphan: Cell::new(false),
@@ -144,21 +171,47 @@ impl CmdTask {
             response: Buffer::new(0, 0)?,
             user_area: UnsafeCell::new([0; 4]),
             why: RefCell::default(),
-        })))
+        });
+        Some(CmdTaskRef(NonNull::from(Box::leak(task))))
     }
 
-    /// Makes a task that [rested](pool::rest) into another slot. False when there is no memory
-    /// left.
-    #[must_use]
-    pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
-        self.slot.set(slot);
-        self.payload.renew(capacity) && self.response.renew(0)
+    /// The command behind a pointer of C.
+    ///
+    /// # Safety
+    /// As [`borrow`](crate::handle::borrow).
+    #[inline]
+    pub(crate) unsafe fn find(pointer: *const host::CmdTask) -> Result<CmdTaskRef, DocaError> {
+        // SAFETY: the caller's promise.
+        let task: &CmdTask = unsafe { borrow(pointer) }?;
+        Ok(CmdTaskRef(NonNull::from(task)))
     }
 
+    /// C's pointer to it.
+    #[inline]
+    pub(crate) fn as_c<C>(self) -> *mut C {
+        self.0.as_ptr().cast()
+    }
+
+    /// Ends the command with its connection. One whose payload UCX reads is freed when UCX is done.
+    ///
+    /// # Safety
+    /// Neither the host nor a queue uses it again.
+    pub(crate) unsafe fn end(self) {
+        self.run.set(ptr::null());
+        if self.sending.get() {
+            self.orphan.set(true);
+            return;
+        }
+        // SAFETY: from a box in `new`; the caller promises that nothing refers to it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+impl CmdTask {
     /// Makes it a slot of a connection.
     ///
     /// # Safety
-    /// The run calls [`rest`](crate::pe::run::task::pool::rest) with the task before it goes away.
+    /// The run ends the task before it goes away.
     pub(crate) unsafe fn join(&self, run: *const Run) {
         self.run.set(run);
     }
@@ -166,7 +219,7 @@ impl CmdTask {
     /// The connection it is a slot of; `None` once that is gone.
     #[inline]
     pub(crate) fn run(&self) -> Option<&Run> {
-        // SAFETY: `join` asks of a run that it takes itself out of its tasks before it goes away.
+        // SAFETY: `join` asks of a run that it ends its tasks before it goes away.
         // It does not go away under this reference either: the engine lets go of a run when it
         // delivers the context's last event, which it does between two calls of the host, and
         // callbacks are inside such a call.
@@ -175,32 +228,12 @@ impl CmdTask {
 
     #[inline]
     pub(crate) fn slot(&self) -> u16 {
-        self.slot.get()
-    }
-
-    /// Removes it from its connection. Returns whether UCX is done with its payload.
-    pub(crate) fn leave(&self) -> bool {
-        self.withdraw();
-        self.run.set(ptr::null());
-        self.start.set(None);
-        self.orphan.set(self.sending.get());
-        !self.sending.get()
-    }
-
-    #[cold]
-    fn sent(&'static self) {
-        self.sending.set(false);
-        if self.orphan.get() {
-            pool::rest_at_last(self);
-        }
+        self.slot
     }
 
     /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self, start: Option<CommandStart>) {
-        self.mark.set(Kind::Command);
-        self.payload.mark.set(Kind::Buffer);
-        self.response.mark.set(Kind::Buffer);
         self.head.hold();
         self.start.set(start);
         self.callback.set(None);
@@ -210,16 +243,6 @@ impl CmdTask {
         self.end.set(NO_END);
         // SAFETY: the task was free, so no host has the area's address any more.
         unsafe { *self.user_area.get() = [0; 4] };
-    }
-
-    /// Takes the task from its caller: calls with pointers to it or to its buffers fail from now
-    /// on.
-    #[inline]
-    pub(crate) fn withdraw(&self) {
-        self.head.stage.set(Stage::Free);
-        self.mark.clear();
-        self.payload.mark.clear();
-        self.response.mark.clear();
     }
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
@@ -278,7 +301,7 @@ const ROOM: usize = (Pass::LEN + HEADER_LEN + DEADLINE_LEN).next_multiple_of(8);
 
 /// A command's frame in its own memory, lent to UCX.
 pub(crate) struct InPlace {
-    task: &'static CmdTask,
+    task: CmdTaskRef,
     start: *const u8,
     len: usize,
 }
@@ -288,7 +311,7 @@ impl InPlace {
     /// and the time that is left, unless that is 0.
     #[inline]
     pub(crate) fn new(
-        task: &'static CmdTask,
+        task: CmdTaskRef,
         header: [u8; HEADER_LEN],
         left: u64,
         pass: Pass,
@@ -308,8 +331,9 @@ impl InPlace {
 impl Drop for InPlace {
     #[inline]
     fn drop(&mut self) {
-        if self.task.sending.get() {
-            self.task.sent();
+        if self.task.sending.replace(false) && self.task.orphan.get() {
+            // SAFETY: its connection ended it, so only UCX referred to it, by this value.
+            unsafe { self.task.end() };
         }
     }
 }
@@ -341,22 +365,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_payload_of_a_task_whose_connection_goes_stays_until_ucx_is_done() {
-        let task = CmdTask::new(1, 100).unwrap();
+    fn a_task_whose_connection_ends_stays_until_ucx_is_done() {
+        let task = CmdTaskRef::new(1, 100).unwrap();
         task.hold(None);
         let in_place = InPlace::new(task, [0; HEADER_LEN], 0, Pass::default());
         task.sending.set(true);
-        assert!(!task.leave());
-        assert_eq!(task.payload.len(), 100);
+        // SAFETY: no queue has it.
+        unsafe { task.end() };
+        assert_eq!((in_place.task.payload.len(), in_place.task.orphan.get()), (100, true));
+        // The address sanitizer and valgrind see whether this frees it.
         drop(in_place);
-        assert_eq!(task.payload.len(), 0);
     }
 
     #[test]
     fn a_task_without_a_connection_has_no_plugin() {
-        let task = CmdTask::new(1, 100).unwrap();
+        let task = CmdTaskRef::new(1, 100).unwrap();
         task.set_plugin(1);
         assert!(task.start.get().is_none() && task.run().is_none());
-        assert!(task.leave());
+        // SAFETY: no queue has it.
+        unsafe { task.end() };
     }
 }

@@ -2,32 +2,35 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use urom_abi::DocaError;
-use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
+use urom_abi::host::GidTaskCallback;
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon};
 
 use crate::daemon_link::Request;
 use crate::event::Event;
 use crate::failure::failure;
+use crate::handle::{Tag, as_c, object};
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
 /// A query. It is allocated and freed each time, because queries are rare.
+#[repr(C)]
 pub(crate) struct GidTask {
+    tag: Tag,
     pub(crate) head: Head,
     me: Weak<GidTask>,
-    pub(crate) pointer: Cell<*mut CGidTask>,
     /// The service, which goes idle only once this task is released.
     pub(crate) ctx: Rc<Context>,
     pub(crate) gid: Cell<u32>,
     pub(crate) callback: Cell<Option<GidTaskCallback>>,
     pub(crate) ids: RefCell<Vec<u64>>,
 }
+
+object!(GidTask, Query);
 
 /// The queries of a service.
 #[derive(Default)]
@@ -49,9 +52,9 @@ impl Queries {
     ) -> Rc<GidTask> {
         self.out.set(self.out.get() + 1);
         let task = Rc::new_cyclic(|me| GidTask {
+            tag: Tag::of::<GidTask>(),
             head: Head::new(),
             me: Weak::clone(me),
-            pointer: Cell::new(ptr::null_mut()),
             ctx,
             gid: Cell::new(gid),
             callback: Cell::new(callback),
@@ -124,12 +127,12 @@ impl GidTask {
         service.queries.in_flight.set(service.queries.in_flight.get() - 1);
         self.head.stage.set(Stage::Done);
         if self.head.in_graph.get() {
-            pe.node_ended(&self.head, self.pointer.get().cast());
+            pe.node_ended(&self.head, as_c(self));
         } else if let Some(callback) = self.callback.get() {
             let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
             // SAFETY: the host gave this function for exactly this call, and the task is the host's
             // from now on.
-            unsafe { callback(self.pointer.get(), user_data, ctx_data) };
+            unsafe { callback(as_c(self), user_data, ctx_data) };
         }
         service.check_over(&self.ctx, pe);
     }

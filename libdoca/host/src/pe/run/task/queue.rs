@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use super::CmdTask;
+use super::CmdTaskRef;
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    first: Cell<Option<&'static CmdTask>>,
+    first: Cell<Option<CmdTaskRef>>,
     /// Meaningless while there is no first.
-    last: Cell<Option<&'static CmdTask>>,
+    last: Cell<Option<CmdTaskRef>>,
 }
 
 impl Queue {
@@ -18,7 +18,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(crate) fn first(&self) -> Option<&'static CmdTask> {
+    pub(crate) fn first(&self) -> Option<CmdTaskRef> {
         self.first.get()
     }
 
@@ -28,7 +28,7 @@ impl Queue {
 
     /// Adds a task that is in no queue.
     #[inline]
-    pub(crate) fn push(&self, task: &'static CmdTask) {
+    pub(crate) fn push(&self, task: CmdTaskRef) {
         task.next.set(None);
         let last = self.last.replace(Some(task));
         match last.filter(|_| !self.is_empty()) {
@@ -38,7 +38,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(crate) fn pop(&self) -> Option<&'static CmdTask> {
+    pub(crate) fn pop(&self) -> Option<CmdTaskRef> {
         let task = self.first.get()?;
         self.first.set(task.next.get());
         Some(task)
@@ -47,24 +47,25 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pool;
     use super::*;
 
     #[test]
     fn tasks_come_out_in_the_order_in_which_they_went_in() {
-        let (queue, tasks) = (Queue::default(), [1, 2, 3].map(|at| pool::take(at, 8).unwrap()));
+        let (queue, tasks) =
+            (Queue::default(), [1, 2, 3].map(|at| CmdTaskRef::new(at, 8).unwrap()));
         for _ in 0..2 {
             assert!(queue.is_empty() && queue.pop().is_none());
             queue.push(tasks[0]);
             queue.push(tasks[1]);
-            assert_eq!((queue.len(), queue.pop().map(CmdTask::slot)), (2, Some(1)));
+            assert_eq!((queue.len(), queue.pop().map(|task| task.slot())), (2, Some(1)));
             queue.push(tasks[2]);
-            assert_eq!(queue.first().map(CmdTask::slot), Some(2));
+            assert_eq!(queue.first().map(|task| task.slot()), Some(2));
             assert_eq!(
-                [queue.pop(), queue.pop()].map(|task| task.map(CmdTask::slot)),
+                [queue.pop(), queue.pop()].map(|task| task.map(|task| task.slot())),
                 [Some(2), Some(3)]
             );
         }
-        tasks.into_iter().for_each(pool::rest);
+        // SAFETY: the queue is empty.
+        tasks.into_iter().for_each(|task| unsafe { task.end() });
     }
 }

@@ -1,0 +1,69 @@
+//! A task of any kind, behind C's pointer to a `doca_task`.
+
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, Task};
+
+use crate::handle::borrow;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::local::LocalTask;
+use crate::pe::run::task::{CmdTaskRef, Head};
+
+pub(crate) enum AnyTask<'a> {
+    Command(CmdTaskRef),
+    Query(&'a GidTask),
+    Local(&'a LocalTask),
+}
+
+impl AnyTask<'_> {
+    #[inline]
+    pub(crate) fn head(&self) -> &Head {
+        match self {
+            AnyTask::Command(task) => &task.head,
+            AnyTask::Query(task) => &task.head,
+            AnyTask::Local(task) => &task.head,
+        }
+    }
+
+    /// C's pointer to its context.
+    pub(crate) fn ctx(&self) -> *mut Ctx {
+        match self {
+            AnyTask::Command(task) => task.run().map_or(ptr::null_mut(), |run| run.ctx.as_ctx()),
+            AnyTask::Query(task) => task.ctx.as_ctx(),
+            AnyTask::Local(task) => task.ctx.as_ctx(),
+        }
+    }
+
+    /// Submits it. After an error it is still the caller's.
+    #[inline]
+    pub(crate) fn submit(&self) -> Result<(), DocaError> {
+        match self {
+            AnyTask::Command(task) => {
+                task.head.is_callers()?;
+                task.run().ok_or(DocaError::BAD_STATE)?.submit(*task)
+            }
+            AnyTask::Query(task) => task.submit(),
+            AnyTask::Local(task) => task.submit(),
+        }
+    }
+}
+
+/// The task behind a pointer of C.
+///
+/// # Safety
+/// As [`borrow`].
+#[inline]
+pub(crate) unsafe fn any_task<'a>(pointer: *const Task) -> Result<AnyTask<'a>, DocaError> {
+    // SAFETY: the caller's promise.
+    match unsafe { CmdTaskRef::find(pointer.cast()) } {
+        Err(DocaError::INVALID_VALUE) => {}
+        task => return task.map(AnyTask::Command),
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { borrow(pointer) } {
+        // SAFETY: the caller's promise.
+        Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyTask::Local),
+        query => query.map(AnyTask::Query),
+    }
+}
