@@ -25,6 +25,7 @@ enum trouble {
 	TROUBLE_PACK_HUGE,     /* answers, and says that more was packed than there was room for */
 	TROUBLE_SLOW, /* answers, and blocks the next so many calls of progress for 200 ms each */
 	TROUBLE_SEEK, /* answers, and looks a member up from threads of its own until the end */
+	TROUBLE_SEEK_FOUND,     /* answers once the member was found */
 	TROUBLE_SEEK_END,       /* answers with a struct sought */
 	TROUBLE_CRASH,          /* crashes at once */
 	TROUBLE_CRASH_PROGRESS, /* crashes in progress */

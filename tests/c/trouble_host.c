@@ -265,7 +265,8 @@ static void seek(void)
 		GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
 		IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STARTING));
 		IS(DOCA_CTX_STATE_RUNNING, state_of(ctx));
-		works(worker);
+		ask(worker, TROUBLE_SEEK_FOUND, 0, &raw);
+		ends(&raw, DOCA_SUCCESS, 16);
 		GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
 		MUST(doca_urom_domain_destroy(domain));
 		works(worker);

@@ -195,6 +195,13 @@ static doca_error_t run(struct state *state, const struct urom_worker_cmd_desc *
 		for (at = 0; at < SEEKERS; ++at)
 			if (pthread_create(&state->seekers[at], NULL, seek, state) != 0)
 				abort();
+		/* A busy machine may start them late. */
+		while (atomic_load(&state->missed) == 0)
+			sched_yield();
+		break;
+	case TROUBLE_SEEK_FOUND:
+		while (atomic_load(&state->found) == 0)
+			sched_yield();
 		break;
 	case TROUBLE_SEEK_END: {
 		stop_seeking(state);

@@ -261,6 +261,8 @@ pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: Pair) -> Resu
     let place = MAKES[0](vec![0; 64], LOCAL);
     block_on(two.rdma.register(&place))?;
     let receive = two.rdma.receive(place.slice(..));
+    // Commands begin in order, so the receive has begun before the other end leaves.
+    block_on(two.rdma.state())?;
     let End { rdma, worker, _service } = one;
     drop(rdma);
     worker.stop().wait()?;
