@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::rc::Rc;
 
-use crate::buffer::{Buffer, Element, Elements, Place};
+use crate::buffer::{Buffer, BufferSpan, Element, Elements};
 use crate::error::{Error, Result};
 use crate::map::Map;
 use crate::range::within;
@@ -70,9 +70,9 @@ impl Inventory {
     /// # Errors
     /// `INVALID_VALUE` when the range does not lie within the map, `NO_MEMORY` when all buffers are
     /// in use.
-    pub fn take(&self, map: &impl Map, range: impl RangeBounds<u64>) -> Result<Buffer> {
+    pub fn take(&self, map: &(impl Map + ?Sized), range: impl RangeBounds<u64>) -> Result<Buffer> {
         let (head, len) = within(range, map.memory().0.len)?;
-        self.elements.take(map.memory().0, Place::empty(head, len)).map(Buffer::of)
+        self.elements.take(map.memory().0, BufferSpan::empty(head, len)).map(Buffer::of)
     }
 
     /// A buffer over a range of the map, all of it data (`doca_buf_inventory_buf_get_by_data`).
@@ -80,7 +80,11 @@ impl Inventory {
     ///
     /// # Errors
     /// As [`take`](Self::take).
-    pub fn take_data(&self, map: &impl Map, range: impl RangeBounds<u64>) -> Result<Buffer> {
+    pub fn take_data(
+        &self,
+        map: &(impl Map + ?Sized),
+        range: impl RangeBounds<u64>,
+    ) -> Result<Buffer> {
         let buffer = self.take(map, range)?;
         buffer.set_data(..)?;
         Ok(buffer)
@@ -113,7 +117,7 @@ impl Inventory {
     /// # Errors
     /// As [`take`](Self::take); `INVALID_VALUE` when the data does not lie within the buffer.
     #[doc(hidden)]
-    pub fn take_element(&self, map: &impl Map, place: Place) -> Result<Element> {
+    pub fn take_element(&self, map: &(impl Map + ?Sized), place: BufferSpan) -> Result<Element> {
         self.elements.take(map.memory().0, place.checked(map.memory().0.len)?)
     }
 }

@@ -57,7 +57,7 @@ mod word;
 
 pub use buffer::Buffer;
 #[doc(hidden)]
-pub use buffer::{Element, Place};
+pub use buffer::{BufferSpan, Element};
 pub use error::{Error, Result};
 pub use exported::Exported;
 pub use inventory::Inventory;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::buffer::{Buffer, Element, Elements, Place};
+use crate::buffer::{Buffer, BufferSpan, Element, Elements};
 use crate::error::{Error, Result};
 use crate::inner::Inner;
 use crate::map::Map;
@@ -41,7 +41,7 @@ impl Pool {
     /// # Errors
     /// `INVALID_VALUE` when `count` or `size` is 0, the buffers do not fit, or the alignment is no
     /// power of two; `NO_MEMORY` when the system has none.
-    pub fn new(map: &impl Map, count: usize, size: u64, alignment: u64) -> Result<Pool> {
+    pub fn new(map: &(impl Map + ?Sized), count: usize, size: u64, alignment: u64) -> Result<Pool> {
         let map = Arc::clone(map.memory().0);
         if size == 0 || !alignment.is_power_of_two() {
             return Err(Error::invalid(format!(
@@ -97,6 +97,6 @@ impl Pool {
         // An element of the array is always the same part of the map.
         let index = self.elements.next_free()?;
         let head = self.first + u64::from(index) * self.stride;
-        self.elements.take(&self.map, Place::empty(head, self.size))
+        self.elements.take(&self.map, BufferSpan::empty(head, self.size))
     }
 }

@@ -34,20 +34,20 @@ pub(crate) type Owner = Arc<dyn Send + Sync>;
 static WATCHER: PerProcess<Watcher> = PerProcess::new(|| Watcher::new(true));
 
 struct Watcher {
-    state: Mutex<State>,
+    state: Mutex<WatchList>,
     /// Changes when the thread has to look again.
     news: AtomicU32,
     /// Whether it sleeps on words as well as on news.
     sees_words: bool,
 }
 
-struct State {
-    entries: BTreeMap<u64, Entry>,
+struct WatchList {
+    entries: BTreeMap<u64, WatchedWord>,
     last: u64,
     is_running: bool,
 }
 
-struct Entry {
+struct WatchedWord {
     word: NonNull<u64>,
     condition: Condition,
     /// Nothing once it was called, until its future waits again.
@@ -57,7 +57,7 @@ struct Entry {
 }
 
 // SAFETY: the word is one that any thread may load, for as long as there is an entry.
-unsafe impl Send for Entry {}
+unsafe impl Send for WatchedWord {}
 
 /// A word that is watched for a future, until this is dropped.
 #[doc(hidden)]
@@ -84,7 +84,7 @@ impl Watch {
         group: u64,
     ) -> Result<Watch> {
         let waker = Some(waker.clone());
-        WATCHER.watch(Entry { word: word.address(), condition, waker, group, _owner: None })
+        WATCHER.watch(WatchedWord { word: word.address(), condition, waker, group, _owner: None })
     }
 
     /// As [`new`](Self::new), for a word that its owner keeps.
@@ -98,7 +98,7 @@ impl Watch {
         owner: Owner,
     ) -> Result<Watch> {
         let (word, waker) = (word.address(), Some(waker.clone()));
-        WATCHER.watch(Entry { word, condition, waker, group: 0, _owner: Some(owner) })
+        WATCHER.watch(WatchedWord { word, condition, waker, group: 0, _owner: Some(owner) })
     }
 
     /// Watches again, for this waker.
@@ -138,7 +138,7 @@ impl Watch {
         let (ended, left) = all.into_iter().partition(|(_, entry)| entry.group == group);
         state.entries = left;
         drop(state);
-        let ended: BTreeMap<u64, Entry> = ended;
+        let ended: BTreeMap<u64, WatchedWord> = ended;
         // Not under the lock: it may be the last use of a waker.
         drop(ended);
     }
@@ -158,11 +158,11 @@ impl Drop for Watch {
 
 impl Watcher {
     const fn new(sees_words: bool) -> Watcher {
-        let state = State { entries: BTreeMap::new(), last: 0, is_running: false };
+        let state = WatchList { entries: BTreeMap::new(), last: 0, is_running: false };
         Watcher { state: Mutex::new(state), news: AtomicU32::new(0), sees_words }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchList> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,7 +171,7 @@ impl Watcher {
         futex::wake_own(&self.news);
     }
 
-    fn watch(&'static self, entry: Entry) -> Result<Watch> {
+    fn watch(&'static self, entry: WatchedWord) -> Result<Watch> {
         let mut state = self.state();
         if let Err(error) = self.run_with(&mut state) {
             drop(state);
@@ -187,7 +187,7 @@ impl Watcher {
     }
 
     /// Starts the thread unless it runs.
-    fn run_with(&'static self, state: &mut State) -> Result<()> {
+    fn run_with(&'static self, state: &mut WatchList) -> Result<()> {
         if !state.is_running {
             let thread = thread::Builder::new().name("urom-sync".to_owned());
             signals::blocked(|| thread.spawn(|| self.run())).map_err(|error| {

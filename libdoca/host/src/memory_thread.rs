@@ -34,11 +34,7 @@ pub(super) struct Served {
 pub(super) type Then = Box<dyn FnOnce() + Send>;
 
 enum Order {
-    Serve(Served),
-    /// The UCX worker that asks about the memory of a stream.
-    Connect(u128, Vec<u8>, Then),
-    Forget(u128, u64, Option<Then>),
-    Leave(u128, oneshot::Sender<()>),
+    Run(Box<dyn FnOnce(&mut Answers) + Send>),
     /// Something that a worker waits for has happened.
     Look,
     End,
@@ -118,26 +114,33 @@ impl MemoryThread {
         }
     }
 
+    fn run(&self, order: impl FnOnce(&mut Answers) + Send + 'static) {
+        self.mailbox.post(Order::Run(Box::new(order)));
+    }
+
     /// Lets the worker of a stream ask about this memory.
     pub(super) fn serve(&self, served: Served) {
-        self.mailbox.post(Order::Serve(served));
+        self.run(move |answers| answers.serve(served));
     }
 
     /// Names the UCX worker that asks about the memory of a stream, and does something when it is
     /// answered.
     pub(super) fn connect(&self, ticket: u128, address: Vec<u8>, then: Then) {
-        self.mailbox.post(Order::Connect(ticket, address, then));
+        self.run(move |answers| {
+            answers.connect(ticket, &address);
+            then();
+        });
     }
 
     /// Forgets a share, and does something when nothing uses its memory any more. A thread that
     /// ends drops it, after its UCX.
     pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
-        self.mailbox.post(Order::Forget(ticket, share, then));
+        self.run(move |answers| answers.forget(ticket, share, then));
     }
 
     /// Forgets a stream, and says so when nothing uses its memory any more.
     pub(super) fn leave(&self, ticket: u128, done: oneshot::Sender<()>) {
-        self.mailbox.post(Order::Leave(ticket, done));
+        self.run(move |answers| answers.leave(ticket, done));
     }
 }
 
@@ -176,13 +179,7 @@ fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
         orders = mailbox.take().into_iter();
         for order in orders.by_ref() {
             match order {
-                Order::Serve(served) => answers.serve(served),
-                Order::Connect(ticket, address, then) => {
-                    answers.connect(ticket, &address);
-                    then();
-                }
-                Order::Forget(ticket, share, then) => answers.forget(ticket, share, then),
-                Order::Leave(ticket, done) => answers.leave(ticket, done),
+                Order::Run(run) => run(&mut answers),
                 Order::Look => {}
                 Order::End => return answers.flush(),
             }

@@ -28,7 +28,6 @@ use urom_wire::memory::machine;
 
 use self::lease::Lease;
 use self::ready::{Ready, Reason, Refused, make_ready};
-use self::told::Ending;
 pub(super) use self::told::{Late, Told};
 use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
@@ -271,10 +270,10 @@ impl Sharing {
     /// Tells of the end of a share, which the worker has ended, when this process does not use its
     /// memory for the worker any more.
     fn forget(&self, share: u64, told: Told) {
-        let ending = Ending::new(told);
+        let ended = told.ended();
         if let Some(thread) = &self.thread {
             // A thread that has ended drops this, and its UCX uses nothing then.
-            thread.forget(self.ticket, share, Some(Box::new(move || drop(ending))));
+            thread.forget(self.ticket, share, Some(Box::new(move || drop(ended))));
         }
     }
 

@@ -23,7 +23,7 @@ use crate::view::View;
 #[derive(Debug)]
 pub(crate) struct Elements {
     maker: Maker,
-    slots: RefCell<Vec<Slot>>,
+    slots: RefCell<Vec<ElementRecord>>,
     /// Those that are in no buffer. It has room for all.
     free: RefCell<Vec<u32>>,
     /// Whether each is always the same part of the map, as in a pool.
@@ -31,10 +31,10 @@ pub(crate) struct Elements {
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct ElementRecord {
     /// Nothing while it is free.
     map: Option<Arc<Inner>>,
-    place: Place,
+    place: BufferSpan,
     references: u16,
     /// The next in its list.
     next: Option<Element>,
@@ -47,23 +47,23 @@ struct Slot {
 /// Where a buffer and its data lie, in bytes from the start of the map.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BufferSpan {
     pub head: u64,
     pub len: u64,
     pub data: u64,
     pub data_len: u64,
 }
 
-impl Place {
+impl BufferSpan {
     /// `len` bytes at `head`, and no data yet.
-    pub(crate) fn empty(head: u64, len: u64) -> Place {
-        Place { head, len, data: head, data_len: 0 }
+    pub(crate) fn empty(head: u64, len: u64) -> BufferSpan {
+        BufferSpan { head, len, data: head, data_len: 0 }
     }
 
     /// The same, if the buffer lies within a map of `len` bytes and the data within the buffer.
-    pub(crate) fn checked(self, len: u64) -> Result<Place> {
+    pub(crate) fn checked(self, len: u64) -> Result<BufferSpan> {
         within(self.head..self.head.saturating_add(self.len), len)?;
-        Place::empty(self.head, self.len).with_data(self.data, self.data_len)
+        BufferSpan::empty(self.head, self.len).with_data(self.data, self.data_len)
     }
 
     /// The first byte behind the buffer.
@@ -76,7 +76,7 @@ impl Place {
     }
 
     /// The same with other data, which must lie within.
-    pub(crate) fn with_data(self, data: u64, data_len: u64) -> Result<Place> {
+    pub(crate) fn with_data(self, data: u64, data_len: u64) -> Result<BufferSpan> {
         let end = data.checked_add(data_len);
         if data < self.head || end.is_none_or(|end| end > self.end()) {
             return Err(Error::invalid(format!(
@@ -85,7 +85,7 @@ impl Place {
                 self.len, self.head
             )));
         }
-        Ok(Place { data, data_len, ..self })
+        Ok(BufferSpan { data, data_len, ..self })
     }
 }
 
@@ -120,7 +120,7 @@ impl Elements {
         slots.try_reserve_exact(count).map_err(no_memory)?;
         let more = end as usize - free.len();
         free.try_reserve_exact(more).map_err(no_memory)?;
-        slots.resize_with(end as usize, Slot::default);
+        slots.resize_with(end as usize, ElementRecord::default);
         // The first is on top.
         free.splice(0..0, (first as u32..end).rev());
         Ok(())
@@ -150,7 +150,7 @@ impl Elements {
     }
 
     /// An element with one reference; the place lies within the map.
-    pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: Place) -> Result<Element> {
+    pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: BufferSpan) -> Result<Element> {
         self.check()?;
         map.check()?;
         let index = self.next_free()?;
@@ -186,11 +186,11 @@ const MOST_REFERENCES: u16 = u16::MAX;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "it is for this project's C library; each is a function of DOCA's")]
 impl Element {
-    fn slot(&self) -> Ref<'_, Slot> {
+    fn slot(&self) -> Ref<'_, ElementRecord> {
         Ref::map(self.elements.slots.borrow(), |slots| &slots[self.index as usize])
     }
 
-    fn slot_mut(&self) -> RefMut<'_, Slot> {
+    fn slot_mut(&self) -> RefMut<'_, ElementRecord> {
         RefMut::map(self.elements.slots.borrow_mut(), |slots| &mut slots[self.index as usize])
     }
 
@@ -212,7 +212,7 @@ impl Element {
         self.slot_mut().label = Some(label);
     }
 
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> BufferSpan {
         self.slot().place
     }
 
@@ -224,7 +224,7 @@ impl Element {
     }
 
     /// Moves a buffer to another place of its map.
-    pub fn reuse(&self, place: Place) -> Result<()> {
+    pub fn reuse(&self, place: BufferSpan) -> Result<()> {
         self.check()?;
         let mut slot = self.slot_mut();
         let Some(map) = &slot.map else {
@@ -390,7 +390,7 @@ impl Element {
     }
 }
 
-impl Slot {
+impl ElementRecord {
     /// Only the first of a list has references that count.
     fn is_first(&self) -> Result<()> {
         if self.follows {

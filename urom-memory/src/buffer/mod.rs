@@ -10,7 +10,7 @@ use urom_abi::memory::MemoryRange;
 
 pub(crate) use self::element::Elements;
 #[doc(hidden)]
-pub use self::element::{Element, Place};
+pub use self::element::{BufferSpan, Element};
 use crate::error::{Error, Result};
 use crate::mmap::ShareGuard;
 use crate::range::within;

@@ -40,7 +40,7 @@ impl Rig {
     fn watch(&self, at: usize, condition: Condition) -> Watch {
         let word = NonNull::from(self.words[at]).cast();
         let waker = Some(self.waker(at as u64));
-        let entry = Entry { word, condition, waker, group: 7, _owner: None };
+        let entry = WatchedWord { word, condition, waker, group: 7, _owner: None };
         self.watcher.watch(entry).unwrap()
     }
 
@@ -58,7 +58,7 @@ impl Rig {
     fn has_looked(&self) -> Option<u64> {
         let last = self.words.len() as u64;
         let always = Box::leak(Box::new(AtomicU64::new(0)));
-        let entry = Entry {
+        let entry = WatchedWord {
             word: NonNull::from(&*always).cast(),
             condition: Condition::equal(0),
             waker: Some(self.waker(last)),
@@ -133,7 +133,7 @@ fn a_watch_that_ended_is_not_called_and_its_word_not_read() {
         // Freed right after the watch, while the watcher may sleep on it.
         for value in 0..100 {
             let word = Box::new(AtomicU64::new(value));
-            let entry = Entry {
+            let entry = WatchedWord {
                 word: NonNull::from(&*word).cast(),
                 condition: Condition::greater(value),
                 waker: Some(rig.waker(77)),

@@ -63,7 +63,7 @@ impl HostMemory {
         let parcel = NonNull::from(Box::leak(parcel));
         // SAFETY: it stays until it has ended, and `local` has as many bytes as it moves.
         let code = unsafe { self.services.run(self.opened.handle, parcel.cast().as_ptr()) };
-        let waiting = Waiting { parcel };
+        let waiting = Transfer { parcel };
         if code != DocaError::IN_PROGRESS {
             // SAFETY: nobody else has it: it has ended in the call.
             unsafe { (*parcel.as_ptr()).has_ended = true };
@@ -76,11 +76,11 @@ impl HostMemory {
 }
 
 /// Ends with the operation. Dropping it leaves the operation to the worker.
-struct Waiting {
+struct Transfer {
     parcel: NonNull<Parcel>,
 }
 
-impl Future for Waiting {
+impl Future for Transfer {
     type Output = (MemoryOperation, Vec<u8>);
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
@@ -97,7 +97,7 @@ impl Future for Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Transfer {
     fn drop(&mut self) {
         // SAFETY: as in `poll`.
         let parcel = unsafe { &mut *self.parcel.as_ptr() };

@@ -54,13 +54,13 @@ struct Range {
 }
 
 struct Running {
-    memory: Memory,
+    memory: Backing,
     /// What the host was given of it, once it asked.
     export: OnceCell<Box<[u8]>>,
 }
 
 /// The memory of a map that runs.
-enum Memory {
+enum Backing {
     Own(Mmap),
     Remote(RemoteMmap),
 }
@@ -102,16 +102,17 @@ impl Map {
 
     fn run(&self) -> Result<Running, DocaError> {
         let memory = match (self.exported, self.range.get()) {
-            (Some(exported), _) => Memory::Remote(RemoteMmap::import(exported)),
+            (Some(exported), _) => Backing::Remote(RemoteMmap::import(exported)),
             (None, None) => {
                 log!(warn, "doca_mmap_start: the map has no memory: call doca_mmap_set_memrange");
                 return Err(DocaError::BAD_CONFIG);
             }
             (None, Some(range)) => {
-                // SAFETY: the host's memory, which stays as long as the map, as DOCA demands.
+                // SAFETY: the host keeps the memory until it stops or destroys the map, as DOCA
+                // demands; both fail while a buffer or a pool uses it.
                 let map =
                     unsafe { Mmap::from_raw(range.start.cast(), range.len, self.access.get()) };
-                Memory::Own(map.map_err(told)?)
+                Backing::Own(map.map_err(told)?)
             }
         };
         Ok(Running { memory, export: OnceCell::new() })
@@ -147,7 +148,7 @@ impl Map {
     /// `IN_USE` while it has buffers, or a pool.
     pub(super) fn unused(&self) -> Result<(), DocaError> {
         match &*self.running.borrow() {
-            Some(running) if running.memory.shares() > 0 => Err(DocaError::IN_USE),
+            Some(running) if running.memory.map().shares() > 0 => Err(DocaError::IN_USE),
             _ => Ok(()),
         }
     }
@@ -233,10 +234,7 @@ impl Map {
     }
 
     pub(super) fn buffers(&self) -> u32 {
-        self.running.borrow().as_ref().map_or(0, |running| match &running.memory {
-            Memory::Own(map) => map.buffers(),
-            Memory::Remote(map) => map.buffers(),
-        })
+        self.running.borrow().as_ref().map_or(0, |running| running.memory.map().buffers())
     }
 
     /// Bytes for a peer, the map's own until it stops. `NOT_PERMITTED` without one of these
@@ -251,7 +249,7 @@ impl Map {
             log!(warn, "doca_mmap_export: the device is none of the map's: call doca_mmap_add_dev");
             return Err(DocaError::INVALID_VALUE);
         }
-        let Memory::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };
+        let Backing::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };
         if !map.access().intersects(one_of) {
             log!(
                 warn,
@@ -270,17 +268,12 @@ impl Map {
         Ok((bytes.as_ptr().cast(), bytes.len()))
     }
 
-    /// Runs `own` or `remote` with the memory; `BAD_STATE` unless the map runs.
+    /// Runs `take` with the memory; `BAD_STATE` unless the map runs.
     fn with<T>(
         &self,
-        own: impl FnOnce(&Mmap) -> Result<T, Error>,
-        remote: impl FnOnce(&RemoteMmap) -> Result<T, Error>,
+        take: impl FnOnce(&dyn urom_memory::Map) -> Result<T, Error>,
     ) -> Result<T, DocaError> {
-        match &self.running()?.memory {
-            Memory::Own(map) => own(map),
-            Memory::Remote(map) => remote(map),
-        }
-        .map_err(told)
+        take(self.running()?.memory.map()).map_err(told)
     }
 
     /// What the host wants to be told once the map is gone, with the memory.
@@ -291,11 +284,11 @@ impl Map {
     }
 }
 
-impl Memory {
-    fn shares(&self) -> usize {
+impl Backing {
+    fn map(&self) -> &dyn urom_memory::Map {
         match self {
-            Memory::Own(map) => map.shares(),
-            Memory::Remote(map) => map.shares(),
+            Backing::Own(map) => map,
+            Backing::Remote(map) => map,
         }
     }
 }

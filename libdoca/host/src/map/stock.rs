@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
 use urom_abi::host::{Buf, Data};
-use urom_memory::{Element, Place};
+use urom_memory::{BufferSpan, Element};
 
 use super::descriptor::Descriptors;
 use super::{Map, NO_DATA, told};
@@ -73,10 +73,7 @@ impl Source for OfPool {
     fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
         let map = self.map.upgrade().ok_or(DocaError::INVALID_VALUE)?;
         let (size, alignment) = (self.size as u64, self.alignment.get() as u64);
-        map.with(
-            |map| urom_memory::Pool::new(map, count, size, alignment),
-            |map| urom_memory::Pool::new(map, count, size, alignment),
-        )
+        map.with(|map| urom_memory::Pool::new(map, count, size, alignment))
     }
 
     fn free(elements: &Self::Elements) -> usize {
@@ -188,7 +185,7 @@ impl Inventory {
     }
 
     /// A buffer at this place of the map, in addresses.
-    pub(crate) fn take(&self, map: &Map, place: Place) -> Result<*mut Buf, DocaError> {
+    pub(crate) fn take(&self, map: &Map, place: BufferSpan) -> Result<*mut Buf, DocaError> {
         let (start, _) = map.range()?;
         let start = start.addr() as u64;
         let (Some(head), Some(data)) =
@@ -197,10 +194,8 @@ impl Inventory {
             log!(warn, "doca_buf_inventory_buf_get: the memory begins before that of its map");
             return Err(DocaError::INVALID_VALUE);
         };
-        let place = Place { head, data, ..place };
-        self.give(|all| {
-            map.with(|map| all.take_element(map, place), |map| all.take_element(map, place))
-        })
+        let place = BufferSpan { head, data, ..place };
+        self.give(|all| map.with(|map| all.take_element(map, place)))
     }
 
     pub(crate) fn dup(&self, element: &Element) -> Result<*mut Buf, DocaError> {

@@ -26,9 +26,10 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use ucx::{AmFlags, Data, Message, Outside, Request, Worker};
 use urom_abi::DocaError;
-use urom_abi::host_memory::{HostMemory, MemoryAction};
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
 use urom_abi::sync_event::Condition;
 use urom_memory::View;
+use urom_memory::engine::run_in_place;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 
@@ -45,12 +46,12 @@ pub(super) struct Answers {
     worker: Worker,
     /// Another one, which sends to plugins' UCX, once there was a send.
     sender: Rc<OnceCell<Worker>>,
-    desk: Rc<RefCell<Desk>>,
+    desk: Rc<RefCell<Questions>>,
 }
 
 /// What questions are answered from. It is dropped in this order: when those who wait hear of the
 /// end, UCX is gone, and uses no memory any more.
-struct Desk {
+struct Questions {
     /// By the tickets of streams.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
@@ -75,7 +76,7 @@ impl Answers {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
         let sender = Rc::new(OnceCell::new());
-        let desk = Rc::new(RefCell::new(Desk {
+        let desk = Rc::new(RefCell::new(Questions {
             askers: HashMap::new(),
             sends: Vec::new(),
             waits: Waits::new(waker),
@@ -195,7 +196,7 @@ impl Answers {
     }
 }
 
-impl Desk {
+impl Questions {
     /// Answers a question, or begins to.
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Some(ask) = Ask::read(header) else { return };
@@ -223,19 +224,19 @@ impl Desk {
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
         let asker = self.askers.get_mut(&ticket).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
-        let (offset, len) = (ask.offset.get(), ask.len.get());
+        let (action, offset, len) = (ask.action(), ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &*served;
-        HostMemory { address, len: all, access, ..HostMemory::NONE }.check(
-            ask.action(),
-            offset,
-            len,
-        )?;
+        HostMemory { address, len: all, access, ..HostMemory::NONE }.check(action, offset, len)?;
         let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
-        // SAFETY: the memory stays until it is forgotten, and this keeps it from that; the range is
-        // inside, and it is writable if others may write. The host uses no references there.
+        // SAFETY: the host keeps the memory until the end of the share, which waits for `served`;
+        // `check` found the range in it. The host's program uses no references there.
         let bytes = || unsafe { Outside::new(start, len as usize, Rc::clone(&served)) };
-        match ask.action() {
-            MemoryAction::READ if len <= MOST_MOVED => {
+        match action {
+            // More than a question may move.
+            MemoryAction::READ | MemoryAction::WRITE if len > MOST_MOVED => {
+                Err(DocaError::INVALID_VALUE)
+            }
+            MemoryAction::READ => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
                 let header = answer(ticket, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
@@ -245,14 +246,6 @@ impl Desk {
                 }
                 Ok(None)
             }
-            MemoryAction::WRITE if len <= MOST_MOVED => match data {
-                Data::Eager(from) if from.len() as u64 == len => {
-                    // SAFETY: as many bytes as the range has, which is writable.
-                    unsafe { start.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
-                    Ok(Some(0))
-                }
-                Data::Eager(_) | Data::Rendezvous(_) => Err(DocaError::INVALID_VALUE),
-            },
             MemoryAction::TAG_SEND => {
                 let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
@@ -261,17 +254,23 @@ impl Desk {
                 self.sends.push(Send { ticket, number, sent, claim });
                 Ok(None)
             }
-            // More than a question may move.
-            MemoryAction::READ | MemoryAction::WRITE => Err(DocaError::INVALID_VALUE),
-            action => {
-                // SAFETY: as above; the host uses opaque copies and atomics there.
+            _ => {
+                // SAFETY: as for `bytes`; `check` found that others may write if the action does.
                 let view = unsafe { View::from_raw(start, len, action.writes()) };
-                let word = view.word(0)?;
                 let (operand, compare) = (ask.operand.get(), ask.compare.get());
-                match Condition::of(action, operand, compare) {
-                    Some(condition) => self.wait(ask, &served, word, condition),
-                    None => Ok(Some(word.run(action, operand, compare)?)),
+                if let Some(condition) = Condition::of(action, operand, compare) {
+                    return self.wait(ask, &served, view.word(0)?, condition);
                 }
+                let from = if let Data::Eager(from) = data { from } else { &[] };
+                if action == MemoryAction::WRITE && from.len() as u64 != len {
+                    return Err(DocaError::INVALID_VALUE);
+                }
+                let local = from.as_ptr().cast_mut();
+                let operation = MemoryOperation::new(action, 0, len);
+                let mut operation = MemoryOperation { operand, compare, local, ..operation };
+                // SAFETY: a write only reads `from`, which has as many bytes; others use none.
+                unsafe { run_in_place(view, 0, &mut operation) }?;
+                Ok(Some(operation.result))
             }
         }
     }

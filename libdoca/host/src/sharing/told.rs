@@ -9,11 +9,13 @@ use urom_wire::control::Failure;
 
 use crate::failure::failure;
 
-/// Whom to tell how sharing went, once: one that is dropped says that the worker is gone, and not
-/// that it uses the memory no more.
+/// Whom to tell how sharing went, once. A drop says that the worker is gone, unless the share has
+/// ended.
 pub(crate) struct Told {
     callback: Option<MemoryCallback>,
     data: *mut c_void,
+    /// Whether the worker has ended the share: a drop says then that nothing uses the memory.
+    has_ended: bool,
 }
 
 // SAFETY: the host's promise for the callback: any thread may call it.
@@ -21,7 +23,13 @@ unsafe impl Send for Told {}
 
 impl Told {
     pub(crate) fn new(callback: MemoryCallback, data: *mut c_void) -> Told {
-        Told { callback: Some(callback), data }
+        Told { callback: Some(callback), data, has_ended: false }
+    }
+
+    /// Of a share that the worker has ended.
+    pub(super) fn ended(mut self) -> Told {
+        self.has_ended = true;
+        self
     }
 
     pub(crate) fn tell(mut self, result: &Result<MemoryPath, Failure>) {
@@ -41,22 +49,10 @@ impl Told {
 
 impl Drop for Told {
     fn drop(&mut self) {
-        self.call(&Err(failure!(CONNECTION_RESET, "the worker left, or was lost")));
-    }
-}
-
-/// Whom to tell that nothing uses the memory of a share any more, when this is dropped.
-pub(super) struct Ending(Option<Told>);
-
-impl Ending {
-    pub(super) fn new(told: Told) -> Ending {
-        Ending(Some(told))
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.take().into_iter().for_each(|told| told.tell(&Ok(MemoryPath::MAPPED)));
+        self.call(&match self.has_ended {
+            true => Ok(MemoryPath::MAPPED),
+            false => Err(failure!(CONNECTION_RESET, "the worker left, or was lost")),
+        });
     }
 }
 
@@ -79,7 +75,7 @@ impl Late {
         }
         // Not under the lock: it calls the host.
         drop(late);
-        told.tell(&Ok(MemoryPath::MAPPED));
+        drop(told.ended());
     }
 
     /// Nothing uses the memory any more.
@@ -89,6 +85,6 @@ impl Late {
         let all = std::mem::take(&mut late.all);
         drop(late);
         // Not under the lock: each calls the host.
-        all.into_iter().for_each(|told| told.tell(&Ok(MemoryPath::MAPPED)));
+        all.into_iter().map(Told::ended).for_each(drop);
     }
 }

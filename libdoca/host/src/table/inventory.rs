@@ -6,7 +6,7 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host::{Buf, BufInventory, BufPool, Data, Mmap};
 use urom_log::guard;
-use urom_memory::Place;
+use urom_memory::BufferSpan;
 
 use crate::buf::{AnyBuf, any_buf};
 use crate::handle::{borrow, present, publish, put, share, withdraw};
@@ -29,7 +29,7 @@ fn reuse(
         );
         return Err(DocaError::INVALID_VALUE);
     };
-    let place = Place { head, len: len as u64, data: head, data_len: data_len as u64 };
+    let place = BufferSpan { head, len: len as u64, data: head, data_len: data_len as u64 };
     element.reuse(place).map_err(told)
 }
 
@@ -68,7 +68,7 @@ functions! {
         let map: &Map = unsafe { borrow(map) }?;
         present(address)?;
         present(data)?;
-        let place = Place {
+        let place = BufferSpan {
             head: address.addr() as u64,
             len: len as u64,
             data: data.addr() as u64,

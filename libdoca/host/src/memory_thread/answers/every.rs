@@ -11,7 +11,7 @@ use urom_abi::DocaError;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, EVERY};
 
-use super::{Answers, Desk, answer};
+use super::{Answers, Questions, answer};
 
 /// The time between two tries to reach a worker, which may be gone, is from this ...
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ pub(super) struct Every {
     sent: Option<Request<()>>,
 }
 
-impl Desk {
+impl Questions {
     /// A question of this stream has no answer, or perhaps none: that is said by an answer to all.
     pub(super) fn owe(&mut self, ticket: u128) {
         if self.askers.contains_key(&ticket) {
@@ -69,7 +69,7 @@ impl Answers {
         if desk.owed.is_empty() {
             return;
         }
-        let (Desk { owed, askers, .. }, now) = (&mut *desk, Instant::now());
+        let (Questions { owed, askers, .. }, now) = (&mut *desk, Instant::now());
         owed.retain(|&ticket, every| {
             let Some(asker) = askers.get_mut(&ticket) else { return false };
             if every.sent.is_none() && !asker.address.is_empty() && every.wait(now).is_zero() {

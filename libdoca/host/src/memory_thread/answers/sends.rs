@@ -7,7 +7,7 @@ use ucx::{Context, Features, Outside, Request, Status, Worker};
 use urom_abi::DocaError;
 
 use super::asker::Claim;
-use super::{Desk, Served};
+use super::{Questions, Served};
 
 /// A send that UCX is at, and the question that it is for.
 pub(super) struct Send {
@@ -35,7 +35,7 @@ pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
     Ok(place.get_or_init(|| sender))
 }
 
-impl Desk {
+impl Questions {
     /// Looks what UCX is done with, and answers for the sends among that. Whether there was any.
     pub(super) fn finish(&mut self) -> bool {
         let unheard = self.unheard.extract_if(.., |(_, answer)| answer.is_done());

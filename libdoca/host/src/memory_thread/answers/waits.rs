@@ -12,7 +12,7 @@ use urom_abi::sync_event::Condition;
 use urom_memory::{View, Watch, Word};
 use urom_wire::remote::Ask;
 
-use super::{Desk, Served};
+use super::{Questions, Served};
 
 /// How long a question waits.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -22,11 +22,11 @@ pub(super) const MOST_WAITS: usize = 1024;
 
 pub(super) struct Waits {
     /// The one that has waited longest is first.
-    waiting: Vec<Waiting>,
-    bell: Arc<Bell>,
+    waiting: Vec<Wait>,
+    bell: Arc<DueBell>,
 }
 
-struct Waiting {
+struct Wait {
     /// First, so that it ends before the memory may.
     watch: Watch,
     ticket: u128,
@@ -38,19 +38,19 @@ struct Waiting {
 }
 
 /// Rings when a counter has met its condition.
-struct Bell {
+struct DueBell {
     was_rung: AtomicBool,
     thread: Waker,
 }
 
-impl Wake for Bell {
+impl Wake for DueBell {
     fn wake(self: Arc<Self>) {
         self.was_rung.store(true, Ordering::Release);
         self.thread.wake_by_ref();
     }
 }
 
-impl Bell {
+impl DueBell {
     fn waker(self: &Arc<Self>) -> Waker {
         Arc::clone(self).into()
     }
@@ -59,14 +59,13 @@ impl Bell {
 impl Waits {
     /// None. `thread` is called, on any thread, when there is an answer.
     pub(super) fn new(thread: Waker) -> Waits {
-        Waits { waiting: Vec::new(), bell: Arc::new(Bell { was_rung: false.into(), thread }) }
+        Waits { waiting: Vec::new(), bell: Arc::new(DueBell { was_rung: false.into(), thread }) }
     }
 
     /// Drops the questions of a stream, or those about one of its memories: nobody hears answers.
     pub(super) fn forget(&mut self, ticket: u128, share: Option<u64>) {
-        let is_meant = |it: &Waiting| {
-            it.ticket == ticket && share.is_none_or(|share| share == it.served.share)
-        };
+        let is_meant =
+            |it: &Wait| it.ticket == ticket && share.is_none_or(|share| share == it.served.share);
         self.waiting.retain(|it| !is_meant(it));
     }
 
@@ -81,20 +80,19 @@ impl Waits {
     }
 }
 
-impl Waiting {
+impl Wait {
     /// The answer, if it is due.
     fn found(&self, now: Instant) -> Option<u64> {
         let start = (self.served.address + self.offset) as usize;
         let start = std::ptr::with_exposed_provenance_mut(start);
-        // SAFETY: the range was checked when it was asked about, and the memory stays until it is
-        // forgotten, which this keeps it from.
+        // SAFETY: `carry_out` checked the range, and the end of the share waits for `served`.
         let view = unsafe { View::from_raw(start, 8, false) };
         let seen = view.load_u64(0).ok()?;
         (self.condition.is_met(seen) || now >= self.until).then_some(seen)
     }
 }
 
-impl Desk {
+impl Questions {
     /// The result if the condition is met; otherwise the question waits, if it can.
     pub(super) fn wait(
         &mut self,
@@ -108,14 +106,13 @@ impl Desk {
         if condition.is_met(seen) || count >= MOST_WAITS {
             return Ok(Some(seen));
         }
-        // SAFETY: the memory stays until it is forgotten, from which `served` keeps it, and that
-        // is dropped after the watch.
+        // SAFETY: the end of the share waits for `served`, which is dropped after the watch.
         let watch = unsafe { Watch::new(word, condition, &self.waits.bell.waker(), 0) };
         let watch = watch.map_err(|error| {
             log!(warn, "a worker's wait for a counter fails: {error}");
             error.code()
         })?;
-        self.waits.waiting.push(Waiting {
+        self.waits.waiting.push(Wait {
             watch,
             ticket,
             number: ask.number.get(),
