@@ -1,23 +1,23 @@
-//! The one way in which bytes come out of memory that another process may write at any time, and
-//! get into it.
+//! Copies from and to memory that another process may write at any time. All such copies of the
+//! kit are here.
 //!
 //! In Rust's model a plain copy of such bytes is a data race, and a compiler that sees the copy may
-//! read its source twice. So the copies run as machine code that the compiler knows nothing about:
-//! the C library's `memcpy` and `memmove`, which are written in assembler and move each byte by
-//! ordinary loads and stores, as relaxed atomic accesses would. [`hidden`] keeps the compiler from
-//! knowing which function is called. It has to treat the call as one of an unknown function, and
-//! may assume neither that the source stays, nor how often it is read. What was copied is some
-//! mixture of old and new bytes, in memory of its own, and stays as it is.
+//! read its source twice. So the copies are machine code: the C library's `memcpy` and `memmove`,
+//! which are written in assembler. They move each byte by ordinary loads and stores, as relaxed
+//! atomic accesses would. [`hidden`] hides the function from the compiler. The compiler has to treat
+//! the call as a call of an unknown function, and may assume neither that the source stays, nor how
+//! often it is read. The copy is some mixture of old and new bytes, in memory of its own, and does
+//! not change afterwards.
 
 use std::ffi::c_void;
 
 type Function = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
 
-/// The same function, about which the compiler knows nothing: `asm!` is the one construct whose
-/// result no optimisation may derive. `black_box` promises nothing of the kind.
+/// The same function behind `asm!`, whose result no optimisation may derive. `black_box` gives no
+/// such promise.
 #[inline]
 fn hidden(function: Function) -> Function {
-    // Miri has no assembler; no other process writes there.
+    // Miri lacks an assembler, and other processes.
     #[cfg(not(miri))]
     let function = {
         let mut function = function;
@@ -26,7 +26,7 @@ fn hidden(function: Function) -> Function {
             std::arch::asm!(
                 "/* {} */",
                 inout(reg) function,
-                options(pure, nomem, nostack, preserves_flags)
+                options(nostack, preserves_flags)
             );
         }
         function

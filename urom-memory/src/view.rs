@@ -11,7 +11,6 @@ use bytemuck::Pod;
 use crate::copy::{copy, copy_within};
 use crate::error::{Error, Result};
 use crate::range::within;
-use crate::word::Word;
 
 /// Bytes that another process may write at any time.
 ///
@@ -202,27 +201,8 @@ impl<'a> View<'a> {
         Ok(unsafe { AtomicU64::from_ptr(word.as_ptr()) })
     }
 
-    /// The number in the 8 bytes at `offset`, as one atomic load. What others did before they
-    /// stored it with `Release` is visible (`Acquire`). A read-only view will do.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8.
     #[inline]
-    pub fn load_u64(&self, offset: u64) -> Result<u64> {
-        Ok(self.word(offset)?.load())
-    }
-
-    /// The 8 bytes at `offset` as a counter.
-    #[doc(hidden)]
-    #[inline]
-    pub fn word(&self, offset: u64) -> Result<Word<'a>> {
-        let at = self.aligned(offset)?;
-        // SAFETY: it is a word of this view.
-        Ok(unsafe { Word::new(*self, at) })
-    }
-
-    #[inline]
-    fn aligned(&self, offset: u64) -> Result<NonNull<u64>> {
+    pub(crate) fn aligned(&self, offset: u64) -> Result<NonNull<u64>> {
         let word = self.at(offset, 8)?.cast::<u64>();
         NonNull::new(word).filter(|word| word.is_aligned()).ok_or_else(|| {
             Error::invalid(format!(

@@ -26,6 +26,27 @@ pub struct Word<'a> {
     at: NonNull<u64>,
 }
 
+impl<'a> View<'a> {
+    /// The number in the 8 bytes at `offset`, as one atomic load. What others did before they
+    /// stored it with `Release` is visible (`Acquire`). A read-only view will do.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8.
+    #[inline]
+    pub fn load_u64(&self, offset: u64) -> Result<u64> {
+        Ok(self.word(offset)?.load())
+    }
+
+    /// The 8 bytes at `offset` as a counter.
+    #[doc(hidden)]
+    #[inline]
+    pub fn word(&self, offset: u64) -> Result<Word<'a>> {
+        let at = self.aligned(offset)?;
+        // SAFETY: `aligned` found it in this view.
+        Ok(unsafe { Word::new(*self, at) })
+    }
+}
+
 impl<'a> Word<'a> {
     /// # Safety
     /// `at` is an aligned word of the view.

@@ -19,18 +19,18 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 const SHRINK: SealFlags = SealFlags::SHRINK;
 const ADDRESS: u64 = 0x10000;
 
-/// Those that find a number and change nothing.
+/// The actions that find a number and leave it.
 const LOADS: [MemoryAction; 4] =
     [MemoryAction::LOAD, MemoryAction::WAIT_GT, MemoryAction::WAIT_EQ, MemoryAction::WAIT_NEQ];
 const CHANGES: [MemoryAction; 3] =
     [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP];
 
-/// The memories of a worker, and what happens to them.
+/// The memories of a worker, and the events of each.
 struct Engine {
     shares: Shares,
     /// The memories that nothing uses any more.
     ended: Rc<RefCell<Vec<u64>>>,
-    /// What plugins did wrong.
+    /// The wrong calls of plugins.
     wrong: Rc<RefCell<Vec<&'static str>>>,
 }
 
@@ -173,7 +173,7 @@ fn a_load_of_mapped_memory_and_a_wait_for_it_end_in_the_call() {
     engine.map(1, 7, Access::PCI_READ_ONLY);
     let opened = engine.open(1, 7, 0, 4096).unwrap();
     for action in LOADS {
-        // None of the conditions is met.
+        // The word is 0, so no condition is met.
         let compare = if action == MemoryAction::WAIT_NEQ { 0 } else { 9 };
         let mut load = MemoryOperation {
             operand: u64::MAX,
@@ -240,7 +240,7 @@ fn operations_that_cannot_be_are_refused() {
     assert_eq!(*seen.borrow(), [(A::SWAP, 8)], "from the begin of the region");
 }
 
-/// What the host says of its own addresses is not true of the mapping's.
+/// The host's address need not be aligned as the mapping is.
 #[test]
 fn an_atomic_operation_is_refused_where_the_mapping_is_not_aligned() {
     let engine = Engine::new();
@@ -404,7 +404,7 @@ fn descriptors_that_could_fail_this_process_are_refused() {
     refused(memfd(8192, SHRINK).as_fd(), u64::MAX - 4095, 4096, "not as many bytes");
     refused(memfd(8192, SHRINK).as_fd(), 8, 4096, "at a page");
     refused(memfd(4096, SHRINK | SealFlags::WRITE).as_fd(), 0, 4096, "not permitted");
-    // Kernels may have none.
+    // A kernel may lack huge pages.
     if let Ok(fd) = memfd_create("huge", MemfdFlags::HUGETLB | MemfdFlags::ALLOW_SEALING) {
         fcntl_add_seals(&fd, SHRINK).unwrap();
         refused(fd.as_fd(), 0, 4096, "huge pages");

@@ -9,7 +9,6 @@ mod ucx;
 use std::fmt;
 use std::ops::RangeBounds;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::{self, MemoryAction, MemoryOperation};
@@ -251,9 +250,6 @@ impl HostMemory {
     /// As [`write`](Self::write). `INVALID_VALUE` also when the host's address of these bytes is no
     /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
     pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
-        if let Some(view) = self.mapped() {
-            return Ok(view.atomic_u64(offset)?.fetch_add(value, Ordering::AcqRel));
-        }
         self.atomic(MemoryAction::FETCH_ADD, offset, value, 0).await
     }
 
@@ -263,9 +259,6 @@ impl HostMemory {
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
     pub async fn swap(&self, offset: u64, value: u64) -> Result<u64> {
-        if let Some(view) = self.mapped() {
-            return Ok(view.atomic_u64(offset)?.swap(value, Ordering::AcqRel));
-        }
         self.atomic(MemoryAction::SWAP, offset, value, 0).await
     }
 
@@ -275,11 +268,6 @@ impl HostMemory {
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
     pub async fn compare_swap(&self, offset: u64, expected: u64, new: u64) -> Result<u64> {
-        if let Some(view) = self.mapped() {
-            let word = view.atomic_u64(offset)?;
-            let found = word.compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire);
-            return Ok(found.unwrap_or_else(|found| found));
-        }
         self.atomic(MemoryAction::COMPARE_SWAP, offset, new, expected).await
     }
 
@@ -290,6 +278,16 @@ impl HostMemory {
         operand: u64,
         compare: u64,
     ) -> Result<u64> {
+        if let Some(view) = self.mapped() {
+            return match action {
+                MemoryAction::LOAD => Ok(view.load_u64(offset)?),
+                // An instruction, which wakes nobody: a sync event's calls do that.
+                _ => {
+                    let found = action.run_atomic(view.atomic_u64(offset)?, operand, compare);
+                    found.ok_or_else(|| DocaError::NOT_SUPPORTED.into())
+                }
+            };
+        }
         let operation = self.operation(action, offset, 8)?;
         let operation = MemoryOperation { operand, compare, ..operation };
         self.transfer(operation, Vec::new(), None).await.map(|(result, _)| result)

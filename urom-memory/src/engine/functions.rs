@@ -18,7 +18,7 @@ pub trait Site {
     /// out.
     ///
     /// # Safety
-    /// `ctx` is the context with which the functions were attached to the plugin.
+    /// `ctx` is the context of the plugin that the functions were attached to.
     unsafe fn serve(
         ctx: *mut WorkerCtx,
         name: &'static str,
@@ -38,15 +38,15 @@ pub fn functions<S: Site>(services: WorkerServices) -> WorkerServices {
     }
 }
 
-/// A plugin's structure of type `T`; `INVALID_VALUE` if it is NULL or of a smaller release.
+/// A plugin's structure and its size; `INVALID_VALUE` if it is NULL or of a smaller release.
 ///
 /// # Safety
 /// `place` is NULL or begins with its size.
-unsafe fn sized<T>(place: *mut T) -> Result<NonNull<T>, DocaError> {
+unsafe fn sized<T>(place: *mut T) -> Result<(NonNull<T>, usize), DocaError> {
     let place = NonNull::new(place).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's promise.
     match unsafe { place.cast::<usize>().read() } {
-        size if size >= size_of::<T>() => Ok(place),
+        size if size >= size_of::<T>() => Ok((place, size)),
         _ => Err(DocaError::INVALID_VALUE),
     }
 }
@@ -61,10 +61,10 @@ unsafe extern "C" fn open_memory<S: Site>(
 ) -> DocaError {
     let open = |shares: &Shares| {
         // SAFETY: the plugin's place, whose first word the plugin has written.
-        let place = unsafe { sized(opened) }?;
+        let (place, size) = unsafe { sized(opened) }?;
         let found = shares.open(dest_id, MemoryRange { memory, offset, len })?;
-        // SAFETY: as above; its size stays.
-        unsafe { place.write(HostMemory { size: (*place.as_ptr()).size, ..found }) };
+        // SAFETY: the plugin's place, which is long enough, as `sized` found.
+        unsafe { place.write(HostMemory { size, ..found }) };
         Ok(())
     };
     // SAFETY: the plugin passes the context that it was attached with.
@@ -78,7 +78,7 @@ unsafe extern "C" fn run_memory<S: Site>(
 ) -> DocaError {
     // SAFETY: the plugin's operation, whose first word the plugin has written.
     let place = match unsafe { sized(operation) } {
-        Ok(place) => place,
+        Ok((place, _)) => place,
         Err(code) => return code,
     };
     // SAFETY: the plugin keeps the operation and its bytes until it has ended.

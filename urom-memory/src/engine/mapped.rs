@@ -56,7 +56,9 @@ impl Path for Mapped {
         // SAFETY: this owns the mapping, which is as long and as writable. It is given away as an
         // address and a `View` only, so no reference is used for its bytes.
         let view = unsafe { View::from_raw(start, len, self.is_writable) };
-        // SAFETY: the caller's promise.
-        unsafe { run_in_place(view, at, operation.as_mut()) }
+        // SAFETY: the caller leaves the operation alone during the call.
+        let operation = unsafe { operation.as_mut() };
+        // SAFETY: the caller's bytes, as many as the operation moves.
+        unsafe { run_in_place(view, at, operation) }
     }
 }

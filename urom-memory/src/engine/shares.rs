@@ -1,4 +1,4 @@
-//! [`Shares`]: the memory of all hosts of a worker, and what plugins have open.
+//! [`Shares`]: the memory of all hosts of a worker, and the parts that plugins have open.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,13 +16,13 @@ use super::Path;
 use super::region::{Connection, Offered, Region};
 use crate::error::{Error, Result};
 
-/// The most memories of one host: each may take a mapping, of which a process has some 65,000.
+/// The most memories of one host: each may take a mapping, and a process has some 65,000.
 pub const MOST_OF_HOST: usize = 4096;
 
-/// What plugins of one worker can do with hosts' memory. It stays on the worker's thread.
+/// Hosts' memory for the plugins of one worker. It stays on the worker's thread.
 pub struct Shares {
     table: RefCell<Table>,
-    /// Called with what a plugin did wrong.
+    /// Called with each wrong call of a plugin.
     wrong: Box<dyn Fn(&'static str)>,
 }
 
@@ -56,12 +56,12 @@ impl Shares {
         Shares { table: RefCell::default(), wrong: Box::new(wrong) }
     }
 
-    /// Adds what the host of a connection shares, by a path that `open` opens. What `open` returns
-    /// beside the path is dropped when nothing uses the memory any more.
+    /// Adds what the host of a connection shares, by the path that `open` opens. The second
+    /// value of `open` is dropped when the last use of the memory has ended.
     ///
     /// # Errors
     /// `ALREADY_EXIST`, `FULL`, `INVALID_VALUE` or `NOT_PERMITTED` for memory that cannot be
-    /// shared, and those of `open`.
+    /// shared, and the errors of `open`.
     pub fn share(
         &self,
         connection: u64,
@@ -172,7 +172,7 @@ impl Shares {
     ///
     /// # Safety
     /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
-    /// moves. Nobody else uses it during the call.
+    /// moves. The caller leaves both alone during the call.
     #[inline]
     pub unsafe fn run(
         &self,
@@ -200,7 +200,7 @@ impl Shares {
         unsafe { open.region.path().run(&open.region, open.range.offset + offset, operation) }
     }
 
-    /// What plugins have open; `wrong` is not called.
+    /// Looks at the parts that are open.
     pub fn look<T>(&self, look: impl FnOnce(&mut dyn Iterator<Item = &Open>) -> T) -> T {
         look(&mut self.table.borrow().open.values())
     }

@@ -191,9 +191,6 @@ impl HostMemory {
     /// As [`read`](Self::read). `INVALID_VALUE` also when the host's address of these bytes is no
     /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
     pub async fn load(&self, offset: u64) -> Result<u64> {
-        match self.mapped() {
-            Some(view) => Ok(view.load_u64(offset)?),
-            None => self.atomic(MemoryAction::LOAD, offset, 0, 0).await,
-        }
+        self.atomic(MemoryAction::LOAD, offset, 0, 0).await
     }
 }

@@ -42,7 +42,7 @@ impl PlayedMemory {
     /// The host's bytes, which the test may write whatever the permissions are.
     pub(super) fn view(&self) -> View<'_> {
         // SAFETY: the words stay as long as this is borrowed, and have as many bytes. They are in
-        // cells, and nobody has a reference to what is in them.
+        // cells, and `View` makes no references to their contents.
         unsafe { View::from_raw(self.words.as_ptr().cast_mut().cast(), self.len, true) }
     }
 
@@ -63,7 +63,7 @@ impl PlayedMemory {
     }
 }
 
-/// The path to it: what a path of this kind does, without another process.
+/// The path to it. It plays a path of the memory's kind, without another process.
 #[derive(Debug)]
 struct PlayedPath {
     memory: Rc<PlayedMemory>,
@@ -88,10 +88,10 @@ impl Path for PlayedPath {
         at: u64,
         mut operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
-        // SAFETY: the plugin's operation, which nobody else uses now.
+        // SAFETY: the plugin leaves the operation alone during the call.
         let asked = unsafe { operation.as_mut() };
         let ends_later = match self.memory.path {
-            // Here is no UCX.
+            // The test kit lacks UCX.
             _ if asked.action == MemoryAction::TAG_SEND => return Err(DocaError::NOT_SUPPORTED),
             MemoryPath::MAPPED => false,
             // The kernel copies and no more.
@@ -114,7 +114,7 @@ struct InFlight {
     memory: Rc<PlayedMemory>,
     at: u64,
     operation: NonNull<MemoryOperation>,
-    /// What it was when it began.
+    /// A copy from its begin.
     begun: MemoryOperation,
 }
 
@@ -131,7 +131,7 @@ impl InFlight {
     }
 }
 
-/// What the played worker knows of hosts' memory. It stays on its thread.
+/// The hosts' memory of the played worker. It stays on the worker's thread.
 pub(super) struct Memories {
     shares: Shares,
     in_flight: Rc<RefCell<Vec<InFlight>>>,
@@ -200,7 +200,7 @@ impl Memories {
         self.shares.unshare(memory.connection, memory.number, 0);
     }
 
-    /// Ends the shares of a host that has left, and what waits for it.
+    /// Ends the shares of a host that has left, and its operations.
     pub(super) fn leave(&self, connection: u64) {
         self.shares.leave(connection);
         let in_flight = self.in_flight.borrow();
@@ -270,7 +270,7 @@ impl Memories {
         }
     }
 
-    /// What the plugin did wrong with memory, and what it has open though it is closed.
+    /// The plugin's faults with memory, and the parts that are open though the plugin is closed.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults = self.faults.take();
         let mut kept: Vec<Kept> = self.shares.look(|open| {

@@ -97,17 +97,6 @@ fn operations_fail_as_the_test_says_and_later_ones_go_on() {
 }
 
 #[test]
-fn a_failure_in_the_middle_of_an_operation_is_its_end() {
-    let (worker, memory) = open(BOTH, MemoryPath::NETWORK);
-    act(first);
-    memory.pause();
-    let sent = worker.send(Act { memory: memory.range() });
-    memory.fail_operation(DocaError::IO_FAILED);
-    memory.resume();
-    assert_eq!(worker.wait(sent), Err(DocaError::IO_FAILED));
-}
-
-#[test]
 fn a_handler_that_waits_no_more_leaves_its_operation_to_the_worker() {
     let (worker, memory) = open(BOTH, MemoryPath::NETWORK);
     memory.pause();

@@ -197,21 +197,6 @@ fn memory_that_the_host_keeps_from_others_is_not_written() {
 }
 
 #[test]
-fn memory_of_one_connection_is_not_another_s() {
-    for path in PATHS {
-        let (worker, memory) = open(BOTH, path);
-        let theirs = worker.share_from(7, counting(), BOTH, path);
-        act(async |cx, range| Ok(cx.memory(range)?.len()));
-        for (connection, range) in [(1, theirs.range()), (7, memory.range())] {
-            let sent = worker.send_from(connection, Act { memory: range });
-            assert_eq!(worker.wait(sent), Err(DocaError::NOT_FOUND));
-        }
-        let sent = worker.send_from(7, Act { memory: theirs.range() });
-        assert_eq!(worker.wait(sent), Ok(Value { value: 64 }));
-    }
-}
-
-#[test]
 fn a_worker_without_these_services_says_what_to_do() {
     let domain = Domain::new();
     // SAFETY: an interface of this kit.

@@ -12,10 +12,10 @@ use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command, Unusual};
 use urom_wire::pass::Pass;
 
 use super::control_thread::ControlHandle;
+use super::desk::Desk;
 use super::hosts::{Hosts, join, unsendable};
 use super::instance::{Handled, Instance};
 use super::rounds::{ROUND, Rounds};
-use super::services::Desk;
 use super::slot::Token;
 
 /// For how long a command there is memory in advance, in bytes at most, and up to which length it

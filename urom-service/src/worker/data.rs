@@ -28,12 +28,13 @@ use super::config::{LOOPBACK, WorkerConfig, is_loopback};
 use super::connection::{Connection, Peer};
 use super::control_thread::ControlHandle;
 use super::core::Core;
+use super::desk::Desk;
 use super::domains::Domains;
 use super::idle::{Idle, Pause};
 use super::instance::{Instance, Supply};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
-use super::services::{Desk, services};
+use super::services::services;
 use super::watch::Watch;
 use crate::host_names::HostName;
 

@@ -22,10 +22,10 @@ use super::connection::Connection;
 use super::connections::Connections;
 use super::control_thread::ControlHandle;
 use super::departed::Departed;
+use super::desk::Desk;
 use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
-use super::services::Desk;
 use super::slot::Token;
 
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::config::PluginItem;
+use super::desk::Desk;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
-use super::services::Desk;
 use super::watch::{Calls, Watch};
 use crate::identity::Identity;
 use crate::plugin_file::{Methods, PluginFile};

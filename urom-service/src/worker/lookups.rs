@@ -15,9 +15,9 @@ use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_log::guard;
 
+use super::desk::Desk;
 use super::domains::Domains;
 use super::instance::Supply;
-use super::services::Desk;
 
 /// A plugin's `WorkerCtx`, and what belongs to it.
 #[derive(Debug)]

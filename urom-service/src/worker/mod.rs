@@ -11,6 +11,7 @@ pub(crate) mod control_thread;
 mod core;
 pub(crate) mod data;
 mod departed;
+mod desk;
 mod domains;
 mod hosts;
 mod idle;

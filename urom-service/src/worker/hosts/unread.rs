@@ -94,8 +94,8 @@ mod tests {
     use crate::host_names::HostName;
     use crate::worker::connection::{Connection, Peer};
     use crate::worker::control_thread::ControlHandle;
+    use crate::worker::desk::Desk;
     use crate::worker::messages::ToControl;
-    use crate::worker::services::Desk;
     use urom_wire::frame::{MAX_SLOTS, MESSAGE_LEN};
     use urom_wire::pass::Pass;
     use urom_wire::ucx_context::context;

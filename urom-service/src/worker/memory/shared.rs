@@ -1,5 +1,4 @@
-//! [`Memories`]: what hosts share with this worker, by which path, and how a host learns of the
-//! end.
+//! [`Memories`]: the memory that hosts share with this worker, its paths, and the end of a share.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -21,7 +20,7 @@ use super::remote::Remote;
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::{LinkKey, ToControl};
 
-/// Memory that a host wants to share, with what it handed over at the door.
+/// A host's offer of memory, with the descriptor or the process that came through the door.
 #[derive(Debug)]
 pub(crate) struct HandedOffer {
     pub(crate) offer: MemoryOffer,
@@ -30,17 +29,17 @@ pub(crate) struct HandedOffer {
     pub(crate) ticket: u128,
 }
 
-/// What plugins of this worker can do with hosts' memory. It stays on the data thread.
+/// Hosts' memory for the plugins of this worker. It stays on the data thread.
 #[derive(Debug)]
 pub(crate) struct Memories {
     pub(crate) shares: Shares,
     remote: Rc<Remote>,
-    /// By connection. A host learns from its lease when its memory is used no more: by a word when
-    /// nothing of it is copied, and as the lease closes when nothing of it is mapped, either.
+    /// By connection. A word on the lease announces to the host that all copies have ended. The
+    /// lease closes with the last mapping.
     leases: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
 }
 
-/// Dropped when nothing uses a memory any more: the host is told.
+/// Dropped at the end of the last use of a memory. The host gets a message.
 #[derive(Debug)]
 struct Farewell {
     share: u64,
@@ -95,8 +94,8 @@ impl Memories {
         }
     }
 
-    /// The path that a host offers, or the next one that works, and the address for questions if
-    /// there may be some.
+    /// The path of a host's offer, or the next path that works, and the address for questions where
+    /// the path asks some.
     fn open_path(
         &self,
         dest_id: u64,
@@ -120,7 +119,7 @@ impl Memories {
                 Ok((Box::new(mapped.map_err(why)?), Vec::new()))
             }
             MemoryPlace::Process => {
-                // Without it there are no atomic operations.
+                // Atomic operations need it.
                 let network = network().ok();
                 let process = handed.and_then(|handed| handed.process);
                 match process.map(|process| Process::new(process, offered.address)) {
@@ -152,7 +151,7 @@ impl Memories {
     pub(crate) fn close(&self, dest_id: u64) {
         self.shares.leave(dest_id);
         if let Some(lease) = self.leases.borrow_mut().remove(&dest_id) {
-            // A host that is gone does not need to know.
+            // The host may be gone.
             let _ = send(&*lease, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
         self.remote.lose(dest_id);

