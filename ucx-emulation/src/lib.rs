@@ -31,3 +31,4 @@ mod runs;
 mod slot;
 mod start;
 mod ucp;
+mod ucp_types;

@@ -5,10 +5,7 @@ use std::hint::black_box;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::ucp::{Attributes, MapParams, PackParams};
-
-/// UCX's status: one byte, as its header packs the enumeration.
-pub(crate) type Status = i8;
+use crate::ucp_types::{Attributes, MapParams, PackParams, Status};
 
 /// Makes functions that find another one, if the process has it.
 macro_rules! real {

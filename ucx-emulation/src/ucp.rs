@@ -12,56 +12,18 @@ use crate::handle::{HANDLE_LEN, Handle};
 use crate::import::Import;
 use crate::note::note;
 use crate::peek::peek;
-use crate::real::{self, Status};
+use crate::real;
 use crate::start;
-
-pub(crate) const NO_MEMORY: Status = -4;
-pub(crate) const UNREACHABLE: Status = -6;
-pub(crate) const UNSUPPORTED: Status = -22;
-const OK: Status = 0;
+use crate::ucp_types::{
+    ATTRIBUTE_ADDRESS, ATTRIBUTE_LENGTH, Attributes, MAP_ADDRESS, MAP_EXPORTED, MAP_LENGTH,
+    MapParams, NO_MEMORY, OK, PACK_EXPORT, PACK_FLAGS, PackParams, Status, UNREACHABLE,
+    UNSUPPORTED,
+};
 
 /// `ucp_params_t` begins with its mask and the features. What follows depends on the release.
 const PARAMS_ROOM: usize = 32;
 const PARAM_FEATURES: u64 = 1;
 pub(crate) const FEATURE_EXPORTED_MEMH: u64 = 1 << 7;
-
-/// `ucp_mem_map_params_t`.
-#[repr(C)]
-pub(crate) struct MapParams {
-    pub(crate) field_mask: u64,
-    pub(crate) address: *mut c_void,
-    pub(crate) length: usize,
-    pub(crate) flags: c_uint,
-    pub(crate) prot: c_uint,
-    pub(crate) memory_type: c_uint,
-    pub(crate) exported_memh_buffer: *const c_void,
-}
-
-pub(crate) const MAP_ADDRESS: u64 = 1;
-pub(crate) const MAP_LENGTH: u64 = 1 << 1;
-pub(crate) const MAP_EXPORTED: u64 = 1 << 5;
-
-/// `ucp_memh_pack_params_t`.
-#[repr(C)]
-pub(crate) struct PackParams {
-    pub(crate) field_mask: u64,
-    pub(crate) flags: u64,
-}
-
-pub(crate) const PACK_FLAGS: u64 = 1;
-pub(crate) const PACK_EXPORT: u64 = 1;
-
-/// `ucp_mem_attr_t`.
-#[repr(C)]
-pub(crate) struct Attributes {
-    pub(crate) field_mask: u64,
-    pub(crate) address: *mut c_void,
-    pub(crate) length: usize,
-    pub(crate) mem_type: c_uint,
-}
-
-pub(crate) const ATTRIBUTE_ADDRESS: u64 = 1;
-pub(crate) const ATTRIBUTE_LENGTH: u64 = 1 << 1;
 
 /// Buffers of exported handles that were not released yet.
 static PACKED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());

@@ -11,7 +11,7 @@ use ucx_sys as sys;
 use crate::descriptors;
 use crate::features::Features;
 use crate::fork;
-use crate::queues::{Queues, UNIFIED_MODE};
+use crate::queues::{Queues, UNIFIED_MODE, WATCHED_QUEUE};
 use crate::settings;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
@@ -147,16 +147,7 @@ impl ContextBuilder {
     /// The settings of a receive queue with
     /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Both ends must have the
     /// same, because a sender writes into its peer's queue by its own, and UCX checks nothing.
-    pub const WATCHED_QUEUE: [(&str, &str); 3] = [
-        // How many places a queue has. So few stay in the caches of both cores; UCX's 256 do not.
-        // With 32, as many hosts at one worker waited for each other.
-        ("POSIX_FIFO_SIZE", "64"),
-        // The bytes of a place: 4 KiB and UCX's headers, so that UCX writes messages of up to 4 KiB
-        // straight into it. A message that does not fit takes a request and other memory.
-        ("POSIX_FIFO_ELEM_SIZE", "4224"),
-        // The bytes of memory for a message that does not fit its place: UCX's own choice.
-        ("POSIX_SEG_SIZE", "8256"),
-    ];
+    pub const WATCHED_QUEUE: [(&str, &str); 3] = WATCHED_QUEUE;
 
     /// Sets one of UCX's configuration values for this context, over the environment's. `name` is
     /// the environment variable without `UCX_`: `config("TLS", "tcp")`.

@@ -4,8 +4,6 @@
 //! possibly inside a handler that sends. Handlers never nest: such a message waits until the
 //! running one has returned.
 
-mod table;
-
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -14,11 +12,10 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
-pub(crate) use self::table::Handlers;
-use self::table::State;
 use crate::am::{Data, Message, Reply};
 use crate::context::void;
 use crate::features::Features;
+use crate::handler_table::{HandlerState, Registered};
 use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
@@ -28,12 +25,12 @@ use crate::zeroed::Zeroed;
 struct Handler<F> {
     /// Not counted: the worker has this handler.
     worker: ManuallyDrop<Worker>,
-    /// Touched only by whoever turned the state of [`Handlers`] away from [`State::Idle`].
+    /// Only the owner of the table's state, once it is not [`HandlerState::Idle`], touches this.
     call: UnsafeCell<Option<F>>,
 }
 
-/// A handler of any closure.
-trait Registered {
+/// A handler of any closure, as messages see it.
+trait Receives: Registered {
     fn worker(&self) -> &Worker;
 
     /// Calls the closure; its panic is kept from C.
@@ -42,16 +39,9 @@ trait Registered {
     ///
     /// The caller has turned the state away from idle, and no other call is under way.
     unsafe fn run(&self, message: Message<'_>);
-
-    /// Drops the closure.
-    ///
-    /// # Safety
-    ///
-    /// As [`run`](Registered::run).
-    unsafe fn clear(&self);
 }
 
-impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
+impl<F: FnMut(Message<'_>)> Receives for Handler<F> {
     fn worker(&self) -> &Worker {
         &self.worker
     }
@@ -65,7 +55,9 @@ impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
             }
         });
     }
+}
 
+impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
     unsafe fn clear(&self) {
         // SAFETY: the caller has the closure for itself until this returns.
         let call = unsafe { &mut *self.call.get() }.take();
@@ -75,22 +67,22 @@ impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
 
 /// A message that arrived while a handler ran. It is a copy: UCX's bytes are there for the time of
 /// its callback only.
-struct Waiting {
-    handler: *const dyn Registered,
+struct WaitingMessage {
+    handler: *const dyn Receives,
     header: Vec<u8>,
     bytes: Vec<u8>,
     rendezvous: Option<Rendezvous>,
     reply: Option<sys::ucp_ep_h>,
 }
 
-impl Waiting {
-    fn copy(handler: *const dyn Registered, message: Message<'_>) -> Waiting {
+impl WaitingMessage {
+    fn copy(handler: *const dyn Receives, message: Message<'_>) -> WaitingMessage {
         let (bytes, rendezvous) = match message.data {
             Data::Eager(bytes) => (bytes.to_vec(), None),
             Data::Rendezvous(rendezvous) => (Vec::new(), Some(rendezvous)),
         };
         let reply = message.reply.map(|reply| reply.endpoint);
-        Waiting { handler, header: message.header.to_vec(), bytes, rendezvous, reply }
+        WaitingMessage { handler, header: message.header.to_vec(), bytes, rendezvous, reply }
     }
 
     /// Calls its handler, inside the callback during which it arrived: the endpoint to reply by is
@@ -98,7 +90,7 @@ impl Waiting {
     ///
     /// # Safety
     ///
-    /// As [`Registered::run`].
+    /// As [`Receives::run`].
     unsafe fn run(mut self) {
         // SAFETY: handlers live while they are registered, and none is replaced inside a callback.
         let handler = unsafe { &*self.handler };
@@ -190,13 +182,13 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     // SAFETY: UCX gives `header_length` bytes for the time of the callback.
     let header = unsafe { bytes(header, header_length) };
     let handlers = &handler.worker.inner().handlers;
-    if is_announced(param) || handlers.state.get() != State::Idle {
+    if is_announced(param) || handlers.state.get() != HandlerState::Idle {
         // SAFETY: all of it as UCX gave it.
         return unsafe { on_rare_message(handler, header, data, length, param) };
     }
     // SAFETY: UCX gives `length` bytes for the time of the callback.
     let data = unsafe { bytes(data, length) };
-    handlers.state.set(State::Running);
+    handlers.state.set(HandlerState::Running);
     handler.worker.inner().guard(|| {
         // SAFETY: the state was idle, so the closure is this call's until it returns.
         if let Some(call) = unsafe { &mut *handler.call.get() } {
@@ -204,10 +196,10 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
             call(Message { header, data: Data::Eager(data), reply: reply(&handler.worker, param) });
         }
     });
-    if handlers.state.get() == State::Waited {
+    if handlers.state.get() == HandlerState::Waited {
         handlers.run_waiting();
     }
-    handlers.state.set(State::Idle);
+    handlers.state.set(HandlerState::Idle);
     sys::UCS_OK
 }
 
@@ -219,7 +211,7 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
 /// `data`, `length` and `param` are what UCX gave to the callback of this handler.
 #[cold]
 unsafe fn on_rare_message(
-    handler: &(dyn Registered + 'static),
+    handler: &(dyn Receives + 'static),
     header: &[u8],
     data: *mut c_void,
     length: usize,
@@ -228,7 +220,7 @@ unsafe fn on_rare_message(
     let worker = handler.worker();
     let handlers = &worker.inner().handlers;
     let before = handlers.state.get();
-    if before == State::Over {
+    if before == HandlerState::Over {
         return sys::UCS_OK;
     }
     let announced = is_announced(param);
@@ -240,18 +232,18 @@ unsafe fn on_rare_message(
         Data::Eager(unsafe { bytes(data, length) })
     };
     let message = Message { header, data, reply: reply(worker, param) };
-    let kept = if before == State::Idle {
-        handlers.state.set(State::Running);
+    let kept = if before == HandlerState::Idle {
+        handlers.state.set(HandlerState::Running);
         handlers.current.set(descriptor);
         // SAFETY: the state was idle.
         unsafe { handler.run(message) };
         handlers.run_waiting();
-        handlers.state.set(State::Idle);
+        handlers.state.set(HandlerState::Idle);
         // An announcement that was dropped meanwhile has taken itself out; UCX drops it when told
         // that all is done.
         !handlers.current.replace(ptr::null_mut()).is_null()
     } else {
-        let waiting = Waiting::copy(handler, message);
+        let waiting = WaitingMessage::copy(handler, message);
         // SAFETY: the table has turned the state away from idle when it runs this, and the handler
         // that ran has returned.
         handlers.wait(move || unsafe { waiting.run() });

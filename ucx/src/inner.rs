@@ -1,7 +1,7 @@
 //! The state of a worker that its callbacks from C reach.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,8 +13,7 @@ use ucx_sys as sys;
 
 use crate::context::{Context, void};
 use crate::features::Features;
-use crate::handlers::Handlers;
-use crate::own_queue::OwnQueue;
+use crate::handler_table::Handlers;
 use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::watch::Watch;
@@ -25,6 +24,27 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// A job for an idle round waits for so many busy ones at most.
 const BUSY_ROUNDS: u32 = 1024;
+
+/// The test of a worker's receive queue after the loss of a peer.
+pub(crate) trait QueueTest {
+    /// A peer is gone, perhaps in the middle of a message. Whether a test is due now.
+    fn lose(&self) -> bool;
+
+    /// Whether a test is due or under way.
+    fn is_due(&self) -> bool;
+
+    /// After a round of progress, which found the queue empty or not.
+    fn look(&self, empty: bool);
+
+    /// Ends the test before the worker ends.
+    fn close(&self);
+
+    /// Whether the queue is blocked for ever.
+    fn is_blocked(&self) -> bool;
+
+    /// How many peers have left, and of how many it is known that the queue moves without them.
+    fn losses(&self) -> (u64, u64);
+}
 
 type Job = Box<dyn FnOnce(&Inner)>;
 
@@ -41,7 +61,8 @@ pub(crate) struct Inner {
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
-    pub(crate) queue: OwnQueue,
+    /// The test of its receive queue, in a mesh.
+    pub(crate) queue: OnceCell<Box<dyn QueueTest>>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     pub(crate) closing: Cell<bool>,
@@ -67,7 +88,7 @@ impl Inner {
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
             watch: Watch::default(),
-            queue: OwnQueue::default(),
+            queue: OnceCell::new(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
             attention: Cell::new(false),
@@ -168,7 +189,7 @@ impl Inner {
 
     /// A peer that may have written into the queue is gone.
     pub(crate) fn lose_peer(&self) {
-        if !self.closing.get() && self.queue.lose() {
+        if !self.closing.get() && self.queue.get().is_some_and(|queue| queue.lose()) {
             self.chores.set(true);
         }
     }
@@ -186,12 +207,13 @@ impl Inner {
                 done = true;
             }
         }
-        let is_due = self.queue.is_due();
-        if is_due {
-            self.queue.look(!worked);
+        let queue = self.queue.get().filter(|queue| queue.is_due());
+        if let Some(queue) = queue {
+            queue.look(!worked);
         }
-        self.chores.set(self.queue.is_due() || !self.idle_jobs.borrow().is_empty());
-        done | is_due
+        let is_due = queue.is_some_and(|queue| queue.is_due());
+        self.chores.set(is_due || !self.idle_jobs.borrow().is_empty());
+        done | queue.is_some()
     }
 
     fn next_idle_job(&self) -> Option<Job> {
@@ -223,7 +245,9 @@ impl Inner {
         self.closing.set(true);
         self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
-        self.queue.close();
+        if let Some(queue) = self.queue.get() {
+            queue.close();
+        }
         self.progressing.set(true);
         if !self.idle_jobs.borrow().is_empty() {
             // SAFETY: the worker is live, and nothing else runs on it any more.

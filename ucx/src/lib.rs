@@ -65,6 +65,7 @@ mod endpoint;
 mod features;
 mod flush;
 mod fork;
+mod handler_table;
 mod handlers;
 mod held;
 mod imported;

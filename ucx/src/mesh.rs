@@ -16,6 +16,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::endpoint::{Endpoint, FULL};
 use crate::features::Features;
 use crate::inner::Inner;
+use crate::own_queue::OwnQueue;
 use crate::peer::{Local, Machine, PeerAddress};
 use crate::sealed;
 use crate::status::{Result, Status};
@@ -120,7 +121,7 @@ impl Mesh {
             };
         let has_queue = worker.features().contains(Features::AM) && worker.context().has_queues();
         if door.is_some() && has_queue {
-            worker.inner().queue.listen(worker)?;
+            OwnQueue::listen(worker)?;
         }
         Ok(Mesh { worker: worker.clone(), endpoints: RefCell::default(), door })
     }
@@ -182,14 +183,14 @@ impl Mesh {
     /// So long [`progress`](Worker::progress) returns true.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
-        self.worker.inner().queue.is_blocked()
+        self.worker.inner().queue.get().is_some_and(|queue| queue.is_blocked())
     }
 
     /// How many connections to peers in shared memory have ended, and of how many it is known that
     /// they did not [block](Mesh::is_blocked) the worker.
     #[must_use]
     pub fn losses(&self) -> (u64, u64) {
-        self.worker.inner().queue.losses()
+        self.worker.inner().queue.get().map_or((0, 0), |queue| queue.losses())
     }
 
     /// How many connections of peers it keeps.

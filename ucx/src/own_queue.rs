@@ -1,8 +1,9 @@
 //! The receive queue of a worker in a mesh, which is tested when a peer is gone.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use crate::inner::QueueTest;
 use crate::queue_probe::{Queue, QueueProbe, Verdict};
 use crate::status::Result;
 use crate::worker::Worker;
@@ -17,10 +18,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How often a test is tried that itself fails: it needs descriptors and memory.
 const TRIES: u32 = 5;
 
-#[derive(Default)]
 pub(crate) struct OwnQueue {
-    /// Nothing outside of a mesh.
-    queue: OnceCell<Queue>,
+    queue: Queue,
     probe: RefCell<QueueProbe>,
     /// How many peers have left.
     losses: Cell<u64>,
@@ -33,54 +32,26 @@ pub(crate) struct OwnQueue {
 }
 
 impl OwnQueue {
-    /// From now on it is tested.
-    pub(crate) fn listen(&self, worker: &Worker) -> Result<()> {
-        if self.queue.get().is_none() {
-            let _ = self.queue.set(Queue::of(worker, AM_TEST)?);
-            self.probe.borrow_mut().met_in_shared_memory();
+    /// Tests the queue of this worker from now on.
+    pub(crate) fn listen(worker: &Worker) -> Result<()> {
+        if worker.inner().queue.get().is_some() {
+            return Ok(());
         }
+        let queue = Queue::of(worker, AM_TEST)?;
+        let mut probe = QueueProbe::default();
+        probe.met_in_shared_memory();
+        let own = OwnQueue {
+            queue,
+            probe: RefCell::new(probe),
+            losses: Cell::default(),
+            testing: Cell::default(),
+            tested: Cell::default(),
+            begun: Cell::default(),
+            failures: Cell::default(),
+            is_blocked: Cell::default(),
+        };
+        let _ = worker.inner().queue.set(Box::new(own));
         Ok(())
-    }
-
-    /// A peer is gone, perhaps in the middle of a message. Whether that is to be tested.
-    pub(crate) fn lose(&self) -> bool {
-        if self.queue.get().is_some() {
-            self.losses.set(self.losses.get() + 1);
-        }
-        self.is_due()
-    }
-
-    /// How many peers have left, and of how many it is known that the queue moves without them.
-    pub(crate) fn losses(&self) -> (u64, u64) {
-        (self.losses.get(), self.tested.get())
-    }
-
-    /// Whether there is something to find out.
-    pub(crate) fn is_due(&self) -> bool {
-        !self.is_blocked.get() && self.tested.get() < self.losses.get()
-    }
-
-    pub(crate) fn is_blocked(&self) -> bool {
-        self.is_blocked.get()
-    }
-
-    /// After a round of progress, which found the queue empty or not.
-    pub(crate) fn look(&self, empty: bool) {
-        let now = Instant::now();
-        if self.probe.borrow().is_running() {
-            let verdict = self.probe.borrow_mut().look(empty, now);
-            self.judge(verdict);
-        } else if self.begun.get().is_none_or(|begun| now.duration_since(begun) >= PAUSE)
-            && let Some(queue) = self.queue.get().filter(|_| self.is_due())
-        {
-            self.begun.set(Some(now));
-            self.testing.set(self.losses.get());
-            let begun = self.probe.borrow_mut().begin(queue.clone());
-            if let Err(error) = begun {
-                tracing::debug!("cannot check whether messages of peers still arrive: {error}");
-                self.judge(Verdict::Untested);
-            }
-        }
     }
 
     fn judge(&self, verdict: Verdict) {
@@ -106,9 +77,45 @@ impl OwnQueue {
             }
         }
     }
+}
 
-    /// Ends the test before the worker does.
-    pub(crate) fn close(&self) {
+impl QueueTest for OwnQueue {
+    fn lose(&self) -> bool {
+        self.losses.set(self.losses.get() + 1);
+        self.is_due()
+    }
+
+    fn losses(&self) -> (u64, u64) {
+        (self.losses.get(), self.tested.get())
+    }
+
+    fn is_due(&self) -> bool {
+        !self.is_blocked.get() && self.tested.get() < self.losses.get()
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.is_blocked.get()
+    }
+
+    fn look(&self, empty: bool) {
+        let now = Instant::now();
+        if self.probe.borrow().is_running() {
+            let verdict = self.probe.borrow_mut().look(empty, now);
+            self.judge(verdict);
+        } else if self.begun.get().is_none_or(|begun| now.duration_since(begun) >= PAUSE)
+            && self.is_due()
+        {
+            self.begun.set(Some(now));
+            self.testing.set(self.losses.get());
+            let begun = self.probe.borrow_mut().begin(self.queue.clone());
+            if let Err(error) = begun {
+                tracing::debug!("cannot check whether messages of peers still arrive: {error}");
+                self.judge(Verdict::Untested);
+            }
+        }
+    }
+
+    fn close(&self) {
         drop(self.probe.take());
     }
 }

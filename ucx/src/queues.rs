@@ -4,12 +4,24 @@
 //! A sender writes into its peer's queue by its own sizes, and UCX checks nothing. Sizes in the
 //! environment do not count: it is usually the same for all processes.
 
-use crate::context::ContextBuilder;
 use crate::sealed::sum;
 use crate::status::{Result, Status};
 
 /// The mode in which UCX assumes that all machines have the same devices, and shortens addresses.
 pub(crate) const UNIFIED_MODE: &str = "UNIFIED_MODE";
+
+/// The sizes of a context for watched shared memory, as
+/// [`ContextBuilder::WATCHED_QUEUE`](crate::ContextBuilder::WATCHED_QUEUE) documents them.
+pub(crate) const WATCHED_QUEUE: [(&str, &str); 3] = [
+    // How many places a queue has. So few stay in the caches of both cores; UCX's 256 do not.
+    // With 32, as many hosts at one worker waited for each other.
+    ("POSIX_FIFO_SIZE", "64"),
+    // The bytes of a place: 4 KiB and UCX's headers, so that UCX writes messages of up to 4 KiB
+    // straight into it. A message that does not fit takes a request and other memory.
+    ("POSIX_FIFO_ELEM_SIZE", "4224"),
+    // The bytes of memory for a message that does not fit its place: UCX's own choice.
+    ("POSIX_SEG_SIZE", "8256"),
+];
 
 /// The checksum of these settings, in the order in which they were made. Zero if there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -27,8 +39,7 @@ impl Queues {
     /// Whether they are UCX's own or those of a context for watched shared memory: it is known that
     /// nothing but the sizes differs.
     pub(crate) fn are_known(self) -> bool {
-        let watched =
-            ContextBuilder::WATCHED_QUEUE.map(|(name, value)| (name.into(), value.into()));
+        let watched = WATCHED_QUEUE.map(|(name, value)| (name.into(), value.into()));
         self == Queues::default() || self == Queues::of(&watched)
     }
 

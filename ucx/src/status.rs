@@ -124,7 +124,7 @@ impl Status {
     /// The status with the variables `UCX_*` of this process, any of which may be its cause.
     #[must_use]
     pub fn with_variables(self) -> String {
-        format!("{self}{}", variables::blamed(self))
+        format!("{self}{}", blamed(self))
     }
 }
 
@@ -173,7 +173,7 @@ impl Error {
 
     /// The error with the variables `UCX_*` of this process, any of which may be its cause.
     pub(crate) fn with_variables(mut self) -> Error {
-        self.variables = variables::blamed(self.status);
+        self.variables = blamed(self.status);
         self
     }
 }
@@ -189,6 +189,23 @@ impl std::error::Error for Error {}
 impl From<Error> for Status {
     fn from(error: Error) -> Status {
         error.status
+    }
+}
+
+/// The part of an error about variables that may have caused it. Empty if none could.
+fn blamed(status: Status) -> String {
+    // Another process ended the connection, or this one did.
+    if matches!(status, Status::CONNECTION_RESET | Status::CANCELED) {
+        return String::new();
+    }
+    if status == Status::UNREACHABLE {
+        let advice = "UCX_TLS and UCX_NET_DEVICES of both sides must leave a common transport";
+        return format!("; {}: {advice}", variables::variables());
+    }
+    if variables::set().is_empty() {
+        String::new()
+    } else {
+        format!("; {}, which may be the cause", variables::variables())
     }
 }
 

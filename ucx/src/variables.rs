@@ -2,27 +2,8 @@
 
 use std::env;
 
-use crate::status::Status;
-
 /// The longest value in an error, in characters. The rest is left out.
 const MOST: usize = 64;
-
-/// The part of an error about variables that may have caused it. Empty if none could.
-pub(crate) fn blamed(status: Status) -> String {
-    // Another process ended the connection, or this one did.
-    if matches!(status, Status::CONNECTION_RESET | Status::CANCELED) {
-        return String::new();
-    }
-    if status == Status::UNREACHABLE {
-        let advice = "UCX_TLS and UCX_NET_DEVICES of both sides must leave a common transport";
-        return format!("; {}: {advice}", variables());
-    }
-    if set().is_empty() {
-        String::new()
-    } else {
-        format!("; {}, which may be the cause", variables())
-    }
-}
 
 /// The variables `UCX_*` of this process except for `UCX_LOG_*`, as errors list them:
 /// ``process 17 (`host`) runs with UCX_TLS=tcp``.
@@ -37,7 +18,7 @@ pub fn variables() -> String {
 }
 
 /// All variables but UCX's log, as `UCX_NET_DEVICES=lo UCX_TLS=tcp`.
-fn set() -> String {
+pub(crate) fn set() -> String {
     let mut set: Vec<String> = env::vars_os()
         .filter_map(|(name, value)| {
             let name = name.to_str()?;

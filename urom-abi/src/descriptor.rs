@@ -4,8 +4,6 @@
 //! allocated, and the worker frees the notifications that the plugin allocated, so both sides must
 //! use `malloc` and `free` and not Rust's allocator.
 
-mod room;
-
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -13,10 +11,6 @@ use crate::error::DocaError;
 use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
 use crate::test_util::watch;
-
-// For the worker.
-#[doc(hidden)]
-pub use self::room::CommandRoom;
 
 mod sealed {
     pub trait Sealed {}
@@ -63,24 +57,9 @@ unsafe impl<T: Block> Send for Descriptor<T> {}
 
 /// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a
 /// little past the end.
-const COMMAND_SLACK: usize = 16;
+pub(crate) const COMMAND_SLACK: usize = 16;
 
 impl CommandDesc {
-    /// Allocates a command with a copy of `payload`, `len` set to its length, and 16 zero bytes
-    /// behind.
-    ///
-    /// # Errors
-    /// `NO_MEMORY` when the C heap has no room.
-    pub fn new(
-        dest_id: u64,
-        plugin_id: u64,
-        urom_context: u64,
-        payload: &[u8],
-    ) -> Result<CommandDesc, DocaError> {
-        let room = CommandRoom::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
-        Ok(room.fill(dest_id, plugin_id, urom_context, payload))
-    }
-
     /// The header: plugin id, token, length.
     #[inline]
     pub fn header(&self) -> WorkerCmd {

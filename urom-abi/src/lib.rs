@@ -48,6 +48,9 @@ pub mod __private;
 #[doc(hidden)]
 pub mod address;
 mod c_text;
+// For the worker.
+#[doc(hidden)]
+pub mod command_room;
 mod copy;
 mod count;
 pub mod cpu;

@@ -45,7 +45,7 @@ use urom_os::fork::Maker;
 use crate::context::Kind;
 use crate::error::{Error, Result, made_here};
 use crate::pending::Pending;
-use crate::worker::{Context, Owner, Worker};
+use crate::worker::{Context, MemoryUse, Owner, Worker};
 
 /// Sharing memory with a worker.
 pub trait Share {
@@ -202,7 +202,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // A worker that is being dropped asks by itself when it is idle.
         if let Some(worker) = self.worker.upgrade() {
-            self.used.ask(&worker);
+            Arc::clone(&self.used).ask(&worker);
         }
     }
 }
@@ -238,10 +238,6 @@ impl Use {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_over(&self) -> bool {
-        self.state().guard.is_none()
-    }
-
     /// What is sent at the end; `None` after it.
     fn ended(&self) -> Option<oneshot::Receiver<Answer>> {
         let mut state = self.state();
@@ -249,28 +245,6 @@ impl Use {
         let (waiting, ended) = oneshot::channel();
         state.waiting.push(waiting);
         Some(ended)
-    }
-
-    /// Asks the library, once, to end the share and to say when the worker uses nothing of it.
-    fn ask(self: &Arc<Self>, worker: &Context) {
-        if !self.maker.is_here() {
-            return;
-        }
-        let mut state = self.state();
-        if state.guard.is_none() || std::mem::replace(&mut state.was_asked, true) {
-            return;
-        }
-        drop(state);
-        let Some(unshare) = worker.library.extensions().urom_worker_unshare_memory else { return };
-        let this = Arc::into_raw(Arc::clone(self));
-        // SAFETY: the worker is live and belongs to this thread; the library gives `this` back.
-        let code =
-            unsafe { unshare(worker.object(), self.memory, Some(ended), this.cast_mut().cast()) };
-        if code != DocaError::SUCCESS {
-            // SAFETY: from `into_raw`, and the library did not take it.
-            drop(unsafe { Arc::from_raw(this) });
-            self.end(code, String::new());
-        }
     }
 
     /// The worker uses the memory no more, or the library cannot know.
@@ -290,10 +264,35 @@ impl Use {
     }
 }
 
-/// Ends the shares of a worker that is idle.
-pub(crate) fn end_all(worker: &Context) {
-    let uses = worker.uses.take();
-    uses.iter().for_each(|used| used.ask(worker));
+impl MemoryUse for Use {
+    fn is_over(&self) -> bool {
+        self.state().guard.is_none()
+    }
+
+    fn shares(&self, map: u64) -> bool {
+        self.memory == map && !self.state().was_asked
+    }
+
+    fn ask(self: Arc<Self>, worker: &Context) {
+        if !self.maker.is_here() {
+            return;
+        }
+        let mut state = self.state();
+        if state.guard.is_none() || std::mem::replace(&mut state.was_asked, true) {
+            return;
+        }
+        drop(state);
+        let Some(unshare) = worker.library.extensions().urom_worker_unshare_memory else { return };
+        let this = Arc::into_raw(Arc::clone(&self));
+        // SAFETY: the worker is live and belongs to this thread; the library gives `this` back.
+        let code =
+            unsafe { unshare(worker.object(), self.memory, Some(ended), this.cast_mut().cast()) };
+        if code != DocaError::SUCCESS {
+            // SAFETY: from `into_raw`, and the library did not take it.
+            drop(unsafe { Arc::from_raw(this) });
+            self.end(code, String::new());
+        }
+    }
 }
 
 /// A code, the path, and why it failed.
@@ -361,7 +360,7 @@ fn begin(
     })?;
     let mut uses = worker.uses.borrow_mut();
     uses.retain(|used| !used.is_over());
-    if uses.iter().any(|used| used.memory == map.id() && !used.state().was_asked) {
+    if uses.iter().any(|used| used.shares(map.id())) {
         return Err(
             Error::new(DocaError::ALREADY_EXIST, what()).why("it is shared with it already")
         );
@@ -393,7 +392,7 @@ fn begin(
         drop(unsafe { Box::from_raw(answer) });
         return Err(Error::new(code, what()).why(worker.failure()));
     }
-    uses.push(Arc::clone(&used));
+    uses.push(Arc::<Use>::clone(&used));
     let path = MemoryPath::NETWORK;
     Ok((Shared { worker: Rc::downgrade(worker), used, range: map.range(), path }, told))
 }

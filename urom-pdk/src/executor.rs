@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::{Borrowed, CommandRoom, DescriptorList, NotificationDesc};
+use urom_abi::command_room::CommandRoom;
+use urom_abi::descriptor::{Borrowed, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};

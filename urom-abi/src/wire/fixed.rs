@@ -1,10 +1,10 @@
 //! The fixed part of a message: its fields at offsets that are proved to be within, and the checks
 //! around it.
 
-use super::write::zeroed;
+use super::write::{in_place, zeroed};
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::protocol::{Answer, Place, Placed, Room};
+use crate::protocol::{Answer, Place, Room};
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
@@ -146,13 +146,6 @@ pub fn room<const LEN: usize>(
         }
         None => Err(EncodeError::TooBig { message, need: LEN, room }),
     }
-}
-
-/// The answer that a room was filled with, for those who have noted its length there.
-#[inline]
-pub(super) fn in_place() -> Answer {
-    // SAFETY: without a descriptor there was a room, which is the command's: `Now` vouches for it.
-    Answer::InPlace(unsafe { Placed::new() })
 }
 
 /// A notification of `LEN` bytes, zeros but for what `fill` writes.

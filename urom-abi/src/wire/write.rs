@@ -1,11 +1,10 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
-use super::fixed::in_place;
 use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
-use crate::protocol::{Answer, Place, Room};
+use crate::protocol::{Answer, Place, Placed, Room};
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
@@ -198,6 +197,13 @@ pub fn reply<const LEN: usize, const N: usize>(
         fill(fixed);
     }
     Ok(desc.map_or_else(in_place, Answer::Descriptor))
+}
+
+/// The answer that a room was filled with, for those who have noted its length there.
+#[inline]
+pub(super) fn in_place() -> Answer {
+    // SAFETY: without a descriptor there was a room, which is the command's: `Now` vouches for it.
+    Answer::InPlace(unsafe { Placed::new() })
 }
 
 /// Copies payloads that fit to `behind`, one after the other; how many bytes they have.

@@ -10,17 +10,17 @@ use urom_abi::protocol::{Reply, Request};
 use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
-use crate::task::{TaskHandle, future};
+use crate::task::{Completion, TaskHandle, future};
 use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
 
 const ALIGNMENT: usize = 8;
 
-struct Waiting<E, F> {
+struct StoredCallback<E, F> {
     echo: E,
     callback: F,
 }
 
-impl<E, F> Waiting<E, F> {
+impl<E, F> StoredCallback<E, F> {
     const INLINE: bool = size_of::<Self>() <= CALLBACK_ROOM && align_of::<Self>() <= ALIGNMENT;
 
     /// # Safety
@@ -68,7 +68,7 @@ where
     // It is stored after the submission: nothing completes before the next progress.
     match task.submit(State::Calling, deadline) {
         Ok(slot) => {
-            let waiting = Waiting { echo: command.echo(), callback };
+            let waiting = StoredCallback { echo: command.echo(), callback };
             // SAFETY: the slot is this task's, and its memory is used for nothing else.
             unsafe { waiting.store(slot.callback()) };
             slot.deliver.set(Some(deliver::<C, F>));
@@ -86,22 +86,40 @@ where
     F: FnOnce(Result<C::Reply>) + 'static,
 {
     // SAFETY: the caller's promise.
-    let Waiting { echo, callback } =
-        unsafe { Waiting::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
+    let StoredCallback { echo, callback } =
+        unsafe { StoredCallback::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
     // This gives the task back, unless a payload keeps it, so that the callback can submit the next
     // one in its place.
     let answer = outcome::finish(context, Sent::by::<C>(), slot, &echo);
     callback(answer);
 }
 
+impl<R: Reply> Completion<R> {
+    /// Replaces this future by a callback, which runs inside the progress call that completes the
+    /// task: as `submit_with` of the generated task. If the task is complete already,
+    /// the callback runs at once.
+    pub fn then(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
+        let handle = self.ticket.handle();
+        if self.ticket.is_complete() {
+            let Completion { ticket, echo, sent } = &mut self;
+            let answer = ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo));
+            callback(answer);
+            return handle;
+        }
+        let Completion { mut ticket, echo, sent } = self;
+        ticket.take(|_, slot| attach::<R, _>(slot, echo, sent, callback));
+        handle
+    }
+}
+
 /// Puts a callback in the place of the future of a task that is not complete.
-pub(super) fn attach<R, F>(slot: &Slot, echo: R::Echo, sent: Sent, callback: F)
+fn attach<R, F>(slot: &Slot, echo: R::Echo, sent: Sent, callback: F)
 where
     R: Reply,
     F: FnOnce(Result<R>) + 'static,
 {
     debug_assert!(slot.is_pending());
-    let waiting = Waiting { echo: (echo, sent), callback };
+    let waiting = StoredCallback { echo: (echo, sent), callback };
     // SAFETY: the slot is this task's, and its memory is used for nothing else.
     unsafe { waiting.store(slot.callback()) };
     slot.deliver.set(Some(deliver_attached::<R, F>));
@@ -117,8 +135,8 @@ where
     F: FnOnce(Result<R>) + 'static,
 {
     // SAFETY: the caller's promise.
-    let Waiting { echo: (echo, sent), callback } =
-        unsafe { Waiting::<(R::Echo, Sent), F>::take(slot.callback()) };
+    let StoredCallback { echo: (echo, sent), callback } =
+        unsafe { StoredCallback::<(R::Echo, Sent), F>::take(slot.callback()) };
     let answer = outcome::finish(context, sent, slot, &echo);
     callback(answer);
 }

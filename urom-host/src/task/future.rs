@@ -14,7 +14,7 @@ use urom_abi::protocol::{Reply, Request};
 use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
-use crate::task::{Task, TaskHandle, callback};
+use crate::task::{Task, TaskHandle};
 use crate::wait;
 use crate::worker::{Context, End, Owner, Slot, State, Worker};
 
@@ -211,9 +211,9 @@ pub(crate) fn submit<C: Request>(
 /// ```
 #[must_use = "dropping a completion throws the reply away"]
 pub struct Completion<R: Reply> {
-    ticket: Ticket,
-    echo: R::Echo,
-    sent: Sent,
+    pub(super) ticket: Ticket,
+    pub(super) echo: R::Echo,
+    pub(super) sent: Sent,
 }
 
 impl<R: Reply> Completion<R> {
@@ -243,22 +243,6 @@ impl<R: Reply> Completion<R> {
     /// is thrown away and [counted](crate::Worker::late_replies).
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
-    }
-
-    /// Has a callback told of the reply in place of this future, inside the progress call that
-    /// completes the task: as `submit_with` of the generated task. If the task is complete already,
-    /// the callback runs at once.
-    pub fn then(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
-        let handle = self.ticket.handle();
-        if self.ticket.is_complete() {
-            let Completion { ticket, echo, sent } = &mut self;
-            let answer = ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo));
-            callback(answer);
-            return handle;
-        }
-        let Completion { mut ticket, echo, sent } = self;
-        ticket.take(|_, slot| callback::attach::<R, _>(slot, echo, sent, callback));
-        handle
     }
 
     /// A handle to cancel the task while this is being awaited.

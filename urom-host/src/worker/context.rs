@@ -13,7 +13,6 @@ use crate::context::{self, Functions, Kind};
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
 use crate::library::get;
-use crate::memory::{self, Use};
 use crate::owner;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
@@ -35,6 +34,18 @@ pub(crate) struct Settings {
 pub(crate) type Slot = slots::Slot<Context>;
 pub(crate) type Context = context::Context<Worker>;
 pub(crate) type Owner = owner::Owner<Worker>;
+
+/// Memory that the worker uses until the share ends.
+pub(crate) trait MemoryUse {
+    /// Whether the worker uses it no more.
+    fn is_over(&self) -> bool;
+
+    /// Whether this shares the map with this number, and its end was not asked for.
+    fn shares(&self, map: u64) -> bool;
+
+    /// Has the library end the use, once.
+    fn ask(self: Arc<Self>, worker: &Context);
+}
 
 /// What a worker's context has.
 pub(crate) struct Worker {
@@ -63,7 +74,7 @@ pub(crate) struct Worker {
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
     /// Memory that was shared with it.
-    pub(crate) uses: RefCell<Vec<Arc<Use>>>,
+    pub(crate) uses: RefCell<Vec<Arc<dyn MemoryUse>>>,
     /// Values of crates that build upon this one.
     pub(super) attached: RefCell<Vec<Rc<dyn Any>>>,
 }
@@ -151,7 +162,7 @@ impl Kind for Worker {
             context.release_ready();
         }
         if next == CtxState::IDLE {
-            memory::end_all(context);
+            context.uses.take().into_iter().for_each(|used| used.ask(context));
         }
     }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub use builder::WorkerBuilder;
-pub(crate) use context::{Context, Owner, Slot};
+pub(crate) use context::{Context, MemoryUse, Owner, Slot};
 pub use health::Health;
 pub use raw_reply::RawReply;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};

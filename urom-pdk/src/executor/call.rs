@@ -5,7 +5,7 @@ use std::future::Future;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::CommandRoom;
+use urom_abi::command_room::CommandRoom;
 use urom_abi::extension::{Called, CommandCall};
 use urom_abi::protocol::{Answer, Protocol, Serve};
 

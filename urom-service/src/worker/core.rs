@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tracing::debug;
 use urom_abi::DocaError;
-use urom_abi::descriptor::CommandRoom;
+use urom_abi::command_room::CommandRoom;
 use urom_abi::extension::CancelReason;
 use urom_os::clock;
 use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command, Unusual};

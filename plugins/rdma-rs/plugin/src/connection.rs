@@ -14,7 +14,6 @@ use urom_pdk::{Task, Tasks, prelude::*};
 
 use crate::failure::Failure;
 use crate::incoming::Incoming;
-use crate::instance::Instance;
 use crate::message::{self, CONTROL, Control, Route};
 use crate::outgoing::Outgoing;
 use crate::receives::Receives;
@@ -35,7 +34,8 @@ pub(crate) struct Base {
 
 pub(crate) struct Connection {
     pub(crate) me: Weak<Connection>,
-    instance: Weak<Instance>,
+    /// Brings the instance to the state ERROR.
+    on_failure: Box<dyn Fn(&Failure)>,
     pub(crate) base: Base,
     pub(crate) endpoint: Rc<Endpoint>,
     /// Of the messages to the other end.
@@ -56,7 +56,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(
-        instance: Weak<Instance>,
+        on_failure: impl Fn(&Failure) + 'static,
         base: Base,
         endpoint: Endpoint,
         route: Route,
@@ -64,7 +64,7 @@ impl Connection {
         let transfers = Transfers::new(&base.activity);
         let connection = Rc::new_cyclic(|me| Connection {
             me: Weak::clone(me),
-            instance,
+            on_failure: Box::new(on_failure),
             base,
             endpoint: Rc::new(endpoint),
             route,
@@ -218,9 +218,7 @@ impl Connection {
 
     /// Brings the instance to the state ERROR.
     pub(crate) fn fail(&self, failure: Failure) {
-        if let Some(instance) = self.instance.upgrade() {
-            instance.fail(self.route.from, &failure);
-        }
+        (self.on_failure)(&failure);
     }
 
     /// Ends everything, and tells the other end. The endpoint closes when everything has arrived,

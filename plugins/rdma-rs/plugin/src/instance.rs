@@ -1,7 +1,7 @@
 //! An instance: its state, and how it connects.
 
 use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use rdma_protocol::{Access, State};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -152,17 +152,20 @@ impl Instance {
         let address =
             address.or_code(DocaError::INVALID_VALUE, "reading the other end's address")?;
         let this = Rc::downgrade(self);
+        let fail = move |failure: &Failure| {
+            if let Some(this) = this.upgrade() {
+                this.fail(secret, failure);
+            }
+        };
+        let on_failure = fail.clone();
         let lost = move |status: ucx::Status| {
-            let this: Option<Rc<Instance>> = Weak::upgrade(&this);
             let why = format!("the other end's worker is gone: {status}");
-            this.iter().for_each(|this| {
-                this.fail(secret, &Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
-            });
+            fail(&Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
         };
         let endpoint = ucx.endpoint().on_error(lost).connect_peer(&address);
         let endpoint = endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to the other end")?;
         let route = Route { instance: details.instance, to: details.secret, from: secret };
-        let connection = Connection::new(Rc::downgrade(self), self.base.clone(), endpoint, route);
+        let connection = Connection::new(on_failure, self.base.clone(), endpoint, route);
         connection.say_hello(self.handle, own);
         if let Phase::Init(_, callers) = self.phase.replace(Phase::Connected(connection)) {
             let meant = Route { instance: self.handle, to: secret, from: details.secret };

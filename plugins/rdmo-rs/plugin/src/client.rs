@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
@@ -12,7 +12,6 @@ use tokio::sync::{Mutex, MutexGuard};
 use ucx::{Data, Endpoint, EndpointId};
 use urom_pdk::{Task, Tasks, prelude::*};
 
-use crate::clients::dropped;
 use crate::region::{Bytes, Region};
 
 /// How many bytes may wait for an initiator's turn, and how many may be on their way to a host.
@@ -296,5 +295,15 @@ impl Client {
             *unflushed = 0;
         }
         Ok(())
+    }
+}
+
+/// Logs why a message was dropped: the first ones of this process, then each whose number is a power
+/// of two. Its initiator gets no answer.
+pub(crate) fn dropped(error: &Error) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+    if number <= 8 || number.is_power_of_two() {
+        log::warn!("message {number} of those that fail, of an initiator: {error}");
     }
 }

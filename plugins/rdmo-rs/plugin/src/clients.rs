@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::Request;
 use ucx::{Endpoint, ErrorMode, Message, Reply, Worker, WorkerAddress};
@@ -94,15 +93,5 @@ impl Drop for Clients {
     fn drop(&mut self) {
         // Clients and what they do hold each other.
         self.by_id.take().values().for_each(|client| client.end());
-    }
-}
-
-/// Logs why a message was dropped, which nobody is told: the first ones of this process, then every
-/// one whose number is a power of two.
-pub(crate) fn dropped(error: &Error) {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-    if number <= 8 || number.is_power_of_two() {
-        log::warn!("message {number} of those that fail, of an initiator: {error}");
     }
 }

@@ -44,7 +44,8 @@ use rdmo_protocol::{
 use ucx::{Features, Worker};
 use urom_pdk::{Armed, Tasks, armed_by, prelude::*, time};
 
-use clients::{Clients, dropped};
+use client::dropped;
+use clients::Clients;
 use region::Region;
 
 /// How long a host that deregisters memory may leave its UCX worker without progress.

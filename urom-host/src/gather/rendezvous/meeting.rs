@@ -10,20 +10,17 @@ use urom_abi::{Count, DocaError};
 
 use super::super::Error;
 use super::link::{BLOCKS, GREETING, Link, frame};
-use super::place::{Place, listed};
+use super::place::{MOMENT, MeetingPlace, left, listed};
 use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
-
-/// The shortest time limit: the system takes none of zero.
-pub(super) const MOMENT: Duration = Duration::from_millis(1);
 
 /// The index of a connection that has not greeted yet.
 const NOBODY: u32 = u32::MAX;
 
 /// Connects to participant 0 and waits until it says that all are there.
 pub(super) fn connect(
-    place: &Place,
+    place: &MeetingPlace,
     index: u32,
     participants: u32,
     deadline: Instant,
@@ -45,7 +42,12 @@ pub(super) fn connect(
     Err(Error::new(DocaError::TIME_OUT, text))
 }
 
-fn attempt(place: &Place, index: u32, participants: u32, deadline: Instant) -> Result<Link, Error> {
+fn attempt(
+    place: &MeetingPlace,
+    index: u32,
+    participants: u32,
+    deadline: Instant,
+) -> Result<Link, Error> {
     let no_connection = |error| Error::io("there is no connection", error);
     let stream = place.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
@@ -207,8 +209,4 @@ fn twins(index: u32) -> Error {
 fn reject(strangers: &mut Vec<SocketAddr>, stranger: SocketAddr) {
     tracing::warn!("{stranger} came to the rendezvous and is no participant");
     strangers.push(stranger);
-}
-
-pub(super) fn left(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
 }

@@ -15,7 +15,7 @@ use urom_os::fork::Maker;
 
 use super::{AllGather, BoxError, Error, busy, check};
 use link::{BLOCKS, Link, frame};
-use place::Place;
+use place::MeetingPlace;
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
@@ -82,7 +82,7 @@ impl Rendezvous {
             let text = format!("there is no participant {index} in a group of {participants}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        let place = Place::new(address);
+        let place = MeetingPlace::new(address);
         if index == 0 {
             let links = meeting::accept(&place.listen()?, participants, limit)?;
             return Ok(Rendezvous::new(0, participants, limit, links));
@@ -97,11 +97,11 @@ impl Rendezvous {
         participants: u32,
         limit: Duration,
     ) -> Result<Rendezvous, Error> {
-        Rendezvous::visit(&Place::published(addresses), index, participants, limit)
+        Rendezvous::visit(&MeetingPlace::published(addresses), index, participants, limit)
     }
 
     fn visit(
-        place: &Place,
+        place: &MeetingPlace,
         index: u32,
         participants: u32,
         limit: Duration,

@@ -3,28 +3,27 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 use super::super::Error;
-use super::meeting::{MOMENT, left};
 
 /// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
-pub(super) struct Place {
+pub(super) struct MeetingPlace {
     shown: String,
     /// The addresses, where participant 0 has published them.
     known: Vec<SocketAddr>,
 }
 
-impl Place {
-    pub(super) fn new(address: impl fmt::Display) -> Place {
-        Place { shown: address.to_string(), known: Vec::new() }
+impl MeetingPlace {
+    pub(super) fn new(address: impl fmt::Display) -> MeetingPlace {
+        MeetingPlace { shown: address.to_string(), known: Vec::new() }
     }
 
     /// The addresses of a listener of participant 0.
-    pub(super) fn published(known: Vec<SocketAddr>) -> Place {
-        Place { shown: listed(&known), known }
+    pub(super) fn published(known: Vec<SocketAddr>) -> MeetingPlace {
+        MeetingPlace { shown: listed(&known), known }
     }
 
     /// The name before the port; `None` for an address, such as `127.1`.
@@ -113,7 +112,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MeetingPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
@@ -153,6 +152,14 @@ pub(super) fn listed(addresses: &[SocketAddr]) -> String {
     addresses.join(" and ")
 }
 
+/// The shortest time limit: the system takes none of zero.
+pub(super) const MOMENT: Duration = Duration::from_millis(1);
+
+/// The time until a deadline.
+pub(super) fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +167,7 @@ mod tests {
     /// The addresses of participant 0, where the name in `point` has the addresses `means`.
     fn at(point: &str, means: &[&str]) -> String {
         let means: Vec<_> = means.iter().map(|address| address.parse().unwrap()).collect();
-        listed(&to_listen(Place::new(point).name(), &means))
+        listed(&to_listen(MeetingPlace::new(point).name(), &means))
     }
 
     #[test]

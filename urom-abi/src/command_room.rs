@@ -3,8 +3,9 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use super::{COMMAND_SLACK, CommandDesc};
 use crate::copy::copy;
+use crate::descriptor::{COMMAND_SLACK, CommandDesc};
+use crate::error::DocaError;
 use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
 use crate::shared::SharedCommand;
@@ -81,6 +82,23 @@ impl CommandRoom {
         unsafe { slack.write_bytes(0, COMMAND_SLACK) };
         watch::allocated(block.as_ptr().cast(), watch::Block::Command(urom_context));
         CommandDesc { block }
+    }
+}
+
+impl CommandDesc {
+    /// Allocates a command with a copy of `payload`, `len` set to its length, and 16 zero bytes
+    /// behind.
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when the C heap has no room.
+    pub fn new(
+        dest_id: u64,
+        plugin_id: u64,
+        urom_context: u64,
+        payload: &[u8],
+    ) -> Result<CommandDesc, DocaError> {
+        let room = CommandRoom::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
+        Ok(room.fill(dest_id, plugin_id, urom_context, payload))
     }
 }
 

@@ -6,22 +6,31 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
-use super::Registered;
+/// A handler that the table can clear.
+pub(crate) trait Registered {
+    /// Drops the closure.
+    ///
+    /// # Safety
+    ///
+    /// The caller has turned the table's state away from idle, and no call of the handler is under
+    /// way.
+    unsafe fn clear(&self);
+}
 
 /// The active-message handlers of a worker.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    pub(super) by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
-    pub(super) state: Cell<State>,
+    pub(crate) by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
+    pub(crate) state: Cell<HandlerState>,
     /// The announcement whose callback has not returned, unless it was dropped.
-    pub(super) current: Cell<*mut c_void>,
+    pub(crate) current: Cell<*mut c_void>,
     /// Calls for messages that arrived while a handler ran.
     waiting: RefCell<VecDeque<Box<dyn FnOnce()>>>,
 }
 
 /// Whether a handler may be called: it gets its closure for writing, so one call at a time.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) enum State {
+pub(crate) enum HandlerState {
     /// No handler runs.
     #[default]
     Idle,
@@ -36,9 +45,9 @@ pub(super) enum State {
 impl Handlers {
     /// Drops the closures. UCX may call back while the worker ends, to no effect.
     pub(crate) fn clear(&self) {
-        let before = self.state.replace(State::Over);
+        let before = self.state.replace(HandlerState::Over);
         debug_assert!(
-            before == State::Idle,
+            before == HandlerState::Idle,
             "a handler runs inside a call on a handle of the worker"
         );
         let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
@@ -59,15 +68,15 @@ impl Handlers {
     }
 
     /// Has a call wait until the handler that runs has returned.
-    pub(super) fn wait(&self, call: impl FnOnce() + 'static) {
+    pub(crate) fn wait(&self, call: impl FnOnce() + 'static) {
         self.waiting.borrow_mut().push_back(Box::new(call));
-        self.state.set(State::Waited);
+        self.state.set(HandlerState::Waited);
     }
 
     /// Runs the calls that waited. The caller has turned the state away from idle, and its own
     /// handler has returned.
     #[cold]
-    pub(super) fn run_waiting(&self) {
+    pub(crate) fn run_waiting(&self) {
         let next = || self.waiting.borrow_mut().pop_front();
         while let Some(call) = next() {
             call();
