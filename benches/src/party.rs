@@ -70,7 +70,7 @@ impl Party {
             Place::Embedded { plugins } => {
                 // New threads inherit the affinity: the service's stay on the worker's core.
                 pin(cores.worker())?;
-                Service::builder().plugin_path(plugins).connect()?
+                Service::builder().load_plugins_from(plugins).connect()?
             }
         };
         let graph = service.plugin::<graph_protocol::Protocol>()?;

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     let (index, participants) = (index.parse::<u32>()?, participants.parse::<u32>()?);
     let builder = match place.split_once(':').context("a place")? {
         ("address", address) => Service::builder().address(address),
-        (_, path) => Service::builder().plugin_path(path),
+        (_, path) => Service::builder().load_plugins_from(path),
     };
     let gather = Rc::new(RefCell::new(meet(meeting, index, participants)?));
     let owner = Owner::start(index)?;

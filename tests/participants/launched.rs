@@ -74,7 +74,7 @@ fn exchanges(gather: &mut Gather) -> Result<()> {
 /// A domain of one worker for each process, in a service of each process's own.
 fn domain(gather: Gather) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    let service = Service::builder().plugin_path(plugins.variable()).connect()?;
+    let service = Service::builder().load_plugins_from(plugins.variable()).connect()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY");
     ensure!(
         service.library().path() == named.as_deref().map(Path::new),

@@ -43,7 +43,7 @@ fn main() -> Result<()> {
     let builder = || -> Result<ServiceBuilder> {
         Ok(match place.split_once(':').context("a place")? {
             ("address", address) => Service::builder().address(address),
-            (_, path) => Service::builder().plugin_path(path),
+            (_, path) => Service::builder().load_plugins_from(path),
         })
     };
     println!("nowhere");

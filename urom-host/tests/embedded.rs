@@ -124,7 +124,7 @@ fn a_plugin_is_found_under_the_name_that_cargo_gave_its_file() {
     let plugins = plugins();
     let link = |name: &str| plugins.path().join(name);
     std::fs::rename(link("worker_graph.so"), link("libworker_graph.so")).unwrap();
-    let service = Service::builder().plugin_path(plugins.path()).connect().unwrap();
+    let service = Service::builder().load_plugins_from(plugins.path()).connect().unwrap();
     start(&service);
 }
 
@@ -139,7 +139,11 @@ fn without_a_path_plugins_of_the_same_build_are_found() {
 fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
     let plugins = plugins();
     let connect = |size| {
-        Service::builder().plugin_path(plugins.path()).max_message_size(size).connect().unwrap()
+        Service::builder()
+            .load_plugins_from(plugins.path())
+            .max_message_size(size)
+            .connect()
+            .unwrap()
     };
     // At the same time, and from the same directory.
     for (service, size) in [1 << 16, 1 << 12, 1 << 10].map(|size| (connect(size), size)) {
@@ -160,7 +164,7 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
 #[test]
 fn a_directory_without_plugins_is_a_service_without_plugins() {
     let empty = urom_tests::PluginDirectory::with(&[]).unwrap();
-    let service = Service::builder().plugin_path(empty.path()).connect().unwrap();
+    let service = Service::builder().load_plugins_from(empty.path()).connect().unwrap();
     assert!(service.plugins().is_empty());
     let place = empty.path().display().to_string();
     let parts = [&*place, "the plugin path that this program gives"];

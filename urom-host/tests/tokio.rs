@@ -158,7 +158,8 @@ fn is_undriven<T>(result: Result<T>) {
 
 fn faulty() -> (PluginDirectory, Service) {
     let plugins = PluginDirectory::with(&["worker_faulty"]).expect("it was built");
-    let service = Service::builder().plugin_path(plugins.path()).connect().expect("it serves");
+    let service =
+        Service::builder().load_plugins_from(plugins.path()).connect().expect("it serves");
     (plugins, service)
 }
 

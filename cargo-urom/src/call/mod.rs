@@ -140,7 +140,7 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
                 );
             }
             plugin_path::fresh(&file.path)?;
-            builder.plugin_path(plugin_path::only(&file.path)?)
+            builder.load_plugins_from(plugin_path::only(&file.path)?)
         }
         (None, None) => {
             bail!("there is no file of `{}` for a service in this process", target.name)

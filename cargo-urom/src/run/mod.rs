@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use urom_host::{Library, ServiceBuilder};
+use urom_host::{Library, Service};
 use urom_service::daemon::{Asked, OPTIONS};
 
 use crate::elf::Machine;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 
 fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     // The environment may name another library, but the service is of this build.
-    let mut builder = ServiceBuilder::with_library(Library::builtin()).address(address.to_string());
+    let mut builder = Service::builder().library(Library::builtin()).address(address.to_string());
     if let Some(file) = key_file {
         builder = builder.key_file(file);
     }

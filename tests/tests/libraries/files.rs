@@ -7,26 +7,26 @@ use std::process::Command;
 
 use anyhow::Result;
 use urom_abi::host::Api;
-use urom_host::{DocaError, Library, ProgressEngine, Service, ServiceBuilder, devices_of};
+use urom_host::{DocaError, Library, ProgressEngine, Service, devices_of};
 use urom_tests::{PluginDirectory, doca_library, plain_doca_library};
 
-use crate::refused;
 use crate::shim::Shim;
+use crate::{load, refused};
 
 #[test]
 fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
     let (directory, file) = (tempfile::tempdir()?, doca_library()?);
-    let library = Library::load(&file)?;
+    let library = load(&file)?;
     assert_eq!((library.path(), library.version()), (Some(&*file), Some("2.7.0")));
     let link = directory.path().join("libdoca_common.so.2");
     symlink(&file, &link)?;
     for name in [&file, &link, &file.with_file_name(".").join("libdoca_urom.so")] {
-        let again = Library::load(name)?;
+        let again = load(name)?;
         assert_eq!(again, library);
         assert_eq!(again.path(), Some(&*file), "it has the name it was first loaded under");
     }
     // Another file is another library, whatever is in it.
-    assert_ne!(Library::load(plain_doca_library(directory.path())?)?, library);
+    assert_ne!(load(plain_doca_library(directory.path())?)?, library);
     assert_ne!(Library::builtin(), library);
     assert_eq!((Library::builtin().path(), Library::builtin().version()), (None, None));
     Ok(())
@@ -34,7 +34,7 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
 
 #[test]
 fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Result<()> {
-    let first = Library::load(doca_library()?)?;
+    let first = load(doca_library()?)?;
     let directory = tempfile::tempdir()?;
     for name in ["libdoca_urom.so", "libdoca_common.so.2"] {
         fs::copy(doca_library()?.with_file_name(name), directory.path().join(name))?;
@@ -47,7 +47,7 @@ fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Resu
     // The first one works as before.
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let engine = ProgressEngine::with_library(first)?;
-    Service::builder().plugin_path(plugins.variable()).engine(&engine).connect()?;
+    Service::builder().load_plugins_from(plugins.variable()).engine(&engine).connect()?;
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn a_library_without_the_one_that_it_needs_is_refused() -> Result<()> {
 fn threads_that_load_one_file_at_a_time_get_one_library() -> Result<()> {
     let shim = Shim::new(Some("\"2.7.0\""), &[])?;
     let libraries: Vec<_> = std::thread::scope(|scope| {
-        let load = || Library::load(shim.path());
+        let load = || load(shim.path());
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
         threads
             .into_iter()
@@ -109,7 +109,7 @@ fn functions_may_be_in_a_library_that_the_file_is_linked_with() -> Result<()> {
     let code: String =
         all.iter().map(|name| format!("unsigned {name}(void) {{ return 1; }}\n")).collect();
     let urom = Shim::compile(&code, &[&common.path()])?;
-    let library = Library::load(urom.path())?;
+    let library = load(urom.path())?;
     assert_eq!(library.version(), Some("2.9.1"));
     assert_eq!(library.path(), Some(&*urom.path()));
     Ok(())
@@ -134,14 +134,14 @@ fn a_file_that_is_only_linked_with_the_library_is_refused_with_the_library_s_nam
 #[test]
 fn a_file_that_is_not_there_is_not_found() -> Result<()> {
     for path in ["/nonexistent/libdoca_urom.so", "libdoca_urom.so.2", "/dev/null/x"] {
-        let error = Library::load(path).expect_err("there is none");
+        let error = load(path).expect_err("there is none");
         assert!(matches!(error.code(), DocaError::NOT_FOUND | DocaError::IO_FAILED), "{error}");
         assert!(
             error.to_string().contains(path) && error.to_string().contains("DOCA 2.7"),
             "{error}"
         );
     }
-    assert_eq!(Library::load("").expect_err("no name").code(), DocaError::NOT_FOUND);
+    assert_eq!(load("").expect_err("no name").code(), DocaError::NOT_FOUND);
     Ok(())
 }
 
@@ -203,36 +203,26 @@ fn a_library_that_lacks_another_one_names_it_and_what_to_do() -> Result<()> {
 fn errors_of_connect_name_the_file_and_its_release() -> Result<()> {
     let shim = Shim::new(Some("\"2.8.0082\""), &[])?;
     let through = format!("through {} (DOCA 2.8.0082)", shim.path().display());
-    let library = Library::load(shim.path())?;
-    for builder in [Service::builder().library(shim.path()), ServiceBuilder::with_library(library)]
-    {
-        let error = builder.connect().map(drop).expect_err("no function works");
-        assert_eq!(error.code(), DocaError::DRIVER);
-        assert!(error.to_string().contains(&through), "{error}");
-    }
+    let library = load(shim.path())?;
+    let builder = Service::builder().library(library);
+    let error = builder.connect().map(drop).expect_err("no function works");
+    assert_eq!(error.code(), DocaError::DRIVER);
+    assert!(error.to_string().contains(&through), "{error}");
     assert_eq!(devices_of(library).expect_err("no function works").code(), DocaError::DRIVER);
-    // A file that cannot be loaded is found out then, too.
-    let error =
-        Service::builder().library("/nonexistent").connect().map(drop).expect_err("no file");
-    assert!(error.to_string().contains("/nonexistent"), "{error}");
     Ok(())
 }
 
 #[test]
 fn a_service_is_of_its_engine_s_library() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    let library = Library::load(doca_library()?)?;
+    let library = load(doca_library()?)?;
     let engine = ProgressEngine::with_library(library)?;
-    let builder = || Service::builder().plugin_path(plugins.variable());
+    let builder = || Service::builder().load_plugins_from(plugins.variable());
     assert_eq!(builder().engine(&engine).connect()?.library(), library);
-    assert_eq!(builder().library(doca_library()?).engine(&engine).connect()?.library(), library);
+    assert_eq!(builder().library(library).engine(&engine).connect()?.library(), library);
     let builtin = ProgressEngine::with_library(Library::builtin())?;
-    let error = builder()
-        .library(doca_library()?)
-        .engine(&builtin)
-        .connect()
-        .map(drop)
-        .expect_err("two libraries");
+    let error =
+        builder().library(library).engine(&builtin).connect().map(drop).expect_err("two libraries");
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert!(error.to_string().contains("another library"), "{error}");
     Ok(())
@@ -241,10 +231,10 @@ fn a_service_is_of_its_engine_s_library() -> Result<()> {
 #[test]
 fn what_only_this_project_s_library_can_is_refused_by_others_with_the_way_out() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let plain = plain_doca_library(directory.path())?;
+    let plain = load(plain_doca_library(directory.path())?)?;
     for builder in [
-        Service::builder().library(&plain).address("127.0.0.1:1"),
-        Service::builder().library(&plain).plugin_path(Path::new("/nonexistent")),
+        Service::builder().library(plain).address("127.0.0.1:1"),
+        Service::builder().library(plain).load_plugins_from(Path::new("/nonexistent")),
     ] {
         let error = builder.connect().map(drop).expect_err("it has no function for that");
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tracing::Level;
-use urom_host::{DocaError, Library};
+use urom_host::DocaError;
 
-use crate::refused;
 use crate::shim::Shim;
+use crate::{load, refused};
 
 #[test]
 fn a_release_before_2_7_is_refused_with_what_was_found() -> Result<()> {
@@ -37,12 +37,12 @@ fn a_release_from_2_7_on_is_taken_and_one_that_is_not_known_with_a_warning() -> 
     tracing::subscriber::with_default(subscriber, || -> Result<()> {
         for version in ["2.7.0085", "2.10.0", "3.0.0058", "3.9"] {
             let shim = Shim::new(Some(&format!("\"{version}\"")), &[])?;
-            assert_eq!(Library::load(shim.path())?.version(), Some(version));
+            assert_eq!(load(shim.path())?.version(), Some(version));
         }
         assert_eq!(warnings()?, "");
         let shim = Shim::new(Some("\"4.1.0\""), &[])?;
-        Library::load(shim.path())?;
-        Library::load(shim.path())?;
+        load(shim.path())?;
+        load(shim.path())?;
         let warning = warnings()?;
         assert_eq!(warning.lines().count(), 1, "one warning for each file: {warning}");
         for part in ["DOCA 4.1.0", &shim.path().display().to_string()] {

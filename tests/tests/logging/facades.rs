@@ -96,7 +96,7 @@ fn place_of(text: &str) -> String {
 }
 
 fn embedded(plugins: &PluginDirectory) -> Result<Service> {
-    Ok(Service::builder().embedded().plugin_path(plugins.variable()).connect()?)
+    Ok(Service::builder().embedded().load_plugins_from(plugins.variable()).connect()?)
 }
 
 /// The other process of the next test: workers of one process share the plugin's library.

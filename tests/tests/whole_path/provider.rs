@@ -85,14 +85,15 @@ impl Provider {
     }
 
     pub(crate) fn builder(&self) -> ServiceBuilder {
-        let builder = match &self.library {
-            Some(library) => Service::builder().library(library),
-            // Whatever UROM_DOCA_LIBRARY says.
-            None => ServiceBuilder::with_library(Library::builtin()),
-        };
+        // Whatever UROM_DOCA_LIBRARY says.
+        let library = self.library.as_ref().map_or_else(Library::builtin, |file| {
+            // SAFETY: the file is this project's library.
+            unsafe { Library::load(file) }.expect("this project's library loads")
+        });
+        let builder = Service::builder().library(library);
         match &self.daemon {
             Some(daemon) => builder.address(daemon.address()),
-            None => builder.plugin_path(self.plugins.variable()),
+            None => builder.load_plugins_from(self.plugins.variable()),
         }
     }
 

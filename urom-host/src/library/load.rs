@@ -49,7 +49,10 @@ fn is_of_this_process(error: &io::Error) -> bool {
 }
 
 /// Loads a library, or finds it loaded; `origin` is where the path came from, for error messages.
-pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
+///
+/// # Safety
+/// As [`Library::load`].
+pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     let origin = origin.map(|origin| format!(" (from {origin})")).unwrap_or_default();
     let what = format!("loading the DOCA library `{}`{origin}", path.display());
     // With a slash in it, so that the loader does not search for the file.
@@ -72,7 +75,8 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     if let Some(known) = loaded.iter().find(|known| known.identity == identity) {
         return Ok(known.library());
     }
-    let handle = open(&path, &what)?;
+    // SAFETY: the caller vouches for the file.
+    let handle = unsafe { open(&path, &what) }?;
     check_owner(&handle, identity, &what)?;
     let version = version(&handle, &what)?;
     let api = table(&handle, &version, &what)?;
@@ -91,9 +95,11 @@ fn foreign(path: &Path) -> Option<String> {
     machine::foreign(&header)
 }
 
-fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
-    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not
-    // run before the program ends, as the handle is never closed.
+/// # Safety
+/// As [`Library::load`].
+unsafe fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
+    // SAFETY: the caller vouches for the file's constructors. Its destructors do not run before the
+    // program ends, because `ManuallyDrop` keeps the handle open.
     let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     opened.map(ManuallyDrop::new).map_err(|error| {
         // The loader's sentence, without the wrapping of `libloading`.

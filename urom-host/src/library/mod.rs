@@ -51,6 +51,9 @@ impl Library {
     ///    `/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so`, if that file exists;
     /// 3. the [built-in](Self::builtin) one, with the feature `builtin`.
     ///
+    /// Steps 1 and 2 load a file that the program's environment names, as the dynamic linker does
+    /// for `LD_LIBRARY_PATH`: whoever sets the environment vouches for it.
+    ///
     /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own
     /// library can do (an address, an embedded service) skips step 2.
     ///
@@ -68,11 +71,10 @@ impl Library {
     /// in it or in the libraries it is linked with. It is never unloaded. Loading a file again,
     /// under whatever name, gives an equal `Library`.
     ///
-    /// # Trust
-    /// This runs the file's constructors, and calls its functions as DOCA's, which nobody can
-    /// check. The function is safe all the same: the file is as much a part of the program as the
-    /// libraries that the dynamic linker finds in `LD_LIBRARY_PATH`. Take its path from a source
-    /// that you would take the program itself from.
+    /// # Safety
+    /// The file's constructors run, and its functions behave as the documentation in
+    /// [`urom_abi::host`] and DOCA's says: see [`from_table`](Self::from_table). Take the path from
+    /// a source that you would take the program itself from.
     ///
     /// # Errors
     /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be read.
@@ -82,8 +84,9 @@ impl Library {
     ///   plugin.
     /// - `UNSUPPORTED_VERSION`: it is of a release before 2.7, or does not say of which.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
-    pub fn load(path: impl AsRef<Path>) -> Result<Library> {
-        load::load(path.as_ref(), None)
+    pub unsafe fn load(path: impl AsRef<Path>) -> Result<Library> {
+        // SAFETY: the caller vouches for the file.
+        unsafe { load::load(path.as_ref(), None) }
     }
 
     /// The library that this project builds in, for the daemon `uromd` and, with the feature

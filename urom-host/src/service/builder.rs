@@ -14,11 +14,11 @@ use crate::service::{Service, ServiceHandle};
 ///
 /// [`address`](Self::address) or [`embedded`](Self::embedded) say where the service is. Otherwise
 /// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without that variable the service
-/// is embedded. [`library`](Self::library), [`with_library`](Self::with_library) or the
-/// [`engine`](Self::engine) say which library connects. Otherwise [`Library::find`] finds it.
+/// is embedded. [`library`](Self::library) or the [`engine`](Self::engine) say which library
+/// connects. Otherwise [`Library::find`] finds it.
 ///
 /// ```no_run
-/// # use urom_host::{Service, Result};
+/// # use urom_host::{Library, Service, Result};
 /// # fn main() -> Result<()> {
 /// // A daemon, with the key that it asks for. An error says where the address came from.
 /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
@@ -27,45 +27,32 @@ use crate::service::{Service, ServiceHandle};
 ///
 /// // A service in this process, for commands of up to 64 KiB.
 /// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
-/// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
+/// let plugins = "target/debug;/opt/plugins";
+/// let service = Service::builder().load_plugins_from(plugins).connect()?;
 ///
 /// // NVIDIA's library, which demands a device.
-/// let service = Service::builder().device("mlx5_0").library("libdoca_urom.so.2").connect()?;
+/// // SAFETY: the file is DOCA's.
+/// let library = unsafe { Library::load("libdoca_urom.so.2") }?;
+/// let service = Service::builder().device("mlx5_0").library(library).connect()?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "nothing is connected before `connect`"]
 pub struct ServiceBuilder {
-    library: Choice,
+    library: Option<Library>,
     settings: Settings,
     engine: Option<ProgressEngine>,
 }
 
-/// The library to connect with. Files are loaded, and the environment is read, by `connect`.
-#[derive(Debug, Clone)]
-enum Choice {
-    Any,
-    Is(Library),
-    File(PathBuf),
-}
-
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
-        ServiceBuilder { library: Choice::Any, settings: Settings::default(), engine: None }
+        ServiceBuilder { library: None, settings: Settings::default(), engine: None }
     }
 
-    /// A service of this library, whatever the environment says.
-    pub fn with_library(library: Library) -> ServiceBuilder {
-        ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
-    }
-
-    /// The `libdoca_urom.so` to connect with, whatever the environment says:
-    /// [`connect`](Self::connect) loads it.
-    ///
-    /// See [`Library::load`] for what can be loaded, and what it means to trust a file.
-    pub fn library(mut self, path: impl Into<PathBuf>) -> Self {
-        self.library = Choice::File(path.into());
+    /// The library to connect with, whatever the environment says.
+    pub fn library(mut self, library: Library) -> Self {
+        self.library = Some(library);
         self
     }
 
@@ -98,8 +85,9 @@ impl ServiceBuilder {
     /// separated by `;`.
     ///
     /// A file `NAME.so` is the plugin `NAME`. So is `libNAME.so`, cargo's name for it, when the
-    /// file states that name.
-    pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
+    /// file states that name. Their code runs in this process, which cannot check it: name places
+    /// that you would take the program itself from.
+    pub fn load_plugins_from(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
         self
     }
@@ -153,7 +141,7 @@ impl ServiceBuilder {
     /// seconds.
     ///
     /// # Errors
-    /// As [`Library::find`] and [`Library::load`]; then, with the library's own words where it has
+    /// As [`Library::find`]; then, with the library's own words where it has
     /// some: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
     /// `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is not
     /// this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
@@ -173,11 +161,10 @@ impl ServiceBuilder {
     }
 
     fn choose(&self) -> Result<Library> {
-        match (&self.library, &self.engine) {
-            (Choice::Is(library), _) => Ok(*library),
-            (Choice::File(path), _) => Library::load(path),
-            (Choice::Any, Some(engine)) => Ok(engine.library()),
-            (Choice::Any, None) => {
+        match (self.library, &self.engine) {
+            (Some(library), _) => Ok(library),
+            (None, Some(engine)) => Ok(engine.library()),
+            (None, None) => {
                 let is_placed = !matches!(self.settings.place, Place::Environment);
                 library::find(is_placed || self.settings.key_file.is_some())
             }

@@ -26,8 +26,10 @@ thread_local! {
 
 pub fn connect() -> Service {
     let plugins = plugins();
-    let service =
-        Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service");
+    let service = Service::builder()
+        .load_plugins_from(plugins.path())
+        .connect()
+        .expect("an embedded service");
     PLUGINS.with_borrow_mut(|all| all.push(plugins));
     service
 }

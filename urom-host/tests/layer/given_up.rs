@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use urom_host::{DocaError, Service, ServiceBuilder, block_on_for};
+use urom_host::{DocaError, Service, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Client, connect, fails, send, sleep_until, start, world};
@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(2);
 
 /// A service of a library that takes no task twice, as any other than this project's may.
 fn plain() -> Service {
-    ServiceBuilder::with_library(fake::plain_library()).connect().unwrap()
+    Service::builder().library(fake::plain_library()).connect().unwrap()
 }
 
 fn round_trip(graph: &Client, worker: &urom_host::Worker, data: u64) {

@@ -3,7 +3,7 @@
 use urom_abi::describe;
 use urom_abi::describe::section::{self, Build, Panic};
 use urom_abi::protocol::Protocol as _;
-use urom_host::{DocaError, ServiceBuilder};
+use urom_host::{DocaError, Service};
 
 use crate::fake;
 use crate::{Graph, connect, fails};
@@ -69,6 +69,6 @@ fn a_plugin_of_another_layout_is_refused_when_its_description_cannot_be_had() {
 fn a_library_that_cannot_tell_fingerprints_goes_by_versions() {
     let _clean = fake::clean();
     serve(other::Protocol::DESCRIPTION, Vec::new());
-    let service = ServiceBuilder::with_library(fake::plain_library()).connect().unwrap();
+    let service = Service::builder().library(fake::plain_library()).connect().unwrap();
     assert_eq!(service.plugin::<Graph>().unwrap().plugin().fingerprint(), None);
 }

@@ -26,9 +26,7 @@ use counting_allocator::CountingAllocator;
 use graph_protocol::{LoopbackDone, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
-use urom_host::{
-    Completion, DocaError, Host, ProgressEngine, Result, Service, ServiceBuilder, Worker,
-};
+use urom_host::{Completion, DocaError, Host, ProgressEngine, Result, Service, Worker};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -38,7 +36,7 @@ type Client = <Graph as Protocol>::Client<Host>;
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn connect() -> Service {
-    ServiceBuilder::with_library(fake::library()).connect().unwrap()
+    Service::builder().library(fake::library()).connect().unwrap()
 }
 
 fn start(service: &Service, id: u64) -> (Client, Worker) {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use urom_abi::host::WorkerHealth;
-use urom_host::{DocaError, Health, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
+use urom_host::{DocaError, Health, ProgressEngine, Service, State, block_on, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Graph, LIMIT, connect, connected, fails, send, start, world};
@@ -43,7 +43,7 @@ fn stopping_keeps_what_completed_and_fails_what_did_not() {
 fn a_worker_that_dies_fails_its_tasks_says_why_if_the_library_can_and_takes_no_more() {
     let _clean = fake::clean();
     for (library, why) in [(fake::library(), fake::FAILURE), (fake::plain_library(), "")] {
-        let service = ServiceBuilder::with_library(library).connect().unwrap();
+        let service = Service::builder().library(library).connect().unwrap();
         let (graph, worker) = start(&service, 5);
         let first = send(&graph, &worker, script::DIE | 11);
         let second = send(&graph, &worker, script::HANG);
@@ -209,9 +209,9 @@ fn group_queries_answer_fail_and_can_be_dropped() {
 #[test]
 fn settings_of_the_service_are_checked_and_named() {
     let _clean = fake::clean();
-    let builder = || ServiceBuilder::with_library(fake::library());
+    let builder = || Service::builder().library(fake::library());
     drop(builder().address("fake:1").max_workers(4).max_message_size(8192).connect().unwrap());
-    drop(builder().plugin_path("/nowhere").connect().unwrap());
+    drop(builder().load_plugins_from("/nowhere").connect().unwrap());
     for (builder, text) in [
         (builder().max_workers(3), "workers to 3"),
         (builder().max_message_size(1), "message size to 1"),

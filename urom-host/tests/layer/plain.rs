@@ -7,7 +7,7 @@ use crate::fake;
 use crate::{LIMIT, fails, send, start};
 
 fn builder() -> ServiceBuilder {
-    ServiceBuilder::with_library(fake::plain_library())
+    Service::builder().library(fake::plain_library())
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     assert_eq!(service.failure(), None);
     assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
     for builder in
-        [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")]
+        [builder().address("fake:1"), builder().embedded(), builder().load_plugins_from("/nowhere")]
     {
         fails(builder.connect(), DocaError::NOT_SUPPORTED, &["set that variable instead"]);
     }
@@ -55,7 +55,7 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
     );
     fails(Service::builder().engine(&engine).embedded().connect(), DocaError::NOT_SUPPORTED, &[]);
     fails(
-        ServiceBuilder::with_library(fake::library()).engine(&engine).connect(),
+        Service::builder().library(fake::library()).engine(&engine).connect(),
         DocaError::INVALID_VALUE,
         &[],
     );

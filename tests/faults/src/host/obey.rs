@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use faulty_protocol::{Client, Protocol};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::sync::mpsc;
-use urom_host::{Host, Service, ServiceBuilder, Worker, block_on};
+use urom_host::{Host, Service, Worker, block_on};
 
 use super::counted;
 use super::load::Load;
@@ -105,8 +105,7 @@ impl Party {
     }
 
     fn connect(&mut self, address: &str) -> urom_host::Result<()> {
-        let service =
-            ServiceBuilder::with_library(counted::library()).address(address).connect()?;
+        let service = Service::builder().library(counted::library()).address(address).connect()?;
         let plugin = service.plugin::<Protocol>()?;
         self.service = Some((service, plugin));
         Ok(())
