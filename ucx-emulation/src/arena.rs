@@ -353,11 +353,12 @@ fn takes_back(base: usize) -> Result<bool, Errno> {
     unsafe { rustix::mm::mprotect(pages, len, MprotectFlags::READ | MprotectFlags::WRITE) }?;
     // SAFETY: it is accessible, and nobody else's.
     unsafe { word.write_volatile(1) };
-    // SAFETY: as above.
+    // SAFETY: `mprotect` above made these pages accessible, and no block lies there before the
+    // arena starts.
     let answer = unsafe { libc::madvise(pages, len, libc::MADV_REMOVE) };
-    // SAFETY: as above.
+    // SAFETY: `mprotect` made the page readable, and a hole in a memfd reads as zeros.
     let left = unsafe { word.read_volatile() };
-    // SAFETY: as above.
+    // SAFETY: `mprotect` made the page writable, and no block lies there yet.
     unsafe { word.write_volatile(0) };
     Ok(answer == 0 && left == 0)
 }

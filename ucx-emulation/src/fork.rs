@@ -76,7 +76,7 @@ extern "C" fn in_child() {
         }
     }
     ARENA.revive();
-    // SAFETY: as above.
+    // SAFETY: the thread that forked holds the lock since `before`, and this thread is its copy.
     unsafe { ARENA.state.unlock() };
 }
 

@@ -38,7 +38,7 @@ impl<T> Lock<T> {
     /// # Safety
     /// This thread, or the one that it was forked from, holds the lock.
     pub(crate) unsafe fn unlock(&self) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller holds the lock, in this process or in the parent before the fork.
         unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
     }
 
@@ -47,7 +47,7 @@ impl<T> Lock<T> {
     /// to the value.
     #[expect(clippy::mut_from_ref, reason = "the lock is what makes it unique")]
     pub(crate) unsafe fn held(&self) -> &mut T {
-        // SAFETY: the caller's.
+        // SAFETY: the caller holds the lock, which excludes every other reference to the value.
         unsafe { &mut *self.value.get() }
     }
 }

@@ -101,7 +101,8 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     let old = if ARENA.has(block.addr()) {
         if size == 0 {
             // As the C library does it.
-            // SAFETY: the caller's.
+            // SAFETY: the program gives up a block of this allocator, which `ARENA.has` found in
+            // the arena.
             unsafe { free(block) };
             return ptr::null_mut();
         }
@@ -115,10 +116,10 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     } else {
         let moved = allocate(size, 1, false);
         if moved.is_null() {
-            // SAFETY: as above.
+            // SAFETY: the program's block is outside the arena, so it is the C library's.
             return unsafe { __libc_realloc(block, size) };
         }
-        // SAFETY: the caller's.
+        // SAFETY: the program's block is live until this function frees or moves it.
         let old = unsafe { malloc_usable_size(block) };
         // SAFETY: both are so long, and the new one is nobody else's.
         unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
@@ -147,7 +148,7 @@ pub(crate) unsafe extern "C" fn reallocarray(
     size: usize,
 ) -> *mut c_void {
     match count.checked_mul(size) {
-        // SAFETY: the caller's.
+        // SAFETY: the program gives a live block of this allocator, as C demands.
         Some(bytes) => unsafe { realloc(block, bytes) },
         None => {
             set_errno(libc::ENOMEM);
@@ -192,7 +193,7 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     if block.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the caller's.
+    // SAFETY: the program gives a place for a pointer, as C demands.
     unsafe { place.write(block) };
     0
 }

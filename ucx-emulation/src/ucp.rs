@@ -100,10 +100,10 @@ pub(crate) unsafe extern "C" fn ucp_memh_pack(
         });
         if !exports || !start::is_emulating() {
             let Some(function) = real::ucp_memh_pack() else { return no_ucx("ucp_memh_pack") };
-            // SAFETY: the caller's.
+            // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
             return unsafe { function(memh, params, buffer, size) };
         }
-        // SAFETY: the caller's.
+        // SAFETY: the program gives a handle that UCX mapped.
         let packed = match unsafe { export(memh) } {
             Ok(packed) => packed,
             Err(status) => return status,
@@ -116,9 +116,9 @@ pub(crate) unsafe extern "C" fn ucp_memh_pack(
         // SAFETY: the block is that long, and nobody else's.
         unsafe { ptr::copy_nonoverlapping(packed.as_ptr(), place.cast(), HANDLE_LEN) };
         PACKED.lock().unwrap_or_else(PoisonError::into_inner).insert(place.addr());
-        // SAFETY: the caller's.
+        // SAFETY: the program gives a place for the pointer, as UCX's header demands.
         unsafe { buffer.write(place) };
-        // SAFETY: the caller's.
+        // SAFETY: the program gives a place for the length, as UCX's header demands.
         unsafe { size.write(HANDLE_LEN) };
         OK
     })
@@ -134,7 +134,7 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
         length: 0,
         mem_type: 0,
     };
-    // SAFETY: the caller's.
+    // SAFETY: the program gives a handle that UCX mapped; `found` outlives the call.
     match unsafe { query(memh, &raw mut found) } {
         OK => {}
         status => return Err(status),
@@ -175,7 +175,8 @@ pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
             // SAFETY: `ucp_memh_pack` made it, and nobody has released it.
             unsafe { crate::malloc::free(buffer) };
         } else if let Some(function) = real::ucp_memh_buffer_release() {
-            // SAFETY: the caller's.
+            // SAFETY: the buffer is not in `PACKED`, so UCX made it, and the program gives it back
+            // once.
             unsafe { function(buffer, params) };
         }
     });
@@ -197,7 +198,7 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
         // SAFETY: the caller's: parameters begin with the mask.
         let mask = if params.is_null() { 0 } else { unsafe { params.cast::<u64>().read() } };
         if mask & MAP_EXPORTED == 0 || !start::is_emulating() {
-            // SAFETY: the caller's.
+            // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
             return unsafe { function(context, params, memh) };
         }
         let place = params.wrapping_byte_add(offset_of!(MapParams, exported_memh_buffer));
@@ -248,7 +249,7 @@ pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c
         let Some(function) = real::ucp_mem_unmap() else { return no_ucx("ucp_mem_unmap") };
         // Before UCX may give another registration the same address.
         let import = Import::of(memh);
-        // SAFETY: the caller's.
+        // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
         let status = unsafe { function(context, memh) };
         match import {
             Some(import) if status != OK => import.keep(memh),
@@ -270,7 +271,7 @@ pub(crate) unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
         if let Some(function) = real::ucp_request_release()
             && !skips
         {
-            // SAFETY: the caller's.
+            // SAFETY: the program called UCX with this request, and UCX gets it unchanged.
             unsafe { function(request) };
         }
     });

@@ -97,7 +97,7 @@ impl WaitingMessage {
         let worker = handler.worker();
         let data = self.rendezvous.take().map_or(Data::Eager(&self.bytes), Data::Rendezvous);
         let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller turned the state away from idle, so no other call has the closure.
         unsafe { handler.run(Message { header: &self.header, data, reply }) };
     }
 }

@@ -25,7 +25,8 @@ impl<B> Held<B> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self) -> &mut B {
-        // SAFETY: as in `get`.
+        // SAFETY: the value is there until `take`, whose caller uses this no more; `&mut self`
+        // excludes other references.
         unsafe { self.0.assume_init_mut() }
     }
 

@@ -51,7 +51,8 @@ impl<T> OutsideMut<T> {
     ///
     /// As [`Outside::new`], and the bytes are writable.
     pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> OutsideMut<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for the bytes until `owner` is dropped, and for writes to
+        // them.
         OutsideMut(unsafe { Outside::new(start, len, owner) })
     }
 

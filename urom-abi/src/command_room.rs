@@ -19,7 +19,7 @@ pub struct CommandRoom {
     capacity: usize,
 }
 
-// SAFETY: as for a descriptor.
+// SAFETY: a room is plain memory with one owner; no thread is special to the C heap.
 unsafe impl Send for CommandRoom {}
 
 impl CommandRoom {

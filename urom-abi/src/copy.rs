@@ -13,15 +13,17 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             unsafe { ends::<8>(from, to, len) }
         }
         16..=32 => {
-            // SAFETY: as above.
+            // SAFETY: this arm has `len >= 16`, and the caller vouches for `len` bytes on both
+            // sides.
             unsafe { ends::<16>(from, to, len) }
         }
         33..=64 => {
-            // SAFETY: as above.
+            // SAFETY: this arm has `len >= 32`, and the caller vouches for `len` bytes on both
+            // sides.
             unsafe { ends::<32>(from, to, len) }
         }
         _ => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller vouches for `len` bytes on both sides that do not overlap.
             unsafe { from.copy_to_nonoverlapping(to, len) }
         }
     }

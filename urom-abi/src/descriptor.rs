@@ -70,7 +70,7 @@ impl CommandDesc {
     /// The connection the command came in on.
     #[inline]
     pub fn dest_id(&self) -> u64 {
-        // SAFETY: as in `header`.
+        // SAFETY: every constructor of a `Descriptor` initialises the whole structure.
         unsafe { (*self.block.as_ptr()).dest_id }
     }
 }
@@ -154,7 +154,7 @@ impl NotificationDesc {
     /// The connection the answer goes to.
     #[inline]
     pub fn dest_id(&self) -> u64 {
-        // SAFETY: as in `address_to`.
+        // SAFETY: every constructor of a `Descriptor` initialises the whole structure.
         unsafe { (*self.block.as_ptr()).dest_id }
     }
 }
@@ -324,7 +324,7 @@ impl<T: Block> Borrowed<'_, T> {
 /// as the header says, and the one that is taken off has no other owner.
 #[inline]
 unsafe fn pop_front<T: Block>(head: NonNull<ListLink>) -> Option<Descriptor<T>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller vouches for the list, and touches it nowhere else during the call.
     let link = unsafe { list::pop_front(head.as_ptr()) }?;
     let block = NonNull::new(link.cast::<T>())?;
     // SAFETY: a link is the first field of its descriptor, which the list gives up.

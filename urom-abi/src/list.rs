@@ -58,13 +58,13 @@ pub unsafe fn is_empty(head: *const ListLink) -> bool {
 #[doc(hidden)]
 #[inline]
 pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
-    // SAFETY: `head` is initialised.
+    // SAFETY: `init` set both pointers of the caller's head, and list operations keep them valid.
     let last = unsafe { (*head).prev };
     // SAFETY: `link` is valid for writes.
     unsafe { link.write(ListLink { prev: last, next: head }) };
     // SAFETY: `last` is a link of a well-formed list, or `head` itself.
     unsafe { (*last).next = link };
-    // SAFETY: `head` is valid for writes.
+    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
     unsafe { (*head).prev = link };
 }
 
@@ -76,14 +76,14 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
 #[doc(hidden)]
 #[inline]
 pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
-    // SAFETY: `head` is initialised.
+    // SAFETY: `init` set both pointers of the caller's head, and list operations keep them valid.
     let first = unsafe { (*head).next };
     if std::ptr::eq(first, head) {
         return None;
     }
     // SAFETY: `first` is a link of a well-formed list.
     let second = unsafe { (*first).next };
-    // SAFETY: `head` is valid for writes.
+    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
     unsafe { (*head).next = second };
     // SAFETY: `second` is a link of the same list, or `head` itself.
     unsafe { (*second).prev = head };
@@ -104,7 +104,7 @@ pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     if std::ptr::eq(first, from) {
         return;
     }
-    // SAFETY: `head` is initialised.
+    // SAFETY: `init` set both pointers of the caller's head, and list operations keep them valid.
     let before = unsafe { (*head).prev };
     // SAFETY: `before` is a link of a well-formed list, or `head` itself.
     unsafe { (*before).next = first };
@@ -112,7 +112,7 @@ pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     unsafe { (*first).prev = before };
     // SAFETY: as `first`; it may be the same link.
     unsafe { (*last).next = head };
-    // SAFETY: `head` is valid for writes.
+    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
     unsafe { (*head).prev = last };
     // SAFETY: `from` is valid for writes, and what hung in it hangs in `head` now.
     unsafe { init(from) };

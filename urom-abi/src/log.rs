@@ -115,7 +115,7 @@ impl Text {
         if self.ptr.is_null() {
             return Cow::Borrowed("");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for `len` bytes at `ptr` that stay during `'a`.
         let bytes = unsafe { std::slice::from_raw_parts(self.ptr, self.len) };
         String::from_utf8_lossy(bytes)
     }

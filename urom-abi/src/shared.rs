@@ -61,7 +61,7 @@ impl SharedCommand {
     /// Where the next command of a stack is.
     #[inline]
     fn next(&self) -> *mut *mut WorkerCmdDesc {
-        // SAFETY: as in `count`.
+        // SAFETY: an owned block holds a descriptor; this takes an address in it and reads nothing.
         unsafe { &raw mut (*self.block()).entry.next }.cast()
     }
 }
@@ -84,7 +84,7 @@ impl Clone for SharedCommand {
         let owners = unsafe { self.count().read() };
         // Owners that were leaked could make it wrap, after centuries.
         let more = owners.checked_add(1).unwrap_or_else(|| std::process::abort());
-        // SAFETY: as above.
+        // SAFETY: `from` made the link a count, and `PhantomData` keeps all owners on this thread.
         unsafe { self.count().write(more) };
         SharedCommand::owner(CommandDesc { block: self.desc.block })
     }
@@ -96,7 +96,8 @@ impl Drop for SharedCommand {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
         let left = unsafe { self.count().read() } - 1;
         if left > 0 {
-            // SAFETY: as above.
+            // SAFETY: `from` made the link a count, and `PhantomData` keeps all owners on this
+            // thread.
             unsafe { self.count().write(left) };
             return;
         }

@@ -167,7 +167,7 @@ impl<K: Kind> Context<K> {
     /// Begins to start it; the code that the library refused with.
     pub(crate) fn begin_start(&self) -> Result<(), DocaError> {
         let start = self.api()?.doca_ctx_start;
-        // SAFETY: the context is live.
+        // SAFETY: `Owner` destroys the context in its drop only, and this borrows it.
         begun(callback::calling(|| unsafe { start(self.ctx.as_ptr()) }))
     }
 
@@ -182,7 +182,7 @@ impl<K: Kind> Context<K> {
         }
         K::before_stop(self);
         let stop = self.api()?.doca_ctx_stop;
-        // SAFETY: the context is live.
+        // SAFETY: `Owner` destroys the context in its drop only, and this borrows it.
         let code = callback::calling(|| unsafe { stop(self.ctx.as_ptr()) });
         begun(code).map_err(|code| self.error(code, "stopping"))
     }

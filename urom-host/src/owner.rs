@@ -27,7 +27,7 @@ impl<K: Kind> Owner<K> {
         let library = engine.library();
         let (api, what) = (library.api(), || format!("creating {}", K::KIND));
         let (create, as_ctx, _) = K::functions(api);
-        // SAFETY: the pointer is to a local variable.
+        // SAFETY: the library writes one pointer to the place that `get` gives.
         let object = get(ptr::null_mut(), what, |object| unsafe { create(object) })?;
         let object = non_null(object, what)?;
         // SAFETY: the object was just created.
@@ -39,7 +39,7 @@ impl<K: Kind> Owner<K> {
         // SAFETY: the context is live, and the engine is one of this thread.
         unsafe { owner.engine.core().connect(ctx) }?;
         let data = Data { ptr: owner.0.as_ptr().cast() };
-        // SAFETY: the context is live.
+        // SAFETY: the context was created above, and `owner` destroys it in its drop only.
         check(unsafe { (api.doca_ctx_set_user_data)(ctx.as_ptr(), data) }, what)?;
         let callback = Some(on_state_changed::<K> as _);
         // SAFETY: the context is live, and the callback takes the data just set.

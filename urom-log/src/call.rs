@@ -102,7 +102,7 @@ unsafe extern "C" fn line(
         let level = Level::from_number(level).ok_or(DocaError::INVALID_VALUE)?;
         // SAFETY: `wanted` has seen that it is not null, and the caller promises a C string.
         let file = unsafe { lossy(file) };
-        // SAFETY: as above.
+        // SAFETY: `wanted` has seen that it is not null, and the program gives a C string.
         let function = unsafe { lossy(func) };
         // SAFETY: the C file gives its buffer and how much it has written there.
         let text = unsafe { std::slice::from_raw_parts(text, len) };
@@ -124,7 +124,7 @@ unsafe extern "C" fn line(
 /// # Safety
 /// A string that ends in NUL and outlives the use of the text.
 unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller vouches for a C string that outlives the result.
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 

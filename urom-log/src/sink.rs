@@ -51,9 +51,10 @@ impl Sink {
     }
 
     pub(super) fn stderr() -> Option<Sink> {
-        // SAFETY: as above.
+        // SAFETY: the C library has set it before any code of a program ran.
         let stream = unsafe { STDERR };
-        // SAFETY: as above.
+        // SAFETY: a program that closes it has no standard error any more, and may not log there
+        // either.
         unsafe { Sink::stream(stream) }
     }
 

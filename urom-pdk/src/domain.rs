@@ -129,7 +129,8 @@ impl<'cx> Domains<'cx> {
     /// # Errors
     /// As for every look-up.
     pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
-        // SAFETY: as in `address`.
+        // SAFETY: the worker's store of look-ups only grows while the plugin is open, and `'cx`
+        // ends before.
         unsafe { self.entered().packed(Packed::MemoryHandle, member, segment) }
     }
 
@@ -139,7 +140,8 @@ impl<'cx> Domains<'cx> {
     /// # Errors
     /// As for every look-up.
     pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
-        // SAFETY: as in `address`.
+        // SAFETY: the worker's store of look-ups only grows while the plugin is open, and `'cx`
+        // ends before.
         unsafe { self.entered().packed(Packed::Key, member, segment) }
     }
 }
@@ -203,7 +205,8 @@ impl DomainHandle {
 
     fn packed(&self, what: Packed, member: u64, segment: Segment) -> Result<Vec<u8>> {
         let entered = self.shared.enter()?;
-        // SAFETY: as in `address`.
+        // SAFETY: `entered` keeps the plugin open until the bytes are copied, and the store only
+        // grows.
         unsafe { entered.packed(what, member, segment) }.map(<[u8]>::to_vec)
     }
 

@@ -161,7 +161,8 @@ where
                         _domains: domains,
                     };
                     let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
-                    // SAFETY: as above.
+                    // SAFETY: the worker gives a context to `open` that no other call has
+                    // meanwhile.
                     unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
                     DocaError::SUCCESS
                 }
@@ -181,7 +182,8 @@ where
             if instance.is_null() {
                 return;
             }
-            // SAFETY: as above.
+            // SAFETY: the worker gives `close` the context that it gave `open`, and no call
+            // overlaps.
             unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
             // SAFETY: it is the box that `open` leaked, and calls of a worker never overlap.
             drop(unsafe { Box::from_raw(instance) });

@@ -285,7 +285,7 @@ impl Context {
         struct Bare(WorkerSide);
         // SAFETY: tests of contexts ask their worker for nothing.
         unsafe impl Send for Bare {}
-        // SAFETY: as above.
+        // SAFETY: tests of contexts ask their worker for nothing.
         unsafe impl Sync for Bare {}
         static BARE: std::sync::LazyLock<Bare> = std::sync::LazyLock::new(|| {
             Bare(WorkerSide::new(std::ptr::NonNull::dangling(), DomainHandle::for_test()))

@@ -27,7 +27,7 @@ thread_local! {
 /// # Safety
 /// The services are NULL, or a worker's of any release, and stay as `AttachFn` says.
 pub(crate) unsafe fn attach(ctx: NonNull<WorkerCtx>, services: *const WorkerServices) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the worker gives services that begin with their size, as `AttachFn` says.
     let services = unsafe { WorkerServices::read(services) };
     // SAFETY: a worker's log stays until the process ends.
     unsafe { log::to_worker(services.log) };

@@ -63,7 +63,8 @@ macro_rules! table {
             pub unsafe fn from_symbols(
                 mut find: impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
             ) -> Result<Api, Vec<&'static str>> {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller vouches that a symbol of DOCA's name is DOCA's function, for
+                // extensions, too.
                 let extensions = unsafe { Extensions::from_symbols(&mut find) };
                 lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Api { extensions }, find)
             }

@@ -295,7 +295,7 @@ fn too_many_files() -> Option<String> {
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
         let what = || "creating a progress engine";
-        // SAFETY: the pointer is to a local variable.
+        // SAFETY: the library writes one pointer to the place that `get` gives.
         let new = |pe: &mut _| unsafe { (library.api().doca_pe_create)(pe) };
         let pe = get(ptr::null_mut(), what, new).map_err(|error| match error.code() {
             DocaError::OPERATING_SYSTEM => match too_many_files() {

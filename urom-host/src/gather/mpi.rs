@@ -87,7 +87,8 @@ impl Mpi {
         }
         // SAFETY: the null communicator is a constant of the library.
         let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: as above.
+        // SAFETY: `usable` saw MPI initialised, the program's communicator is live while it is
+        // borrowed, and MPI writes to `duplicate` only.
         let code = unsafe { ffi::MPI_Comm_dup(raw, &mut duplicate) };
         check(code, "duplicating the communicator")?;
         // SAFETY: a duplicate of an intra-communicator is one, and a user's; nobody else frees it.
@@ -211,7 +212,7 @@ impl Exchange {
         let count = self.length as c_int;
         // SAFETY: the constant is one of the library.
         let byte = unsafe { ffi::RSMPI_UINT8_T };
-        // SAFETY: as above.
+        // SAFETY: the null request is a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let from = self.block[self.done..].as_ptr().cast();
         let to = self.blocks.as_mut_ptr().cast();

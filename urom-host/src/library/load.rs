@@ -199,7 +199,7 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
 /// `libdoca_common`, and that may belong to another `libdoca_urom`.
 fn check_together(api: &Api, what: &str) -> Result<()> {
     let mut service = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable.
+    // SAFETY: the library writes one pointer to the local variable.
     let code = unsafe { (api.doca_urom_service_create)(&mut service) };
     if code != DocaError::SUCCESS || service.is_null() {
         // Connecting reports that.

@@ -63,12 +63,12 @@ impl Connection {
     fn configure(&self, settings: &Settings) -> Result<()> {
         let (api, service) = (self.api()?, self.object());
         if let Some(size) = settings.max_message_size {
-            // SAFETY: the service is live and idle.
+            // SAFETY: `ServiceCore` owns the service and starts it after these calls.
             let code = unsafe { (api.doca_urom_service_set_max_comm_msg_size)(service, size) };
             check(code, || format!("setting the message size to {size}"))?;
         }
         if let Some(count) = settings.max_workers {
-            // SAFETY: the service is live and idle.
+            // SAFETY: `ServiceCore` owns the service and starts it after these calls.
             let code = unsafe { (api.doca_urom_service_set_max_workers)(service, count) };
             check(code, || format!("setting the number of workers to {count}"))
                 .map_err(|error| error.hint("it must be a power of two"))?;
@@ -121,7 +121,7 @@ impl Connection {
         let code = match &settings.place {
             // DOCA demands a device; this project's library takes any.
             Place::Environment => match extensions.urom_service_set_any_device {
-                // SAFETY: the service is live and idle.
+                // SAFETY: `ServiceCore` owns the service and starts it after these calls.
                 Some(set) if settings.device.is_none() => unsafe { set(service) },
                 _ => return Ok(()),
             },
@@ -138,7 +138,8 @@ impl Connection {
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
                 let set = extensions.urom_service_set_embedded;
                 let set = self.needed(set, settings, why, hint)?;
-                // SAFETY: as above.
+                // SAFETY: `ServiceCore` owns the service and starts it after these calls;
+                // the path outlives the call.
                 unsafe { set(service, path) }
             }
         };

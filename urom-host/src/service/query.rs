@@ -147,7 +147,8 @@ impl Query {
         if let Err(code) = code.check() {
             return refused(&self, code);
         }
-        // SAFETY: the task is live.
+        // SAFETY: the task was allocated above, and this function releases it at the earliest
+        // below.
         let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
         let data = Arc::into_raw(self);
         // SAFETY: the task is live and not in flight.
@@ -172,10 +173,11 @@ impl Query {
         let api = self.library.api();
         // SAFETY: the caller vouches for the task.
         let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for the task, and a task and its generic form end together.
         let status = unsafe { (api.doca_task_get_status)(generic) };
         if let Err(code) = status.check() {
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the task, and a task and its generic form end
+            // together.
             let ctx = unsafe { (api.doca_task_get_ctx)(generic) };
             let read = |state: &mut CtxState| {
                 // SAFETY: a task's context is live while the task is, and the pointer is to a
@@ -186,10 +188,10 @@ impl Query {
             let runs = state.is_ok_and(|state| state == CtxState::RUNNING);
             return (Err(self.error(code)), runs);
         }
-        // SAFETY: as above.
+        // SAFETY: the caller vouches that the task is complete and not released.
         let count =
             unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_workers_count)(task) };
-        // SAFETY: as above.
+        // SAFETY: the caller vouches that the task is complete and not released.
         let ids = unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_worker_ids)(task) };
         if count == 0 || ids.is_null() {
             return (Ok(Vec::new()), true);

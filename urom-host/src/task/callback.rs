@@ -85,7 +85,7 @@ where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `submit_with` stored these types there, and the caller delivers once.
     let StoredCallback { echo, callback } =
         unsafe { StoredCallback::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
     // This gives the task back, unless a payload keeps it, so that the callback can submit the next
@@ -134,7 +134,7 @@ where
     R: Reply,
     F: FnOnce(Result<R>) + 'static,
 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `attach` stored these types there, and the caller delivers once.
     let StoredCallback { echo: (echo, sent), callback } =
         unsafe { StoredCallback::<(R::Echo, Sent), F>::take(slot.callback()) };
     let answer = outcome::finish(context, sent, slot, &echo);

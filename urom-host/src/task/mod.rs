@@ -112,17 +112,17 @@ impl<'a> Task<'a> {
         code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
         let command = non_null(command, what)?;
         let found = || -> Result<Doca> {
-            // SAFETY: the task is live.
+            // SAFETY: the task was allocated above, and is released below at the earliest.
             let payload = unsafe { (api.doca_urom_worker_cmd_task_get_payload)(command.as_ptr()) };
             let what_payload = || "asking a command task for its payload";
             let payload = non_null(payload, what_payload)?;
             let (data, capacity) = extent(context, payload);
             let data = non_null(data, what_payload)?;
-            // SAFETY: the task is live.
+            // SAFETY: the task was allocated above, and is released below at the earliest.
             let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(command.as_ptr()) };
             let get_end = context.library.extensions().urom_worker_cmd_task_get_end;
             let end = get_end.and_then(|get_end| {
-                // SAFETY: the task is live.
+                // SAFETY: the task was allocated above, and is released below at the earliest.
                 let end = unsafe { get_end(command.as_ptr()) };
                 NonNull::new(end.cast_mut())
             });
@@ -208,9 +208,9 @@ impl<'a> Task<'a> {
             let data = NonNull::new(end.response.cast::<u8>());
             return (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)));
         }
-        // SAFETY: the task is live.
+        // SAFETY: `self` keeps the task from `Context::release`, and the task is complete.
         let status = unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) };
-        // SAFETY: as above.
+        // SAFETY: `self` keeps the task from `Context::release`, and the task is complete.
         let buffer = unsafe {
             (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
         };

@@ -163,7 +163,7 @@ impl WorkerBuilder {
         // SAFETY: the worker is live and idle.
         set(unsafe { (api.doca_urom_worker_set_id)(worker, settings.id) }, "the id")?;
         if let Some(group) = settings.group {
-            // SAFETY: as above.
+            // SAFETY: `owner` owns the worker, which is not started yet.
             set(unsafe { (api.doca_urom_worker_set_gid)(worker, group) }, "the group")?;
         }
         if !env.is_empty() && !self.joins {
@@ -176,14 +176,14 @@ impl WorkerBuilder {
             };
             set(code, "the environment")?;
         }
-        // SAFETY: as above.
+        // SAFETY: `owner` owns the worker, which is not started yet.
         let code =
             unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, settings.max_inflight) };
         set(code, "the number of tasks in flight (a power of two)")?;
-        // SAFETY: as above.
+        // SAFETY: `owner` owns the worker, which is not started yet.
         set(unsafe { (api.doca_urom_worker_set_plugins)(worker, mask) }, "the plugins")?;
         if let Some(cpus) = settings.cpus {
-            // SAFETY: as above.
+            // SAFETY: `owner` owns the worker, which is not started yet.
             let code = unsafe { (api.doca_urom_worker_set_cpuset)(worker, cpus) };
             set(code, "the CPUs (a subset of the service's)")?;
         }

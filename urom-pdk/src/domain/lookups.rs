@@ -27,7 +27,8 @@ struct Ctx(NonNull<WorkerCtx>);
 // SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see
 // `OpenDomains::new`.
 unsafe impl Send for Ctx {}
-// SAFETY: as for `Send`.
+// SAFETY: nothing here looks into the context, and the worker's look-ups take it on any thread: see
+// `OpenDomains::new`.
 unsafe impl Sync for Ctx {}
 
 /// What a plugin's handles share, while it stays open.

@@ -37,7 +37,7 @@ where
         let (bytes, place) = if call.command_len == 0 {
             (&[][..], call.answer)
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller vouches for the command's bytes until this returns.
             (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
         };
         let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {

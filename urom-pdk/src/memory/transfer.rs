@@ -99,7 +99,8 @@ impl Future for Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        // SAFETY: as in `poll`.
+        // SAFETY: the parcel is there as long as this is, and the worker is at it only while
+        // nothing else of the plugin runs.
         let parcel = unsafe { &mut *self.parcel.as_ptr() };
         if !parcel.has_ended {
             parcel.is_awaited = false;

@@ -235,7 +235,7 @@ impl Instance {
             let code =
                 self.watched(|ctx| unsafe { (self.iface.worker_cmd.expect(CHECKED))(ctx, list) });
             let Err(code) = code.check() else { return };
-            // SAFETY: as above.
+            // SAFETY: `lists` owns the list, whose head `DescriptorList::new` initialised.
             if unsafe { (*list).next } == first {
                 while let Some(command) = lists.commands.pop_front() {
                     self.ledger().refuse(command.header().urom_context, code);

@@ -53,7 +53,7 @@ pub(super) unsafe fn methods(
     let loaded = ManuallyDrop::new(unsafe { Library::new(path) }.map_err(missing)?);
     // SAFETY: a plugin's function of this name is one of this type.
     let get_version = unsafe { loaded.get::<GetVersionFn>(GET_VERSION_SYMBOL) }.map_err(missing)?;
-    // SAFETY: as above.
+    // SAFETY: the caller vouches that the plugin's symbols are DOCA's functions of these names.
     let get_iface = unsafe { loaded.get::<GetIfaceFn>(GET_IFACE_SYMBOL) }.map_err(missing)?;
     let (mut found, version) = (0, protocol.version);
     // SAFETY: the plugin's function, with a word of this frame.

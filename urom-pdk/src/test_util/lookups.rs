@@ -117,7 +117,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_vo
         unsafe { addr.write(found.cast::<c_void>().cast_mut()) };
         Some(())
     };
-    // SAFETY: the plugin's promise.
+    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
     unsafe { answer(ctx, Lookup::Address, !addr.is_null(), look) }
 }
 
@@ -128,7 +128,7 @@ unsafe extern "C" fn seg(ctx: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_
         unsafe { seg.write(found) };
         Some(())
     };
-    // SAFETY: the plugin's promise.
+    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
     unsafe { answer(ctx, Lookup::Segment, !seg.is_null(), look) }
 }
 
@@ -139,7 +139,7 @@ unsafe extern "C" fn memh(
     len: *mut usize,
     memh: *mut *mut c_void,
 ) -> DocaError {
-    // SAFETY: the plugin's promise.
+    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
     unsafe { packed(ctx, Lookup::MemoryHandle, member, seg, len, memh) }
 }
 
@@ -150,7 +150,7 @@ unsafe extern "C" fn mkey(
     len: *mut usize,
     rkey: *mut *mut c_void,
 ) -> DocaError {
-    // SAFETY: the plugin's promise.
+    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
     unsafe { packed(ctx, Lookup::Key, member, seg, len, rkey) }
 }
 
@@ -170,10 +170,10 @@ unsafe fn packed(
         let found = domain.packed(member, usize::try_from(seg).ok()?, lookup == Lookup::Key)?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.
         unsafe { len.write(found.len()) };
-        // SAFETY: as above.
+        // SAFETY: `answer` found the plugin's place not to be NULL.
         unsafe { start.write(found.cast::<c_void>().cast_mut()) };
         Some(())
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller vouches for the context and the places.
     unsafe { answer(ctx, lookup, !len.is_null() && !start.is_null(), look) }
 }

@@ -61,7 +61,7 @@ impl<P: Protocol> Worker<P> {
     /// The interface is that of a plugin, all of whose methods may be called on this thread for as
     /// long as the worker lives. What it appends to lists is what DOCA's interface says.
     pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches that the functions are a plugin's.
         unsafe { Worker::start((iface, PluginExtension::NONE), false, domain) }
     }
 
@@ -76,9 +76,9 @@ impl<P: Protocol> Worker<P> {
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches that the file is a plugin.
         let methods = unsafe { library::methods(file.as_ref(), P::DESCRIPTION) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `library::methods` took the functions from the caller's plugin.
         unsafe { Worker::start(methods, false, domain) }
     }
 
@@ -91,7 +91,7 @@ impl<P: Protocol> Worker<P> {
         iface: PluginIface,
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches that the functions are a plugin's.
         unsafe { Worker::start((iface, PluginExtension::NONE), true, domain) }
     }
 
@@ -102,7 +102,7 @@ impl<P: Protocol> Worker<P> {
         is_watched: bool,
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches that the functions are a plugin's.
         unsafe { Instance::open(methods, P::DESCRIPTION, is_watched, domain.world()) }
             .map(Worker::around)
     }

@@ -42,25 +42,25 @@ fn count(calls: usize, by: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
-        // SAFETY: the caller's promise.
+        // SAFETY: `GlobalAlloc` demands the same of the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
-        // SAFETY: the caller's promise.
+        // SAFETY: `GlobalAlloc` demands the same of the caller.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(0, -(layout.size() as isize));
-        // SAFETY: the caller's promise.
+        // SAFETY: `GlobalAlloc` demands the same of the caller, and the memory is `System`'s.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(1, size as isize - layout.size() as isize);
-        // SAFETY: the caller's promise.
+        // SAFETY: `GlobalAlloc` demands the same of the caller, and the memory is `System`'s.
         unsafe { System.realloc(memory, layout, size) }
     }
 }

@@ -191,7 +191,8 @@ impl Place {
         if !imports || cmd.packed_memh.is_empty() {
             return Ok(Place::Remote { memory, imported: None });
         }
-        // SAFETY: as above.
+        // SAFETY: the host describes its own memory. It is trusted with the worker's memory, as the
+        // guide's page on security says.
         let imported = match unsafe { Imported::open(context, cmd.packed_memh, start, len) } {
             // No device here reaches it, so it goes by the remote key.
             Err(error) if error.status() == Status::UNREACHABLE => None,

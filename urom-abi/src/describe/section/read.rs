@@ -29,7 +29,7 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     let mut reader = Reader::new(bytes);
     // SAFETY: what the reader keeps is left where it is, below.
     let (build, protocol) = unsafe { reader.all() }?;
-    // SAFETY: as above.
+    // SAFETY: `reader.kept` is cleared below, which leaves the memory where it is for ever.
     let protocol = unsafe { reader.keep(&[protocol]) };
     let description = Description { protocol: &protocol[0], build };
     reader.kept.0.clear();
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
     pub(super) fn text(&mut self) -> Result<&'static str, ReadError> {
         let len = self.length()?;
         let bytes = self.take(len)?;
-        // SAFETY: as in `list`.
+        // SAFETY: the text goes to the caller of `all`, who answers for its lifetime.
         let bytes = unsafe { self.keep(bytes) };
         std::str::from_utf8(bytes).map_err(|_| self.malformed("a text is not UTF-8"))
     }

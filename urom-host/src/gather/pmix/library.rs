@@ -257,7 +257,7 @@ fn done(status: Status) -> Result<(), Status> {
 /// # Safety
 /// `T` is the type of the function `name`.
 unsafe fn symbol<T: Copy>(handle: &Handle, name: &CStr) -> Result<T, Error> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller vouches that the symbol of this name has the type `T`.
     let found: Result<Symbol<T>, _> = unsafe { handle.get(name) };
     found.map(|symbol| *symbol).map_err(|_| {
         let name = name.to_string_lossy();
