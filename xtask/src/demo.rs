@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::Guarded;
 use crate::steps::{self, Step};
 use crate::workspace::{Purpose, Workspace};
-use crate::{debian, release, setup, shell};
+use crate::{debian, plugins, setup, shell};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     // Only the run needs it.
     let directory = thread::scope(|scope| {
         let installed = scope.spawn(|| launcher.install());
-        let built = shell::timed("demo, 2 of 3: build", || release::build(workspace, None));
+        let built = shell::timed("demo, 2 of 3: build", || plugins::build_for_use(workspace, None));
         installed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         built
     })?;
@@ -106,16 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_taken_from_the_first_line() {
-        assert_eq!(
-            parse_listening("uromd: listening on 127.0.0.1:4711").ok(),
-            Some("127.0.0.1:4711")
-        );
-        assert_eq!(parse_listening("uromd: listening on [::1]:4711\r").ok(), Some("[::1]:4711"));
-    }
-
-    #[test]
-    fn any_other_first_line_is_shown() {
+    fn the_first_line_has_the_address_or_is_shown() {
+        for (line, address) in [
+            ("uromd: listening on 127.0.0.1:4711", "127.0.0.1:4711"),
+            ("uromd: listening on [::1]:4711\r", "[::1]:4711"),
+        ] {
+            assert_eq!(parse_listening(line).ok(), Some(address));
+        }
         for line in ["", "uromd: listening on ", "warning: something"] {
             let error = parse_listening(line).expect_err("no address in it");
             assert!(error.to_string().contains(line), "{error}");
@@ -129,43 +126,21 @@ mod tests {
         command
     }
 
-    const LISTENS: &str =
-        "trap 'exit 0' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait";
-
     #[test]
-    fn one_step_after_another_is_run_with_the_address() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let file = directory.path().join("file").display().to_string();
-        serve_and_run(program(LISTENS), |address| {
-            assert_eq!(address, "127.0.0.1:4711");
-            Ok(vec![
-                vec![program(&format!("echo >'{file}'"))],
-                vec![program(&format!("test -e '{file}'"))],
-            ])
-        })
-        .expect("all end well");
-    }
-
-    #[test]
-    fn a_step_that_fails_is_reported_and_nothing_comes_after_it() {
-        let steps = vec![vec![program("exit 3")], vec![program("exit 4")]];
-        let error =
-            serve_and_run(program(LISTENS), |_| Ok(steps)).expect_err("the first step fails");
-        assert!(error.to_string().contains("exit status: 3"), "{error}");
-    }
-
-    #[test]
-    fn a_service_that_ends_at_once_is_reported_with_its_status() {
-        let error =
-            serve_and_run(program("exit 9"), |_| Ok(Vec::new())).expect_err("it never listens");
-        assert!(error.to_string().contains("exit status: 9"), "{error}");
-    }
-
-    #[test]
-    fn a_service_that_does_not_stop_cleanly_is_reported() {
-        let service = LISTENS.replace("exit 0", "exit 4");
-        let error =
-            serve_and_run(program(&service), |_| Ok(Vec::new())).expect_err("the service fails");
-        assert!(error.to_string().contains("exit status: 4"), "{error}");
+    fn a_service_or_a_step_that_fails_is_reported_with_its_status() {
+        let listens = |end: &str| {
+            format!(
+                "trap '{end}' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait"
+            )
+        };
+        for (service, steps, status) in [
+            ("exit 9".to_owned(), vec![], 9),
+            (listens("exit 4"), vec![], 4),
+            (listens("exit 0"), vec!["exit 3", "exit 5"], 3),
+        ] {
+            let steps = steps.into_iter().map(|script| vec![program(script)]).collect();
+            let error = serve_and_run(program(&service), |_| Ok(steps)).expect_err("one fails");
+            assert!(error.to_string().contains(&format!("exit status: {status}")), "{error}");
+        }
     }
 }

@@ -15,11 +15,11 @@ const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {
     version: (u32, u32),
-    from: From,
+    origin: Origin,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum From {
+enum Origin {
     /// The loader and pkg-config find it by themselves.
     System,
     /// The user's own, with its library directory. It stays where it is.
@@ -28,7 +28,7 @@ enum From {
     Package(PathBuf),
 }
 
-impl From {
+impl Origin {
     fn of(directory: Option<PathBuf>) -> Self {
         let Some(directory) = directory else { return Self::System };
         match directory.parent().and_then(Path::parent) {
@@ -44,15 +44,15 @@ impl LinkedUcx {
         let target = target.map_or_else(Target::host, Ok)?;
         let search = ucx_probe::Search::new(target.triple());
         let found = search.target_directory(&workspace.target_dir).find()?;
-        Ok(Self { version: found.version, from: From::of(found.directory) })
+        Ok(Self { version: found.version, origin: Origin::of(found.directory) })
     }
 
     /// Puts into a prefix what its programs need, with a `ucx.pc` where pkg-config would not find
     /// one.
     pub(crate) fn place(&self, placer: &mut Placer) -> Result<()> {
-        let (include, lib) = match &self.from {
-            From::System => return Ok(()),
-            From::Users(lib) => {
+        let (include, lib) = match &self.origin {
+            Origin::System => return Ok(()),
+            Origin::Users(lib) => {
                 // Libraries without headers are no use to a C program.
                 let include = lib.with_file_name("include");
                 if !include.join("ucp/api/ucp.h").is_file() {
@@ -60,7 +60,7 @@ impl LinkedUcx {
                 }
                 (include, lib.clone())
             }
-            From::Package(package) => {
+            Origin::Package(package) => {
                 for file in files_below(package)?.into_iter().filter(|file| is_needed(file)) {
                     let place = Path::new(IN_PREFIX).join(&file);
                     placer.file(&package.join(&file), &place)?;
@@ -77,10 +77,10 @@ impl LinkedUcx {
     }
 
     pub(crate) fn describe(&self) -> String {
-        match &self.from {
-            From::System => "the system's, which is not copied".to_owned(),
-            From::Users(lib) => format!("that in {}, which is not copied", lib.display()),
-            From::Package(_) => format!("the kit's own, copied to {IN_PREFIX}"),
+        match &self.origin {
+            Origin::System => "the system's, which is not copied".to_owned(),
+            Origin::Users(lib) => format!("that in {}, which is not copied", lib.display()),
+            Origin::Package(_) => format!("the kit's own, copied to {IN_PREFIX}"),
         }
     }
 }
@@ -123,17 +123,17 @@ pub(crate) mod tests {
 
     impl LinkedUcx {
         pub(crate) fn system() -> Self {
-            Self { version: ucx_probe::OLDEST, from: From::System }
+            Self { version: ucx_probe::OLDEST, origin: Origin::System }
         }
     }
 
     #[test]
     fn an_unpacked_package_is_known_by_its_directory() {
-        let of = |directory: &str| From::of(Some(directory.into()));
-        assert_eq!(From::of(None), From::System);
-        assert_eq!(of("/opt/ucx/lib"), From::Users("/opt/ucx/lib".into()));
+        let of = |directory: &str| Origin::of(Some(directory.into()));
+        assert_eq!(Origin::of(None), Origin::System);
+        assert_eq!(of("/opt/ucx/lib"), Origin::Users("/opt/ucx/lib".into()));
         let unpacked = "/t/ucx/1.22.0-x86_64";
-        assert_eq!(of(&format!("{unpacked}/libucx/lib")), From::Package(unpacked.into()));
+        assert_eq!(of(&format!("{unpacked}/libucx/lib")), Origin::Package(unpacked.into()));
     }
 
     #[test]
@@ -161,7 +161,7 @@ pub(crate) mod tests {
             fs::write(path, "").expect("a file");
         }
         let mut placer = Placer::new(&root, Transfer::Copy);
-        let ucx = LinkedUcx { version: (1, 22), from: From::Package(package) };
+        let ucx = LinkedUcx { version: (1, 22), origin: Origin::Package(package) };
         ucx.place(&mut placer).expect("it is complete");
         let mut expected: Vec<_> =
             needed.iter().map(|file| format!("{IN_PREFIX}/{file}")).collect();

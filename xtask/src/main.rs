@@ -18,7 +18,6 @@ mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
-mod release;
 mod releases;
 mod sanitize;
 mod setup;
@@ -186,7 +185,7 @@ fn run(mut parser: Parser) -> Result<()> {
         "plugins" => {
             let options = options(&["--release", "--target"])?;
             setup::run(workspace, options.target)?;
-            plugins::build(workspace, options.target, options.has("--release"))
+            plugins::run(workspace, options.target, options.has("--release"))
         }
         "install" => {
             let options = options(&["--prefix", "--target"])?;

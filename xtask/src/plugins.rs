@@ -1,84 +1,82 @@
-//! Building plugins and giving them the names a service looks for: cargo builds `libNAME.so`, a
-//! plugin is `NAME.so`.
+//! Builds of plugins and what goes with them, and the names a service looks for: cargo builds
+//! `libNAME.so`, a plugin is `NAME.so`.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use fs_err as fs;
 
+use crate::place::{Placer, Transfer};
 use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
-use crate::{release, shell};
+use crate::{shell, steps};
 
-pub(crate) fn build(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
+/// Builds the plugins of every purpose, or with optimisations those to be used. Prints their
+/// directory.
+pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
     let directory = match release {
-        true => release::build(workspace, target)?,
-        false => build_all(workspace, target)?,
+        true => build_for_use(workspace, target)?,
+        false => build(workspace, target, Profile::Dev, &Purpose::ALL, &[])?,
     };
     println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())
 }
 
-/// Builds the plugins of every purpose, without optimisations.
-fn build_all(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
-    let plugins = workspace.plugins();
-    let mut command = target::cargo(target, "build")?;
-    command.args(plugins.iter().flat_map(|plugin| ["-p", plugin.package]));
-    shell::run(&mut command)?;
-    let directory = workspace.profile_dir(target, Profile::Dev);
-    link(&directory, &plugins, |_| true)?;
+/// The build in release mode, one for the demo, Slurm and the plugins: the service, and on this
+/// machine the demo's programs.
+///
+/// Cargo unifies the features of dependencies over the packages that are selected together. Another
+/// selection has other features, and builds nearly everything again.
+pub(crate) fn build_for_use(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
+    let mut others = vec!["urom-service"];
+    if target.is_none() {
+        others.extend(steps::PACKAGES);
+    }
+    build(workspace, target, Profile::Release, &[Purpose::Use], &others)
+}
+
+/// Builds the plugins of these purposes and `others`, and links the plugins. Returns the build's
+/// directory.
+pub(crate) fn build(
+    workspace: &Workspace,
+    target: Option<Target>,
+    profile: Profile,
+    purposes: &[Purpose],
+    others: &[&str],
+) -> Result<PathBuf> {
+    let mut plugins = workspace.plugins();
+    plugins.retain(|plugin| purposes.contains(&plugin.purpose));
+    let packages = plugins.iter().map(|plugin| plugin.package).chain(others.iter().copied());
+    let mut build = target::cargo(target, "build")?;
+    shell::run(build.args(profile.arguments()).args(target::selected(packages)))?;
+    let directory = workspace.profile_dir(target, profile);
+    link(&directory, &plugins)?;
     Ok(directory)
 }
 
-/// Links those of the workspace's `plugins` that were `built` into `profile_dir`, each into the
-/// directory of its purpose, and removes links to plugins that no longer exist.
-pub(crate) fn link(
-    profile_dir: &Path,
-    plugins: &[Plugin<'_>],
-    built: impl Fn(&Plugin<'_>) -> bool,
-) -> Result<()> {
+/// Links the plugins that were built into `profile_dir`, each into the directory of its purpose.
+/// Links there to other plugins are removed; files stay.
+pub(crate) fn link(profile_dir: &Path, built: &[Plugin<'_>]) -> Result<()> {
     for purpose in Purpose::ALL {
-        let directory = profile_dir.join(purpose.directory());
-        fs::create_dir_all(&directory)?;
-        let mut names = HashSet::new();
-        for plugin in plugins.iter().filter(|plugin| plugin.purpose == purpose) {
-            let name = format!("{}.so", plugin.name);
-            if built(plugin) {
-                // Cargo names files after the crate, which has no hyphens.
-                let file = format!("lib{}.so", plugin.name.replace('-', "_"));
-                let built = profile_dir.join(&file);
-                let package = plugin.package;
-                ensure!(built.is_file(), "package {package} did not build {}", built.display());
-                place(&directory.join(&name), &Path::new("..").join(file))?;
-            }
-            names.insert(OsString::from(name));
+        let built = built.iter().filter(|plugin| plugin.purpose == purpose).collect::<Vec<_>>();
+        if built.is_empty() {
+            continue;
         }
-        remove_others(&directory, &names)?;
-    }
-    Ok(())
-}
-
-/// Makes `link` a symbolic link to `to`. One that is right is left alone; a service may be reading
-/// it now.
-fn place(link: &PathBuf, to: &Path) -> Result<()> {
-    if fs::read_link(link).is_ok_and(|current| current == to) {
-        return Ok(());
-    }
-    if link.symlink_metadata().is_ok() {
-        fs::remove_file(link)?;
-    }
-    symlink(to, link)
-        .with_context(|| format!("could not link {} to {}", link.display(), to.display()))
-}
-
-fn remove_others(directory: &Path, names: &HashSet<OsString>) -> Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_symlink() && !names.contains(&entry.file_name()) {
-            fs::remove_file(entry.path())?;
+        let directory = profile_dir.join(purpose.directory());
+        let mut placer = Placer::new(&directory, Transfer::Link);
+        for Plugin { package, name, .. } in built {
+            // Cargo names files after the crate, which has no hyphens.
+            let file = format!("lib{}.so", name.replace('-', "_"));
+            let library = profile_dir.join(&file);
+            ensure!(library.is_file(), "package {package} did not build {}", library.display());
+            placer.symlink(Path::new("..").join(file), format!("{name}.so"))?;
+        }
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            let is_placed = placer.placed().contains(Path::new(&entry.file_name()));
+            if entry.file_type()?.is_symlink() && !is_placed {
+                fs::remove_file(entry.path())?;
+            }
         }
     }
     Ok(())
@@ -86,6 +84,8 @@ fn remove_others(directory: &Path, names: &HashSet<OsString>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     const GRAPH: Plugin<'static> =
@@ -107,7 +107,7 @@ mod tests {
         let content = |path: &str| fs::read_to_string(directory.path().join(path)).ok();
         // The second time everything is in place.
         for _ in 0..2 {
-            link(directory.path(), &[GRAPH, PANICKING], |_| true).expect("both are built");
+            link(directory.path(), &[GRAPH, PANICKING]).expect("both are built");
             assert_eq!(content("plugins/worker_graph.so").as_deref(), Some("libworker_graph.so"));
             assert_eq!(
                 content("test-plugins/worker-panics.so").as_deref(),
@@ -125,26 +125,24 @@ mod tests {
         symlink("../nowhere.so", plugins.join("worker_graph.so")).expect("a link");
         symlink("../libgone.so", plugins.join("gone.so")).expect("a link");
         fs::write(plugins.join("mine.so"), "mine").expect("a file");
-        link(directory.path(), &[GRAPH], |_| true).expect("it is built");
+        link(directory.path(), &[GRAPH]).expect("it is built");
         assert!(plugins.join("worker_graph.so").is_file());
         assert!(plugins.join("gone.so").symlink_metadata().is_err());
         assert!(plugins.join("mine.so").is_file());
     }
 
     #[test]
-    fn a_plugin_that_is_not_built_this_time_keeps_its_link() {
+    fn a_build_of_one_purpose_leaves_the_links_of_others() {
         let directory = built(&["libworker_graph.so", "libworker_panics.so"]);
-        let both = [GRAPH, PANICKING];
-        link(directory.path(), &both, |_| true).expect("both are built");
-        link(directory.path(), &both, |plugin| plugin.purpose == Purpose::Use)
-            .expect("one is built");
+        link(directory.path(), &[GRAPH, PANICKING]).expect("both are built");
+        link(directory.path(), &[GRAPH]).expect("one is built");
         assert!(directory.path().join("test-plugins/worker-panics.so").is_file());
     }
 
     #[test]
     fn a_plugin_that_was_not_built_is_named() {
         let directory = built(&[]);
-        let error = link(directory.path(), &[GRAPH], |_| true).expect_err("nothing is built");
+        let error = link(directory.path(), &[GRAPH]).expect_err("nothing is built");
         assert!(error.to_string().contains("graph-plugin"), "{error}");
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     let release = ucx::unpack(&workspace.target_dir, ucx::package(version), host)?;
     let on = On { version, libraries: release.join("libucx/lib") };
     let mut examples = target::cargo(None, "build")?;
-    examples.args(steps::PACKAGES);
+    examples.args(target::selected(steps::PACKAGES));
     shell::run(&mut examples)?;
     let directory = workspace.profile_dir(None, Profile::Dev);
 

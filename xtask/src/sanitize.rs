@@ -166,13 +166,17 @@ impl Sanitizer {
         for (words, packages) in self.runs {
             // A target of its own keeps the flags from build scripts and macros.
             let mut test = target::cargo(host, "test")?;
-            test.arg("--quiet").args(shell::words(words)).args(named(packages));
+            test.arg("--quiet")
+                .args(shell::words(words))
+                .args(target::selected(packages.iter().copied()));
             runs.push(test);
         }
         if full {
             // Plugins and `uromd`, which the suites load and start, are built in the same way.
             let mut suites = Command::new(std::env::current_exe().context("no file of xtask")?);
-            suites.args(["test", "--target", Target::host()?.triple()]).args(named(&SUITES));
+            suites
+                .args(["test", "--target", Target::host()?.triple()])
+                .args(target::selected(SUITES));
             runs.push(suites);
         }
         remove_directory(&reports)?;
@@ -244,7 +248,8 @@ fn under_miri(workspace: &Workspace, full: bool) -> Result<()> {
     for packages in [abi, others] {
         let mut test = shell::cargo_of("nightly");
         test.args(shell::words("miri test --quiet --lib --tests --target-dir"));
-        test.arg(workspace.target_dir.join("miri")).args(named(packages));
+        test.arg(workspace.target_dir.join("miri"))
+            .args(target::selected(packages.iter().copied()));
         // Log lines carry the time, which Miri otherwise refuses to tell.
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
         // Tests that panic on purpose would take Miri seconds each to say where they are.
@@ -255,10 +260,6 @@ fn under_miri(workspace: &Workspace, full: bool) -> Result<()> {
     // All are waited for, whatever becomes of the first.
     let ended = running.into_iter().map(|(mut child, test)| shell::good(&test, child.wait()?));
     ended.collect::<Vec<_>>().into_iter().collect()
-}
-
-fn named(packages: &[&'static str]) -> impl Iterator<Item = &'static str> {
-    packages.iter().flat_map(|package| ["-p", package])
 }
 
 fn install_miri() -> Result<()> {

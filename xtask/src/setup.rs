@@ -50,7 +50,13 @@ fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) 
             || ucx::directory(&workspace.target_dir, ucx::VERSION, target).is_dir()
             || (target == host && ucx::system_is_new_enough())
     };
-    let mut needs = needs(target != host, !has_ucx());
+    let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG];
+    if target != host {
+        needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
+    }
+    if !has_ucx() {
+        needs.push(&debian::PIP);
+    }
     needs.extend(more);
     debian::ensure(&needs)?;
     if !has_ucx() {
@@ -62,17 +68,6 @@ fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) 
 /// Makes the machine ready to generate bindings for every target.
 pub(crate) fn for_bindings() -> Result<()> {
     debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])
-}
-
-fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
-    let mut needs = vec![&debian::C_COMPILER, &debian::PKG_CONFIG];
-    if foreign {
-        needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
-    }
-    if download {
-        needs.push(&debian::PIP);
-    }
-    needs
 }
 
 fn add_rust_target(target: Target) -> Result<()> {

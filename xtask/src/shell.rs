@@ -161,6 +161,13 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// The search path with other directories in front.
+pub(crate) fn path_behind(first: impl IntoIterator<Item = PathBuf>) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = first.into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(directories).context("the search path cannot be extended")
+}
+
 /// Where `program` is: on the search path, or where Debian has what only root can use.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

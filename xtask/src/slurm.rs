@@ -3,6 +3,7 @@
 //! All daemons of a cluster are children of this program, run as its user, and keep their files in
 //! one temporary directory. Only apt needs root.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use fs_err as fs;
 
 use crate::process::Guarded;
 use crate::workspace::{Purpose, Workspace};
-use crate::{debian, release, setup, shell, steps};
+use crate::{debian, plugins, setup, shell, steps};
 
 const PAGE: &str = "docs/src/cluster.md";
 /// The programs that the job script starts: two processes each.
@@ -24,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
     debian::ensure(&debian::SLURM)?;
-    let programs = release::build(workspace, None)?;
+    let programs = plugins::build_for_use(workspace, None)?;
     let script = job_script(&fs::read_to_string(workspace.root.join(PAGE))?)?;
     for nodes in [1, 2] {
         let cluster = Cluster::start(programs.clone(), nodes)?;
@@ -51,6 +52,8 @@ struct Cluster {
     daemons: Vec<Guarded>,
     directory: tempfile::TempDir,
     programs: PathBuf,
+    /// The search path with the programs in front.
+    path: OsString,
     nodes: u16,
 }
 
@@ -78,7 +81,8 @@ impl Cluster {
         }
         fs::write(at.join("slurm.conf"), configuration(&at, user.trim(), machine, &ports))?;
 
-        let mut cluster = Cluster { daemons: Vec::new(), directory, programs, nodes };
+        let path = shell::path_behind([programs.clone()])?;
+        let mut cluster = Cluster { daemons: Vec::new(), directory, programs, path, nodes };
         let file = |name: &str| at.join(name).display().to_string();
         cluster.daemon(
             "munged",
@@ -107,25 +111,23 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// A program of Slurm's, with the variables of this cluster and of its jobs.
     fn slurm(&self, program: &str) -> Command {
         let mut command = Command::new(shell::on_path(program).unwrap_or_else(|| program.into()));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let paths = std::iter::once(self.programs.clone()).chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(paths).unwrap_or(path));
-        command.env("SLURM_CONF", self.path("slurm.conf")).env_remove(shell::LIBRARY_PATH);
+        command.env("PATH", &self.path);
+        command.env("SLURM_CONF", self.file("slurm.conf")).env_remove(shell::LIBRARY_PATH);
         command.env("UROM_PLUGIN_PATH", self.programs.join(Purpose::Use.directory()));
-        command.env("UROM_KEY_FILE", self.path("urom.key")).env("TMPDIR", self.directory.path());
+        command.env("UROM_KEY_FILE", self.file("urom.key")).env("TMPDIR", self.directory.path());
         command
     }
 
     fn daemon(&mut self, program: &str, arguments: &[String]) -> Result<()> {
         let name = format!("{program}-{}.log", self.daemons.len());
-        let log = fs::File::create(self.path(&name))?.into_parts().0;
+        let log = fs::File::create(self.file(&name))?.into_parts().0;
         let mut command = self.slurm(program);
         command.args(arguments).stdout(log.try_clone()?).stderr(log);
         eprintln!("$ {} &", shell::display(&command));
@@ -150,7 +152,7 @@ impl Cluster {
 
     /// The guide's script with each program, all at the same time on the same nodes.
     fn jobs(&self, script: &str) -> Result<()> {
-        let job = self.path("job.sh");
+        let job = self.file("job.sh");
         fs::write(&job, script)?;
         let jobs = PROGRAMS.map(|program| {
             let mut command = self.slurm("sbatch");
@@ -172,11 +174,11 @@ impl Cluster {
     /// Kills an `srun` whose processes use a service. They end; the service serves others, and ends
     /// when Slurm tells it so.
     fn launcher_that_dies(&self) -> Result<()> {
-        let file = self.path("service");
+        let file = self.file("service");
         let service = format!("@{}", file.display());
         let mut uromd = self.slurm("srun");
         uromd.args(shell::words("--nodes=1 uromd --listen 127.0.0.1:0 --address-file")).arg(&file);
-        uromd.stderr(File::create(self.path("service.log"))?);
+        uromd.stderr(File::create(self.file("service.log"))?);
         let mut uromd = Guarded::start(&mut uromd)?;
         self.wait("the service has an address", || file.metadata().is_ok_and(|it| it.len() > 0))?;
 
@@ -188,7 +190,7 @@ impl Cluster {
         };
         let mut ranks = Guarded::start(&mut processes("ping_pong --iterations 10000000"))?;
         // An `srun` that dies before it has started its processes leaves its job without any.
-        let log = self.path("service.log");
+        let log = self.file("service.log");
         let runs = || fs::read_to_string(&log).is_ok_and(|text| text.contains("(ping_pong, "));
         self.wait("ping pong uses the service", runs)?;
         // Not its group: the second process of `srun` then ends the ranks.
@@ -249,26 +251,4 @@ fn configuration(at: &Path, user: &str, machine: &str, ports: &[u16]) -> String 
         );
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_guides_page_has_a_job_script() {
-        let workspace = Workspace::load().expect("cargo knows this workspace");
-        let page = fs::read_to_string(workspace.root.join(PAGE)).expect("the page is there");
-        let script = job_script(&page).expect("it has a script");
-        assert!(script.starts_with("#!/bin/bash\n") && script.contains("srun"), "{script}");
-        assert!(job_script("```sh\nls\n```").is_err());
-    }
-
-    #[test]
-    fn every_node_has_a_name_and_a_port_of_its_own() {
-        let text = configuration(Path::new("/t"), "user", "here", &[7, 8, 9]);
-        for part in ["SlurmctldPort=7\n", "NodeName=n1 ", "Port=8 ", "NodeName=n2 ", "Port=9 "] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-    }
 }

@@ -11,11 +11,10 @@ use anyhow::{Context, Result, ensure};
 use crate::process::Guarded;
 use crate::shell;
 
-/// What cargo is told to build the programs: four workers in two groups, two processes that send
+/// The packages of the programs: four workers in two groups, two processes that send
 /// messages to each other, which mpirun may start, and twice two of which one changes the other's
 /// memory.
-pub(crate) const PACKAGES: [&str; 8] =
-    ["-p", "multi-worker-bootstrap", "-p", "ping-pong", "-p", "rdma", "-p", "rdmo"];
+pub(crate) const PACKAGES: [&str; 4] = ["multi-worker-bootstrap", "ping-pong", "rdma", "rdmo"];
 
 /// What ping pong sends under mpirun.
 const MESSAGES: [&str; 3] = [
@@ -118,45 +117,10 @@ pub(crate) fn run(step: Step) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn lines(steps: Vec<Step>) -> Vec<Vec<String>> {
-        steps.iter().map(|step| step.iter().map(shell::display).collect()).collect()
-    }
-
-    #[test]
-    fn every_program_is_told_where_the_service_listens() {
-        let steps =
-            lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
-        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2, 2]);
-        for line in steps.concat() {
-            let is_client = line.contains("--mode client");
-            assert_eq!(line.ends_with("--service 127.0.0.1:4711"), !is_client, "{line}");
-        }
-    }
-
-    #[test]
-    fn mpirun_is_allowed_to_run_as_root_only_as_root() {
-        for root in [false, true] {
-            let line = shell::display(&mpirun(root));
-            assert_eq!(line.contains("--allow-run-as-root"), root, "{line}");
-            assert!(line.ends_with("-np 2"), "{line}");
-        }
-    }
-
     fn sh(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         command
-    }
-
-    #[test]
-    fn programs_of_one_step_run_at_the_same_time() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let pipe = directory.path().join("pipe").display().to_string();
-        let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
-        assert!(made.success());
-        // Either waits for the other.
-        run(vec![sh(&format!("read line <'{pipe}'")), sh(&format!("echo line >'{pipe}'"))])
-            .expect("both end");
     }
 
     #[test]

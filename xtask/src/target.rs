@@ -97,33 +97,9 @@ pub(crate) fn cargo(target: Option<Target>, subcommand: &str) -> anyhow::Result<
     Ok(command)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_takes_exactly_the_triples() {
-        for target in [Target::X86_64, Target::Aarch64] {
-            assert_eq!(target.triple().parse::<Target>().ok(), Some(target));
-            assert!(target.triple().starts_with(target.arch()));
-        }
-        assert!("riscv64gc-unknown-linux-gnu".parse::<Target>().is_err());
-        assert!("aarch64".parse::<Target>().is_err());
-    }
-
-    #[test]
-    fn only_a_foreign_target_needs_a_linker_and_a_runner() {
-        assert!(Target::X86_64.environment(Target::X86_64).is_empty());
-        assert!(Target::Aarch64.environment(Target::Aarch64).is_empty());
-        let names: Vec<_> =
-            Target::Aarch64.environment(Target::X86_64).iter().map(|(name, _)| *name).collect();
-        assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), "{names:?}");
-        assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"), "{names:?}");
-        assert!(
-            Target::Aarch64
-                .emulator(Target::X86_64)
-                .is_some_and(|words| words.starts_with("qemu-"))
-        );
-        assert_eq!(Target::X86_64.emulator(Target::X86_64), None);
-    }
+/// The words by which cargo selects packages.
+pub(crate) fn selected<'a>(
+    packages: impl IntoIterator<Item = &'a str>,
+) -> impl Iterator<Item = &'a str> {
+    packages.into_iter().flat_map(|package| ["-p", package])
 }

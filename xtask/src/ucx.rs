@@ -151,46 +151,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_pinned_for_both_targets() {
-        for target in [Target::X86_64, Target::Aarch64] {
-            let arguments = pip_arguments(VERSION, target, Path::new("/d"));
-            let platform = format!("manylinux_2_28_{}", target.arch());
-            for word in [&*platform, "libucx-cu12==1.22.0"] {
-                assert!(arguments.iter().any(|argument| argument == word), "{arguments:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn each_version_and_target_has_a_directory_of_its_own() {
-        let of = |version, target| directory(Path::new("/t"), version, target);
-        assert_eq!(of(VERSION, Target::X86_64), Path::new("/t/ucx/1.22.0-x86_64"));
-        assert_eq!(of(VERSION, Target::Aarch64), Path::new("/t/ucx/1.22.0-aarch64"));
-        assert_eq!(of("1.16.0", Target::X86_64), Path::new("/t/ucx/1.16.0-x86_64"));
-    }
-
-    #[test]
     fn a_release_is_three_numbers() {
         assert_eq!(release("1.16.0"), Ok("1.16.0".to_owned()));
         for text in ["", "1.16", "1.16.0.post2", "1.16.x", "1..0", "../1.16.0"] {
             assert!(release(text).is_err_and(|error| error.contains("1.16.0")), "{text}");
         }
-    }
-
-    #[test]
-    fn the_oldest_release_has_a_name_of_its_own_there() {
-        assert_eq!(["1.16.0", "1.17.0", VERSION].map(package), [OLDEST, "1.17.0", VERSION]);
-    }
-
-    #[test]
-    fn a_finished_directory_is_taken_as_it_is() {
-        let target_dir = tempfile::tempdir().expect("a temporary directory");
-        let finished = directory(target_dir.path(), "0.0.0", Target::X86_64);
-        fs::create_dir_all(&finished).expect("a directory");
-        assert_eq!(
-            unpack(target_dir.path(), "0.0.0", Target::X86_64).expect("nothing to do"),
-            finished
-        );
     }
 
     #[test]

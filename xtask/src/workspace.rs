@@ -208,8 +208,6 @@ fn text(value: &JsonValue, key: &str) -> Option<String> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::path::Path;
-
     use super::*;
 
     impl Package {
@@ -266,27 +264,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_build_for_a_target_has_a_directory_of_its_own() {
-        let workspace = sample();
-        let directory = |target, profile| workspace.profile_dir(target, profile);
-        assert_eq!(directory(None, Profile::Dev), Path::new("/w/target/debug"));
-        assert_eq!(directory(None, Profile::Release), Path::new("/w/target/release"));
-        assert_eq!(
-            directory(Some(Target::Aarch64), Profile::Dev),
-            Path::new("/w/target/aarch64-unknown-linux-gnu/debug")
-        );
-    }
-
-    #[test]
     fn what_is_published_is_what_does_not_refuse_to_be() {
         let workspace = sample();
         let names = workspace.published().map(|package| &*package.name).collect::<Vec<_>>();
         assert_eq!(names, ["urom-abi", "libdoca-urom"]);
-    }
-
-    #[test]
-    fn other_output_than_metadata_is_an_error() {
-        assert!(Workspace::parse("{}").is_err());
-        assert!(Workspace::parse("warning: something").is_err());
     }
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::Workspace;
 use crate::{setup, shell, tools};
-use page::Step;
+use page::Instruction;
 use terminal::Terminal;
 
 /// The page whose commands are run, from the root of the repository.
@@ -33,11 +33,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 }
 
 fn start_page(workspace: &Workspace) -> Result<()> {
-    let steps = page::steps(&fs::read_to_string(workspace.root.join(START))?)?;
+    let steps = page::instructions(&fs::read_to_string(workspace.root.join(START))?)?;
     let mut terminal = Terminal::open(workspace)?;
     for step in steps {
         match step {
-            Step::Command { line, command, output, stays } => {
+            Instruction::Command { line, command, output, stays } => {
                 eprintln!("$ {command}{}", if stays { " &" } else { "" });
                 let done = match stays {
                     true => terminal.start_beside(&command, &output),
@@ -45,7 +45,7 @@ fn start_page(workspace: &Workspace) -> Result<()> {
                 };
                 done.with_context(|| format!("line {line}: `{command}`"))?;
             }
-            Step::File { line, path, beside, text } => {
+            Instruction::File { line, path, beside, text } => {
                 let path = terminal.directory.join(path);
                 let old = || Ok(fs::read_to_string(&path)?);
                 page::put(beside.as_ref(), old, &text)

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// One thing to do, and the line of the page that says so.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Instruction {
     /// A command that ends, or one that stays until it is stopped.
     Command { line: usize, command: String, output: Vec<String>, stays: bool },
     /// A file to be saved or changed, from the directory that the terminal is in then.
@@ -44,7 +44,7 @@ pub(super) fn put(
 
 const UNTIL_STOPPED: &str = "<!-- until Ctrl-C -->";
 
-pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
+pub(super) fn instructions(page: &str) -> Result<Vec<Instruction>> {
     let mut steps = Vec::new();
     let mut before = "";
     let mut lines = page.lines().zip(1..);
@@ -68,7 +68,7 @@ pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
                 .unwrap_or((file, None));
             let text = block.iter().filter(|(text, _)| !(info.starts_with("rust") && hidden(text)));
             let text = text.map(|(text, _)| format!("{text}\n")).collect();
-            steps.push(Step::File { line, path: path.to_owned(), beside, text });
+            steps.push(Instruction::File { line, path: path.to_owned(), beside, text });
         } else if info == "console" {
             commands(&block, before == UNTIL_STOPPED, &mut steps)?;
         }
@@ -83,23 +83,23 @@ fn hidden(line: &str) -> bool {
     line.trim() == "#" || line.trim_start().starts_with("# ")
 }
 
-fn commands(block: &[(&str, usize)], last_stays: bool, steps: &mut Vec<Step>) -> Result<()> {
+fn commands(block: &[(&str, usize)], last_stays: bool, steps: &mut Vec<Instruction>) -> Result<()> {
     let first = steps.len();
     for &(text, line) in block {
         if let Some(command) = text.strip_prefix("$ ") {
             let (command, output) = (command.to_owned(), Vec::new());
-            steps.push(Step::Command { line, command, output, stays: false });
+            steps.push(Instruction::Command { line, command, output, stays: false });
             continue;
         }
         match steps.get_mut(first..).and_then(<[_]>::last_mut) {
-            Some(Step::Command { command, output, .. }) => match text.strip_prefix("> ") {
+            Some(Instruction::Command { command, output, .. }) => match text.strip_prefix("> ") {
                 Some(more) if output.is_empty() => command.extend(["\n", more]),
                 _ => output.push(text.to_owned()),
             },
             _ => bail!("line {line}: a block of `console` begins with a command, `$ ...`"),
         }
     }
-    if let Some(Step::Command { stays, .. }) = steps.last_mut() {
+    if let Some(Instruction::Command { stays, .. }) = steps.last_mut() {
         *stays = last_stays;
     }
     Ok(())
@@ -109,45 +109,37 @@ fn commands(block: &[(&str, usize)], last_stays: bool, steps: &mut Vec<Step>) ->
 mod tests {
     use super::*;
 
-    fn command(line: usize, command: &str, output: &[&str]) -> Step {
+    fn command(line: usize, command: &str, output: &[&str]) -> Instruction {
         let output = output.iter().map(|line| (*line).to_owned()).collect();
-        Step::Command { line, command: command.to_owned(), output, stays: false }
+        Instruction::Command { line, command: command.to_owned(), output, stays: false }
     }
 
     #[test]
     fn commands_come_with_what_is_printed_below_them() {
-        let page =
-            "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n";
-        let expected = [command(4, "one", &[]), command(5, "two \\\nmore", &["out", "", "put"])];
-        assert_eq!(steps(page).expect("it is well-formed"), expected);
-    }
-
-    #[test]
-    fn short_blocks_may_follow_long_ones() {
-        let page = "```console\n$ a\n$ b\n$ c\n```\n```console\n$ d\nout\n```\n";
+        let page = "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n\
+             ```console\n$ three\n```\n";
         let expected = [
-            command(2, "a", &[]),
-            command(3, "b", &[]),
-            command(4, "c", &[]),
-            command(7, "d", &["out"]),
+            command(4, "one", &[]),
+            command(5, "two \\\nmore", &["out", "", "put"]),
+            command(15, "three", &[]),
         ];
-        assert_eq!(steps(page).expect("it is well-formed"), expected);
+        assert_eq!(instructions(page).expect("it is well-formed"), expected);
     }
 
     #[test]
     fn a_file_is_what_the_reader_sees_of_it() {
         let page = "<!-- file: a/b.rs -->\n\n```rust\n# hidden\n#[shown]\n#\nfn f() {}\n```\n";
         let text = "#[shown]\nfn f() {}\n".to_owned();
-        let file = Step::File { line: 3, path: "a/b.rs".to_owned(), beside: None, text };
-        assert_eq!(steps(page).expect("it is well-formed"), [file]);
+        let file = Instruction::File { line: 3, path: "a/b.rs".to_owned(), beside: None, text };
+        assert_eq!(instructions(page).expect("it is well-formed"), [file]);
     }
 
     #[test]
     fn a_part_of_a_file_goes_beside_the_first_line_with_a_text() {
         let page = "<!-- file: f, after: b { -->\n```text\nnew\n```\n<!-- file: f, before: b { -->\n```text\nnew\n```\n";
-        let steps = steps(page).expect("it is well-formed");
+        let steps = instructions(page).expect("it is well-formed");
         let results = steps.iter().map(|step| match step {
-            Step::File { beside, text, .. } => {
+            Instruction::File { beside, text, .. } => {
                 let put = |old: &str| put(beside.as_ref(), || Ok(old.to_owned()), text);
                 assert!(put("c").is_err(), "there is no such line");
                 put("a\nb {\nb {\n").expect("there is such a line")
@@ -161,11 +153,11 @@ mod tests {
     fn the_last_command_of_a_marked_block_stays() {
         let page = "<!-- until Ctrl-C -->\n```console\n$ cd x\n$ serve\nlistening\n```\n```console\n$ ask\n```\n";
         let mut stays = command(4, "serve", &["listening"]);
-        if let Step::Command { stays, .. } = &mut stays {
+        if let Instruction::Command { stays, .. } = &mut stays {
             *stays = true;
         }
         assert_eq!(
-            steps(page).expect("it is well-formed"),
+            instructions(page).expect("it is well-formed"),
             [command(3, "cd x", &[]), stays, command(8, "ask", &[])]
         );
     }
@@ -173,9 +165,9 @@ mod tests {
     #[test]
     fn a_page_without_commands_or_with_output_of_none_is_refused() {
         for page in ["nothing", "```console\n```\n", "```console\noutput\n$ command\n```\n"] {
-            assert!(steps(page).is_err(), "{page}");
+            assert!(instructions(page).is_err(), "{page}");
         }
         let second = "```console\n$ command\n```\n```console\noutput\n$ command\n```\n";
-        assert!(steps(second).is_err(), "output belongs to a command of its own block");
+        assert!(instructions(second).is_err(), "output belongs to a command of its own block");
     }
 }

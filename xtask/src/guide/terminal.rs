@@ -1,18 +1,20 @@
 //! Runs one command after another in a fresh directory, each in the directory where the one before
 //! it ended.
 
-use std::fs::{self, File};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+use fs_err::os::unix::fs::symlink;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::transcript;
 use crate::place::remove_directory;
 use crate::process::Guarded;
+use crate::shell;
 use crate::workspace::Workspace;
 
 /// How long a command may take: the longest builds the tool with all that it depends on.
@@ -117,29 +119,28 @@ impl Terminal {
     fn start(&self, command: &str, script: &str) -> Result<Running> {
         // Handles Ctrl-C, also where this program was started in the background: that ignores it,
         // which children inherit.
-        let mut shell = Command::new("env");
-        shell.args(["--default-signal=INT", "sh", "-c", script]).current_dir(&self.directory);
+        let mut program = Command::new("env");
+        program.args(["--default-signal=INT", "sh", "-c", script]).current_dir(&self.directory);
         for (name, _) in std::env::vars_os() {
             // What cargo told this program about itself, and where it builds, is nothing the
             // reader's shell has.
             if name.to_str().is_some_and(|name| name.starts_with("CARGO") && name != "CARGO_HOME") {
-                shell.env_remove(name);
+                program.env_remove(name);
             }
         }
         let tools = self.root.join("tools");
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = [tools.join("bin")].into_iter().chain(std::env::split_paths(&path));
-        shell.env("CARGO_INSTALL_ROOT", tools).env("PATH", std::env::join_paths(path)?);
+        program.env("PATH", shell::path_behind([tools.join("bin")])?);
+        program.env("CARGO_INSTALL_ROOT", tools);
         // The page calls the repository so.
-        shell.env("KIT", &self.kit).env("CARGO_TERM_COLOR", "never");
+        program.env("KIT", &self.kit).env("CARGO_TERM_COLOR", "never");
         // Built to be tried once: what it does is what counts here.
-        shell.env("CARGO_PROFILE_RELEASE_DEBUG", "false");
-        shell.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        program.env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+        program.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         // One stream, as in a terminal.
         let printed = self.root.join(format!("printed-{}", self.beside.len()));
         let file = File::create(&printed)?;
-        shell.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        Ok(Running { program: Guarded::start(&mut shell)?, command: command.to_owned(), printed })
+        program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        Ok(Running { program: Guarded::start(&mut program)?, command: command.to_owned(), printed })
     }
 
     /// Gives each new workspace a build tree that is kept: its dependencies are compiled once,
@@ -155,16 +156,12 @@ impl Terminal {
             fs::create_dir_all(&kept)?;
             let ucx = kept.join("ucx");
             if self.ucx.is_dir() && ucx.symlink_metadata().is_err() {
-                link(&self.ucx, &ucx)?;
+                symlink(&self.ucx, &ucx)?;
             }
-            link(&kept, &target)?;
+            symlink(&kept, &target)?;
         }
         Ok(())
     }
-}
-
-fn link(to: &Path, link: &Path) -> Result<()> {
-    symlink(to, link).with_context(|| format!("linking {}", link.display()))
 }
 
 #[cfg(test)]

@@ -108,27 +108,3 @@ fn made(into: &Path, answers: &Answers) -> Result<PathBuf> {
     ensure!(is_made, "nothing was generated in {}", directory.display());
     Ok(directory)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_are_left_to_the_template() {
-        assert_eq!(Answers::in_place().defines(), ["kit_source=../.."]);
-        let answers = Answers::of("a", "worker_example", "path=..");
-        assert!(answers.defines().is_empty());
-        assert_eq!(answers.options(), ["--plugin", "worker_example", "--kit", "path=.."]);
-        assert_eq!(Answers::of("a", "worker_example", "registry").defines(), ["kit=registry"]);
-    }
-
-    #[test]
-    fn all_else_is_said_to_both() {
-        let answers = Answers::of("a", "worker_a", "git=file:///kit?a=b");
-        let answers = Answers { ucx: true, c_header: true, license: "MIT", ..answers };
-        let defines = "plugin_name=worker_a ucx=true c_header=true license=MIT kit=git kit_source=file:///kit?a=b";
-        assert_eq!(answers.defines(), shell::words(defines).collect::<Vec<_>>());
-        let options = "--plugin worker_a --kit git=file:///kit?a=b --ucx --c-header --license MIT";
-        assert_eq!(answers.options(), shell::words(options).collect::<Vec<_>>());
-    }
-}

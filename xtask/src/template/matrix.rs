@@ -22,7 +22,7 @@ const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
 /// From `cargo generate` to that, with dependencies compiled.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-struct Place<'a> {
+struct Matrix<'a> {
     workspace: &'a Workspace,
     generator: &'a Generator,
     tool: PathBuf,
@@ -37,8 +37,8 @@ struct Place<'a> {
 /// All combinations; `quick` takes the first and the last of them, and no form that checks the kit
 /// anew.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
-    let place = Place::new(workspace, generator)?;
-    let kit = format!("path={}", place.seen_from_projects(&workspace.root)?.display());
+    let matrix = Matrix::new(workspace, generator)?;
+    let kit = format!("path={}", matrix.seen_from_projects(&workspace.root)?.display());
     // The last has the longest name there may be.
     for (project, plugin, ucx, c_header) in [
         ("plain", "worker_plain", false, false),
@@ -49,34 +49,32 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
         if !quick || ucx == c_header {
             let license = if c_header { "MIT OR Apache-2.0" } else { "" };
             let answers = Answers { ucx, c_header, license, ..Answers::of(project, plugin, &kit) };
-            place.whole(&answers).with_context(|| format!("with the answers {answers:?}"))?;
+            matrix.whole(&answers).with_context(|| format!("with the answers {answers:?}"))?;
         }
     }
     if !quick {
-        place.with_copy().context("with a copy of the kit")?;
-        place.with_git().context("with the kit from git")?;
-        place.with_registry().context("with the kit from a registry")?;
+        matrix.with_copy().context("with a copy of the kit")?;
+        matrix.with_git().context("with the kit from git")?;
+        matrix.with_registry().context("with the kit from a registry")?;
     }
-    place.time(&Answers::of("timed", "worker_timed", &kit))
+    matrix.time(&Answers::of("timed", "worker_timed", &kit))
 }
 
-impl<'a> Place<'a> {
+impl<'a> Matrix<'a> {
     fn new(workspace: &'a Workspace, generator: &'a Generator) -> Result<Self> {
         let mut build = shell::cargo();
         build.args(["build", "--quiet", "-p", "cargo-urom"]);
         shell::step("template: building cargo-urom", &mut build)?;
         let programs = workspace.profile_dir(None, Profile::Dev);
         let cargo = Path::new(build.get_program()).parent().map(Path::to_owned);
-        let before = std::env::var_os("PATH").unwrap_or_default();
-        let path = [Some(programs.clone()), cargo].into_iter().flatten();
+        let path = shell::path_behind([Some(programs.clone()), cargo].into_iter().flatten())?;
         Ok(Self {
             workspace,
             generator,
             tool: programs.join("cargo-urom"),
             scratch: tempfile::tempdir().context("no temporary directory")?,
             target: workspace.target_dir.join("template"),
-            path: std::env::join_paths(path.chain(std::env::split_paths(&before)))
-                .context("the search path cannot be written")?,
+            path,
         })
     }
 

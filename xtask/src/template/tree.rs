@@ -64,18 +64,6 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_read_and_what_tools_put_there_is_not() {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        for path in ["a.rs", "b/c.rs", "target/d", ".git/e", "Cargo.lock", ".github/f"] {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-            fs::write(path, "text").expect("a file");
-        }
-        let found = read(root.path()).expect("readable");
-        assert_eq!(found, tree(&[("a.rs", "text"), ("b/c.rs", "text"), (".github/f", "text")]));
-    }
-
-    #[test]
     fn trees_differ_by_their_files_and_by_their_lines() {
         let one = tree(&[("a", "x\ny\n"), ("b", "")]);
         same(&one, &one).expect("it is the same");
