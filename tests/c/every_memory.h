@@ -161,8 +161,6 @@ static inline void settings_of_maps(struct doca_dev *dev)
 	IS(0, freed.times);
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 	IS(1, freed.times == 1 && freed.addr == memory && freed.len == 100);
-	GIVES(BAD_VALUE, doca_mmap_destroy, map);
-	IS(1, freed.times);
 }
 
 static inline void exports(struct doca_dev *dev)

@@ -124,7 +124,6 @@ static inline void states_of_events(struct doca_dev *dev, struct doca_buf *buf)
 	}
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
 	GIVES(DOCA_SUCCESS, doca_sync_event_destroy, event);
-	GIVES(BAD_VALUE, doca_sync_event_destroy, event);
 }
 
 static inline void values_of_events(struct doca_dev *dev)

@@ -17,13 +17,13 @@ use crate::host_memory::MemoryAction;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
-    comparison: Comparison,
+    relation: Relation,
     mask: u64,
     value: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Comparison {
+enum Relation {
     Greater,
     Equal,
     NotEqual,
@@ -33,19 +33,19 @@ impl Condition {
     /// The counter is greater than `value` (`doca_sync_event_wait_gt`).
     #[must_use]
     pub const fn greater(value: u64) -> Condition {
-        Condition { comparison: Comparison::Greater, mask: u64::MAX, value }
+        Condition { relation: Relation::Greater, mask: u64::MAX, value }
     }
 
     /// The counter is `value` (`doca_sync_event_wait_eq`).
     #[must_use]
     pub const fn equal(value: u64) -> Condition {
-        Condition { comparison: Comparison::Equal, mask: u64::MAX, value }
+        Condition { relation: Relation::Equal, mask: u64::MAX, value }
     }
 
     /// The counter is not `value` (`doca_sync_event_wait_neq`).
     #[must_use]
     pub const fn not_equal(value: u64) -> Condition {
-        Condition { comparison: Comparison::NotEqual, mask: u64::MAX, value }
+        Condition { relation: Relation::NotEqual, mask: u64::MAX, value }
     }
 
     /// The same for these bits of the counter: the others count as 0. A second mask replaces the
@@ -60,20 +60,20 @@ impl Condition {
     #[must_use]
     pub const fn is_met(&self, counter: u64) -> bool {
         let counter = counter & self.mask;
-        match self.comparison {
-            Comparison::Greater => counter > self.value,
-            Comparison::Equal => counter == self.value,
-            Comparison::NotEqual => counter != self.value,
+        match self.relation {
+            Relation::Greater => counter > self.value,
+            Relation::Equal => counter == self.value,
+            Relation::NotEqual => counter != self.value,
         }
     }
 
     /// The action of a wait for it, with `operand` and `compare`.
     #[doc(hidden)]
     pub const fn action(&self) -> (MemoryAction, u64, u64) {
-        let action = match self.comparison {
-            Comparison::Greater => MemoryAction::WAIT_GT,
-            Comparison::Equal => MemoryAction::WAIT_EQ,
-            Comparison::NotEqual => MemoryAction::WAIT_NEQ,
+        let action = match self.relation {
+            Relation::Greater => MemoryAction::WAIT_GT,
+            Relation::Equal => MemoryAction::WAIT_EQ,
+            Relation::NotEqual => MemoryAction::WAIT_NEQ,
         };
         (action, self.mask, self.value)
     }
@@ -93,10 +93,10 @@ impl Condition {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = match self.comparison {
-            Comparison::Greater => ">",
-            Comparison::Equal => "==",
-            Comparison::NotEqual => "!=",
+        let sign = match self.relation {
+            Relation::Greater => ">",
+            Relation::Equal => "==",
+            Relation::NotEqual => "!=",
         };
         match self.mask {
             u64::MAX => write!(f, "counter {sign} {}", self.value),

@@ -26,7 +26,7 @@ pub struct Exported {
 /// Little-endian, as all of DOCA's structures.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct Bytes {
+struct MapBytes {
     mark: [u8; 8],
     version: u32,
     access: u32,
@@ -39,7 +39,7 @@ struct Bytes {
     checksum: u32,
 }
 
-const _: () = assert!(size_of::<Bytes>() == Exported::LEN);
+const _: () = assert!(size_of::<MapBytes>() == Exported::LEN);
 
 impl Exported {
     /// How many bytes describe a map.
@@ -59,14 +59,14 @@ impl Exported {
     /// The bytes that [`read`](Self::read) reads.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Exported::LEN] {
-        let mut bytes = Bytes {
+        let mut bytes = MapBytes {
             mark: MARK,
             version: VERSION,
             access: self.access.bits(),
             id: self.id,
             address: self.address,
             len: self.len,
-            ..Bytes::zeroed()
+            ..MapBytes::zeroed()
         };
         bytes.checksum = frame::checksum(bytemuck::bytes_of(&bytes));
         bytemuck::cast(bytes)
@@ -86,7 +86,7 @@ impl Exported {
     /// `UNSUPPORTED_VERSION` if another release exported them in another format; `NOT_PERMITTED` if
     /// the map lets nobody but its owner read.
     pub fn read(bytes: &[u8]) -> Result<Exported> {
-        let bytes: Bytes = frame::read(bytes, "memory map", MARK, VERSION)?;
+        let bytes: MapBytes = frame::read(bytes, "memory map", MARK, VERSION)?;
         let Some(access) = Access::from_bits(bytes.access) else {
             return Err(Error::invalid(format!(
                 "the exported memory map has unknown permissions: {:#x}",
@@ -98,7 +98,7 @@ impl Exported {
                 "the exported memory map has no permission for others",
             ));
         }
-        let Bytes { id, address, len, .. } = bytes;
+        let MapBytes { id, address, len, .. } = bytes;
         if id == 0 || len == 0 || address.checked_add(len).is_none() {
             return Err(Error::invalid(format!(
                 "there cannot be exported memory of {len} bytes at {address:#x}"

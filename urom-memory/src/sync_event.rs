@@ -217,21 +217,12 @@ impl Future for Wait {
     type Output = Result<u64>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<u64>> {
-        self.event.map.inner().check()?;
-        let seen = self.event.get();
-        if self.condition.is_met(seen) {
-            self.watch = None;
-            return Poll::Ready(Ok(seen));
-        }
-        // A counter that changes after that look is found by the watcher's first look.
-        if let Some(watch) = &self.watch {
-            watch.renew(task.waker())?;
-            return Poll::Pending;
-        }
-        let owner: Owner = Arc::clone(self.event.map.inner()) as Owner;
+        let Wait { watch, event, condition } = &mut *self;
+        event.map.inner().check()?;
+        let (word, waker) = (event.word(), task.waker());
+        let owner = || Arc::clone(event.map.inner()) as Owner;
         // SAFETY: the word is in the memory of that owner.
-        let watch = unsafe { Watch::owned(self.event.word(), self.condition, task.waker(), owner) };
-        self.watch = Some(watch?);
-        Poll::Pending
+        let begin = || unsafe { Watch::owned(word, *condition, waker, owner()) };
+        Watch::poll(watch, word, *condition, waker, begin)
     }
 }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -99,6 +99,30 @@ impl Watch {
     ) -> Result<Watch> {
         let (word, waker) = (word.address(), Some(waker.clone()));
         WATCHER.watch(WatchedWord { word, condition, waker, group: 0, _owner: Some(owner) })
+    }
+
+    /// Polls a wait for a word: the number that meets the condition, or a watch that `begin` makes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn poll(
+        watch: &mut Option<Watch>,
+        word: Word<'_>,
+        condition: Condition,
+        waker: &Waker,
+        begin: impl FnOnce() -> Result<Watch>,
+    ) -> Poll<Result<u64>> {
+        let seen = word.load();
+        if condition.is_met(seen) {
+            *watch = None;
+            return Poll::Ready(Ok(seen));
+        }
+        // The watcher's first look finds a number that changes from now on.
+        match watch {
+            Some(watch) => watch.renew(waker)?,
+            None => *watch = Some(begin()?),
+        }
+        Poll::Pending
     }
 
     /// Watches again, for this waker.

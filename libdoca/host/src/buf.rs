@@ -9,7 +9,7 @@ use urom_wire::frame::{MAX_CUT, Payload};
 
 use crate::handle::{Tag, borrow, object};
 use crate::map::descriptor::Descriptor;
-use crate::memory::{Memory, copy};
+use crate::memory::{FixedMemory, copy};
 
 /// How many bytes of a response a host can always read: the fixed part of all known notifications.
 const READABLE: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Buffer {
     space: Cell<usize>,
     /// Bytes in front of the head that only the library writes.
     room: usize,
-    memory: RefCell<Memory>,
+    memory: RefCell<FixedMemory>,
 }
 
 object!(Buffer, Buffer);
@@ -72,7 +72,7 @@ impl Buffer {
             capacity: Cell::new(0),
             space: Cell::new(0),
             room,
-            memory: RefCell::new(Memory::none()),
+            memory: RefCell::new(FixedMemory::none()),
         };
         buffer.renew(capacity).then_some(buffer)
     }
@@ -80,11 +80,11 @@ impl Buffer {
     /// Makes it like a new one with this capacity. False when there is no memory left.
     #[must_use]
     pub(super) fn renew(&self, capacity: usize) -> bool {
-        let memory = Memory::new(self.room + capacity);
+        let memory = FixedMemory::new(self.room + capacity);
         memory.map(|memory| self.move_to(memory, capacity)).is_some()
     }
 
-    fn move_to(&self, memory: Memory, capacity: usize) {
+    fn move_to(&self, memory: FixedMemory, capacity: usize) {
         self.space.set(memory.len().saturating_sub(self.room));
         // `room` bytes and the capacity are one allocation.
         self.head.set(memory.start().wrapping_add(self.room));

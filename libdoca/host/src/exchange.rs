@@ -17,7 +17,7 @@ use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
 use urom_wire::plain::Plain;
 
 use crate::failure::failure;
-use crate::memory::Memory;
+use crate::memory::FixedMemory;
 
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
 const MAX_PADDED: u64 = 256 << 20;
@@ -60,8 +60,8 @@ struct Gather {
     oob: Oob,
     request: *mut c_void,
     round: &'static str,
-    send: Memory,
-    receive: Memory,
+    send: FixedMemory,
+    receive: FixedMemory,
     block: usize,
     /// Whether the host's functions are done with the memory, and the request is freed.
     done: bool,
@@ -76,8 +76,8 @@ async fn gather(
 ) -> Result<Gather, Failure> {
     let no_memory =
         || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
-    let send = Memory::new(block).ok_or_else(no_memory)?;
-    let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
+    let send = FixedMemory::new(block).ok_or_else(no_memory)?;
+    let receive = FixedMemory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
     // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
     unsafe { send.start().copy_from_nonoverlapping(own.as_ptr(), own.len().min(block)) };
     let mut request = std::ptr::null_mut();
@@ -123,7 +123,7 @@ impl Drop for Gather {
         log!(debug, "an all-gather of {} was given up: {code}", self.round);
         // The transport may still write to the memory, which is never freed.
         for memory in [&mut self.send, &mut self.receive] {
-            mem::replace(memory, Memory::none()).keep();
+            mem::replace(memory, FixedMemory::none()).keep();
         }
     }
 }

@@ -1,30 +1,30 @@
-//! Memory whose address C code gets.
+//! FixedMemory whose address C code gets.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use urom_os::fork::PerProcess;
 
-/// Memory that is never freed, because it may still be in use. Leak checkers find it here.
-static KEPT: PerProcess<Mutex<Vec<Memory>>> = PerProcess::new(Mutex::default);
+/// FixedMemory that is never freed, because it may still be in use. Leak checkers find it here.
+static KEPT: PerProcess<Mutex<Vec<FixedMemory>>> = PerProcess::new(Mutex::default);
 
 /// Zeroed memory, 8-aligned, that never moves. Those who have its address read and write it.
 #[derive(Debug)]
-pub(super) struct Memory(Vec<Cell<u64>>);
+pub(super) struct FixedMemory(Vec<Cell<u64>>);
 
-impl Memory {
-    pub(super) fn new(len: usize) -> Option<Memory> {
+impl FixedMemory {
+    pub(super) fn new(len: usize) -> Option<FixedMemory> {
         let mut words = Vec::new();
         // Never zero bytes: the host can read at any pointer that it is given.
         let count = len.div_ceil(8).max(1);
         words.try_reserve_exact(count).ok()?;
         words.resize(count, Cell::new(0));
-        Some(Memory(words))
+        Some(FixedMemory(words))
     }
 
     /// No memory; nothing may be read or written.
-    pub(super) const fn none() -> Memory {
-        Memory(Vec::new())
+    pub(super) const fn none() -> FixedMemory {
+        FixedMemory(Vec::new())
     }
 
     /// Leaves it as it is until the process ends.
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn memory_that_is_kept_can_still_be_written_to_and_is_found() {
-        let memory = Memory::new(100).unwrap();
+        let memory = FixedMemory::new(100).unwrap();
         let start = memory.start();
         memory.keep();
         // SAFETY: it has a hundred bytes, and is never given back.

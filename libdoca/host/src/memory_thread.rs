@@ -33,7 +33,7 @@ pub(super) struct Served {
 /// What to do afterwards.
 pub(super) type Then = Box<dyn FnOnce() + Send>;
 
-enum Order {
+enum Job {
     Run(Box<dyn FnOnce(&mut Answers) + Send>),
     /// Something that a worker waits for has happened.
     Look,
@@ -41,19 +41,19 @@ enum Order {
 }
 
 /// Has the thread look.
-struct Bell(Weak<Mailbox<Order>>);
+struct LookBell(Weak<Mailbox<Job>>);
 
-impl Wake for Bell {
+impl Wake for LookBell {
     fn wake(self: Arc<Self>) {
         if let Some(mailbox) = self.0.upgrade() {
-            mailbox.post(Order::Look);
+            mailbox.post(Job::Look);
         }
     }
 }
 
 /// A thread with a UCX worker; it ends with the last handle.
 pub(super) struct MemoryThread {
-    mailbox: Arc<Mailbox<Order>>,
+    mailbox: Arc<Mailbox<Job>>,
     /// The address of its UCX worker, or why there is none.
     opening: watch::Receiver<Option<Result<Vec<u8>, String>>>,
     thread: Option<JoinHandle<()>>,
@@ -85,7 +85,7 @@ impl MemoryThread {
         let run = move || {
             // Before the answers, so that UCX is gone when those who wait for orders are told.
             let orders = Reader(orders);
-            let bell = Arc::new(Bell(Arc::downgrade(&orders.0)));
+            let bell = Arc::new(LookBell(Arc::downgrade(&orders.0)));
             match Answers::new(bell.into()) {
                 Ok((answers, address)) => {
                     opened.send_replace(Some(Ok(address)));
@@ -115,7 +115,7 @@ impl MemoryThread {
     }
 
     fn run(&self, order: impl FnOnce(&mut Answers) + Send + 'static) {
-        self.mailbox.post(Order::Run(Box::new(order)));
+        self.mailbox.post(Job::Run(Box::new(order)));
     }
 
     /// Lets the worker of a stream ask about this memory.
@@ -146,7 +146,7 @@ impl MemoryThread {
 
 impl Drop for MemoryThread {
     fn drop(&mut self) {
-        self.mailbox.post(Order::End);
+        self.mailbox.post(Job::End);
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
@@ -158,7 +158,7 @@ impl Drop for MemoryThread {
 
 /// The thread's end of the mailbox. However the thread ends, orders that it has not carried out are
 /// dropped, and with them what those who wait would be told by.
-struct Reader(Arc<Mailbox<Order>>);
+struct Reader(Arc<Mailbox<Job>>);
 
 impl Drop for Reader {
     fn drop(&mut self) {
@@ -171,7 +171,7 @@ fn broken(why: impl std::fmt::Display) -> Failure {
 }
 
 /// Answers until it is told to end.
-fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
+fn serve(answers: Answers, mailbox: &Mailbox<Job>) {
     // In this order: after a panic, UCX is gone when the orders that are left are dropped.
     let mut orders;
     let mut answers = answers;
@@ -179,9 +179,9 @@ fn serve(answers: Answers, mailbox: &Mailbox<Order>) {
         orders = mailbox.take().into_iter();
         for order in orders.by_ref() {
             match order {
-                Order::Run(run) => run(&mut answers),
-                Order::Look => {}
-                Order::End => return answers.flush(),
+                Job::Run(run) => run(&mut answers),
+                Job::Look => {}
+                Job::End => return answers.flush(),
             }
         }
         if answers.turn(|| mailbox.has_post()) || mailbox.has_post() {

@@ -27,7 +27,7 @@ use urom_wire::control::{
 use urom_wire::memory::machine;
 
 use self::lease::Lease;
-use self::ready::{Ready, Reason, Refused, make_ready};
+use self::ready::{ReadyOffer, Reason, RefusedOffer, make_ready};
 pub(super) use self::told::{Late, Told};
 use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
@@ -66,7 +66,7 @@ pub(super) struct Sharing {
     /// Shares whose turn has not come.
     waiting: VecDeque<(u64, Offered)>,
     /// Those that are made ready.
-    ready: JoinSet<Result<Ready, Refused>>,
+    ready: JoinSet<Result<ReadyOffer, RefusedOffer>>,
     /// Memories that are shared, or will be unless that fails, and by which share.
     known: HashMap<u64, u64>,
     /// Shares that were not offered yet, and who asked for their end after how many commands.
@@ -171,7 +171,7 @@ impl Sharing {
             return std::future::pending().await;
         };
         let words = match made {
-            Ok(Ok(Ready { offer, told, reason, thread })) => {
+            Ok(Ok(ReadyOffer { offer, told, reason, thread })) => {
                 self.thread = thread.or(self.thread.take());
                 self.is_copied |= matches!(offer.place, MemoryPlace::Process);
                 self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
@@ -184,7 +184,7 @@ impl Sharing {
                 }
                 words
             }
-            Ok(Err(Refused { share, memory, failure, told })) => {
+            Ok(Err(RefusedOffer { share, memory, failure, told })) => {
                 match self.unoffered.remove(&share).flatten() {
                     Some((_, ended)) => self.forget(share, ended),
                     None => drop(self.known.remove(&memory)),
@@ -282,7 +282,7 @@ impl Sharing {
     pub(super) async fn end(mut self, late: Arc<Late>) {
         self.ready.abort_all();
         while let Some(made) = self.ready.join_next().await {
-            if let Ok(Ok(Ready { thread, .. })) = made {
+            if let Ok(Ok(ReadyOffer { thread, .. })) = made {
                 self.thread = thread.or(self.thread.take());
             }
         }

@@ -81,19 +81,16 @@ impl Region {
         Rc::new(Region { offered, connection, path, _keep: keep })
     }
 
-    /// The host's description.
     #[must_use]
     pub fn offered(&self) -> &Offered {
         &self.offered
     }
 
-    /// The way of its bytes.
     #[must_use]
     pub fn path(&self) -> &dyn Path {
         &*self.path
     }
 
-    /// All of it, as plugins get a part of it.
     pub(super) fn whole(&self) -> HostMemory {
         HostMemory {
             mapping: self.path.mapping(),

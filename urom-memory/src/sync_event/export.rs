@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 /// Little-endian, as all of DOCA's structures.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct Bytes {
+struct EventBytes {
     mark: [u8; 8],
     version: u32,
     access: u32,
@@ -42,7 +42,7 @@ struct Bytes {
     checksum: u32,
 }
 
-const _: () = assert!(size_of::<Bytes>() == SyncEvent::EXPORTED_LEN);
+const _: () = assert!(size_of::<EventBytes>() == SyncEvent::EXPORTED_LEN);
 
 impl SyncEvent {
     /// How many bytes describe an event.
@@ -75,7 +75,7 @@ impl SyncEvent {
                 self.map.id()
             )));
         }
-        let mut bytes = Bytes {
+        let mut bytes = EventBytes {
             mark: MARK,
             version: VERSION,
             access: access.bits(),
@@ -83,7 +83,7 @@ impl SyncEvent {
             fd: -1,
             roles,
             offset: self.offset,
-            ..Bytes::zeroed()
+            ..EventBytes::zeroed()
         };
         if let Some((fd, begin)) = self.map.fd() {
             let status =
@@ -116,7 +116,7 @@ impl SyncEvent {
     /// As [`import`](Self::import), and the word of [`export_for`](Self::export_for).
     #[doc(hidden)]
     pub fn import_for(bytes: &[u8]) -> Result<(SyncEvent, u32)> {
-        let bytes: Bytes = frame::read(bytes, "sync event", MARK, VERSION)?;
+        let bytes: EventBytes = frame::read(bytes, "sync event", MARK, VERSION)?;
         let access = Access::from_bits(bytes.access).filter(|access| access.others_read());
         let Some(access) = access else {
             return Err(Error::not_permitted(
@@ -149,8 +149,8 @@ impl SyncEvent {
 }
 
 /// Opens the memory that is meant, and nothing else: to open a pipe or a device may do something.
-fn open_of(bytes: &Bytes, is_writable: bool) -> Result<OwnedFd> {
-    let Bytes { process, fd, device, inode, .. } = *bytes;
+fn open_of(bytes: &EventBytes, is_writable: bool) -> Result<OwnedFd> {
+    let EventBytes { process, fd, device, inode, .. } = *bytes;
     let what = || format!("the sync event of process {process} (descriptor {fd})");
     let failed = |error: Errno| match error {
         Errno::NOENT | Errno::SRCH => Error::new(

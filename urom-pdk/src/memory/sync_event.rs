@@ -155,27 +155,15 @@ impl Future for MappedWait {
     type Output = Result<u64>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<u64>> {
-        let this = &mut *self;
-        let view = this.memory.mapped().ok_or_else(|| {
+        let MappedWait { watch, memory, condition } = &mut *self;
+        let view = memory.mapped().ok_or_else(|| {
             Error::new(DocaError::BAD_STATE, "waiting for a counter: the plugin is closed")
         })?;
-        let word = view.word(0)?;
-        let seen = word.load();
-        if this.condition.is_met(seen) {
-            this.watch = None;
-            return Poll::Ready(Ok(seen));
-        }
-        // A counter that changes after that look is found by the watcher's first look.
-        if let Some(watch) = &this.watch {
-            watch.renew(task.waker())?;
-            return Poll::Pending;
-        }
-        let group = this.memory.services.watches();
-        // SAFETY: this keeps the memory open as long as the watch, so the worker keeps it mapped,
-        // at most until the plugin is closed, which ends the group first.
-        let watch = unsafe { Watch::new(word, this.condition, task.waker(), group) };
-        this.watch = Some(watch?);
-        Poll::Pending
+        let (word, waker, group) = (view.word(0)?, task.waker(), memory.services.watches());
+        // SAFETY: `memory` keeps the word mapped as long as the watch, or until the plugin is
+        // closed: `close_all` ends the group first.
+        let begin = || unsafe { Watch::new(word, *condition, waker, group) };
+        Watch::poll(watch, word, *condition, waker, begin).map_err(Error::from)
     }
 }
 

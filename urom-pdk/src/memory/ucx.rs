@@ -15,7 +15,7 @@ use super::{HostMemory, room};
 const PIECE: usize = 1 << 20;
 
 /// What a request keeps: the memory, and its claim on it.
-type Kept = (HostMemory, MemoryLease);
+type Holder = (HostMemory, MemoryLease);
 
 impl HostMemory {
     /// Sends these bytes as the data of an active message (`ucp_am_send_nbx`), from where they are:
@@ -168,7 +168,7 @@ impl HostMemory {
     }
 
     /// Where the bytes are, if they are mapped, and what keeps them there; otherwise the lease.
-    fn place(&self, lease: MemoryLease) -> Result<(*mut u8, usize, Kept), MemoryLease> {
+    fn place(&self, lease: MemoryLease) -> Result<(*mut u8, usize, Holder), MemoryLease> {
         match self.mapped() {
             Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), lease))),
             None => Err(lease),

@@ -132,18 +132,18 @@ impl InFlight {
 }
 
 /// The hosts' memory of the played worker. It stays on the worker's thread.
-pub(super) struct Memories {
+pub(super) struct PlayedMemories {
     shares: Shares,
     in_flight: Rc<RefCell<Vec<InFlight>>>,
     faults: Rc<RefCell<Vec<Fault>>>,
 }
 
-impl Default for Memories {
-    fn default() -> Memories {
+impl Default for PlayedMemories {
+    fn default() -> PlayedMemories {
         let faults: Rc<RefCell<Vec<Fault>>> = Rc::default();
         let seen = Rc::clone(&faults);
         let shares = Shares::new(move |what| seen.borrow_mut().push(Fault::Memory(what)));
-        Memories { shares, in_flight: Rc::default(), faults }
+        PlayedMemories { shares, in_flight: Rc::default(), faults }
     }
 }
 
@@ -161,7 +161,7 @@ impl Site for Services {
     }
 }
 
-impl Memories {
+impl PlayedMemories {
     /// Shares a copy of these bytes.
     pub(super) fn share(
         &self,

@@ -12,7 +12,7 @@ use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
 use urom_memory::engine::functions;
 
-use super::memory::Memories;
+use super::memory::PlayedMemories;
 use crate::guard::guard;
 use crate::time;
 use urom_os::clock::monotonic;
@@ -31,7 +31,7 @@ pub(super) struct Services {
     /// Why commands failed, by their tokens.
     pub(super) failures: RefCell<HashMap<u64, String>>,
     /// What hosts share with the worker.
-    pub(super) memories: Memories,
+    pub(super) memories: PlayedMemories,
 }
 
 impl Services {
@@ -48,7 +48,7 @@ impl Services {
             limit: Cell::new(DEFAULT_MAX_MESSAGE),
             deadlines: RefCell::default(),
             failures: RefCell::default(),
-            memories: Memories::default(),
+            memories: PlayedMemories::default(),
         })
     }
 }

@@ -37,12 +37,12 @@ pub(super) struct Map {
     range: Cell<Option<Range>>,
     access: Cell<Access>,
     devices: RefCell<Vec<Arc<Device>>>,
-    most_devices: Cell<u32>,
-    user_data: Cell<Data>,
-    free: Cell<Option<(FreeCallback, *mut c_void)>>,
+    pub(super) most_devices: Cell<u32>,
+    pub(super) user_data: Cell<Data>,
+    pub(super) free: Cell<Option<(FreeCallback, *mut c_void)>>,
     /// What another process exported.
     exported: Option<Exported>,
-    running: RefCell<Option<Running>>,
+    running: RefCell<Option<StartedMap>>,
 }
 
 object!(Map, Map);
@@ -53,14 +53,14 @@ struct Range {
     len: usize,
 }
 
-struct Running {
-    memory: Backing,
+struct StartedMap {
+    memory: MapMemory,
     /// What the host was given of it, once it asked.
     export: OnceCell<Box<[u8]>>,
 }
 
 /// The memory of a map that runs.
-enum Backing {
+enum MapMemory {
     Own(Mmap),
     Remote(RemoteMmap),
 }
@@ -100,9 +100,9 @@ impl Map {
         Ok(map)
     }
 
-    fn run(&self) -> Result<Running, DocaError> {
+    fn run(&self) -> Result<StartedMap, DocaError> {
         let memory = match (self.exported, self.range.get()) {
-            (Some(exported), _) => Backing::Remote(RemoteMmap::import(exported)),
+            (Some(exported), _) => MapMemory::Remote(RemoteMmap::import(exported)),
             (None, None) => {
                 log!(warn, "doca_mmap_start: the map has no memory: call doca_mmap_set_memrange");
                 return Err(DocaError::BAD_CONFIG);
@@ -112,10 +112,10 @@ impl Map {
                 // demands; both fail while a buffer or a pool uses it.
                 let map =
                     unsafe { Mmap::from_raw(range.start.cast(), range.len, self.access.get()) };
-                Backing::Own(map.map_err(told)?)
+                MapMemory::Own(map.map_err(told)?)
             }
         };
-        Ok(Running { memory, export: OnceCell::new() })
+        Ok(StartedMap { memory, export: OnceCell::new() })
     }
 
     /// `BAD_STATE` once it runs: it is configured before.
@@ -126,7 +126,7 @@ impl Map {
         Ok(self)
     }
 
-    fn running(&self) -> Result<Ref<'_, Running>, DocaError> {
+    fn running(&self) -> Result<Ref<'_, StartedMap>, DocaError> {
         Ref::filter_map(self.running.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
 
@@ -183,10 +183,6 @@ impl Map {
         Ok(())
     }
 
-    pub(super) fn most_devices(&self) -> u32 {
-        self.most_devices.get()
-    }
-
     pub(super) fn set_range(&self, start: *mut c_void, len: usize) -> Result<(), DocaError> {
         self.idle()?;
         if start.is_null() || len == 0 || start.addr().checked_add(len).is_none() {
@@ -205,24 +201,6 @@ impl Map {
         self.idle()?;
         self.access.set(Access::from_bits(access).ok_or(DocaError::INVALID_VALUE)?);
         Ok(())
-    }
-
-    pub(super) fn set_free(
-        &self,
-        callback: FreeCallback,
-        cookie: *mut c_void,
-    ) -> Result<(), DocaError> {
-        self.idle()?.free.set(Some((callback, cookie)));
-        Ok(())
-    }
-
-    pub(super) fn set_user_data(&self, data: Data) -> Result<(), DocaError> {
-        self.idle()?.user_data.set(data);
-        Ok(())
-    }
-
-    pub(super) fn user_data(&self) -> Data {
-        self.user_data.get()
     }
 
     pub(super) fn is_imported(&self) -> bool {
@@ -249,7 +227,7 @@ impl Map {
             log!(warn, "doca_mmap_export: the device is none of the map's: call doca_mmap_add_dev");
             return Err(DocaError::INVALID_VALUE);
         }
-        let Backing::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };
+        let MapMemory::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };
         if !map.access().intersects(one_of) {
             log!(
                 warn,
@@ -284,11 +262,11 @@ impl Map {
     }
 }
 
-impl Backing {
+impl MapMemory {
     fn map(&self) -> &dyn urom_memory::Map {
         match self {
-            Backing::Own(map) => map,
-            Backing::Remote(map) => map,
+            MapMemory::Own(map) => map,
+            MapMemory::Remote(map) => map,
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Stock<T: Source> {
     tag: Tag,
     own: T,
     count: Cell<usize>,
-    user_data: Cell<Data>,
+    pub(crate) user_data: Cell<Data>,
     /// Buffers are only given while it runs.
     is_running: Cell<bool>,
     /// There are from the first start on.
@@ -100,8 +100,8 @@ impl<T: Source> Stock<T> {
     }
 
     /// `BAD_STATE` once it was started.
-    fn idle(&self) -> Result<(), DocaError> {
-        if self.elements.borrow().is_some() { Err(DocaError::BAD_STATE) } else { Ok(()) }
+    pub(crate) fn idle(&self) -> Result<&Self, DocaError> {
+        if self.elements.borrow().is_some() { Err(DocaError::BAD_STATE) } else { Ok(self) }
     }
 
     /// `BAD_STATE` unless it runs.
@@ -144,16 +144,6 @@ impl<T: Source> Stock<T> {
 
     pub(crate) fn free(&self) -> usize {
         self.elements.borrow().as_ref().map_or(self.count.get(), |elements| T::free(&elements.all))
-    }
-
-    pub(crate) fn set_user_data(&self, data: Data) -> Result<(), DocaError> {
-        self.idle()?;
-        self.user_data.set(data);
-        Ok(())
-    }
-
-    pub(crate) fn user_data(&self) -> Data {
-        self.user_data.get()
     }
 
     fn give(

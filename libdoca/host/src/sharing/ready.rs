@@ -27,7 +27,7 @@ pub(super) struct Reason {
 }
 
 /// An offer that can be made.
-pub(super) struct Ready {
+pub(super) struct ReadyOffer {
     pub(super) offer: MemoryOffer,
     pub(super) told: Told,
     pub(super) reason: Reason,
@@ -35,7 +35,7 @@ pub(super) struct Ready {
 }
 
 /// A share that cannot be offered.
-pub(super) struct Refused {
+pub(super) struct RefusedOffer {
     pub(super) share: u64,
     pub(super) memory: u64,
     pub(super) failure: Failure,
@@ -49,7 +49,7 @@ pub(super) async fn make_ready(
     door: Option<PathBuf>,
     lease: Arc<OnceCell<Lease>>,
     ticket: u128,
-) -> Result<Ready, Refused> {
+) -> Result<ReadyOffer, RefusedOffer> {
     let Offered { memory, address, len, access, fd, path, told } = offered;
     let offer = |place, ucx_address| MemoryOffer {
         share,
@@ -79,7 +79,7 @@ pub(super) async fn make_ready(
         Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
             Ok(()) => {
                 let offer = offer(MemoryPlace::Handed { offset: *offset }, Vec::new());
-                return Ok(Ready { offer, told, reason, thread: None });
+                return Ok(ReadyOffer { offer, told, reason, thread: None });
             }
             Err(why) => reason.door = Some(why),
         },
@@ -92,7 +92,7 @@ pub(super) async fn make_ready(
     };
     let (thread, ucx_address) = match opened.await {
         Ok(opened) => opened,
-        Err(failure) => return Err(Refused { share, memory, failure, told }),
+        Err(failure) => return Err(RefusedOffer { share, memory, failure, told }),
     };
     let place = match path {
         MemoryPath::NETWORK => MemoryPlace::Network,
@@ -106,7 +106,7 @@ pub(super) async fn make_ready(
     };
     // Last: no later step can fail and leave the memory served.
     thread.serve(Served { ticket, share, address, len, access });
-    Ok(Ready { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
+    Ok(ReadyOffer { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
 }
 
 /// The reason for a failed visit to a door.

@@ -108,13 +108,14 @@ functions! {
     fn doca_buf_inventory_set_user_data[inventory = borrow::<Inventory, _>: *mut BufInventory](
         data: Data,
     ) {
-        inventory.set_user_data(data)
+        inventory.idle()?.user_data.set(data);
+        Ok(())
     }
 
     fn doca_buf_inventory_get_user_data[inventory = borrow::<Inventory, _>: *const BufInventory](
         data: *mut Data,
     ) => data {
-        inventory.user_data()
+        inventory.user_data.get()
     }
 
     fn doca_buf_inventory_get_num_elements[
@@ -164,13 +165,14 @@ functions! {
     }
 
     fn doca_buf_pool_set_user_data[pool = borrow::<Pool, _>: *mut BufPool](data: Data) {
-        pool.set_user_data(data)
+        pool.idle()?.user_data.set(data);
+        Ok(())
     }
 
     fn doca_buf_pool_get_user_data[pool = borrow::<Pool, _>: *const BufPool](
         data: *mut Data,
     ) => data {
-        pool.user_data()
+        pool.user_data.get()
     }
 
     fn doca_buf_pool_set_element_alignment[pool = borrow::<Pool, _>: *mut BufPool](

@@ -160,15 +160,18 @@ functions! {
         callback: Option<FreeCallback>,
         cookie: *mut c_void,
     ) {
-        map.set_free(callback.ok_or(DocaError::INVALID_VALUE)?, cookie)
+        let callback = callback.ok_or(DocaError::INVALID_VALUE)?;
+        map.idle()?.free.set(Some((callback, cookie)));
+        Ok(())
     }
 
     fn doca_mmap_set_user_data[map = borrow::<Map, _>: *mut Mmap](data: Data) {
-        map.set_user_data(data)
+        map.idle()?.user_data.set(data);
+        Ok(())
     }
 
     fn doca_mmap_get_user_data[map = borrow::<Map, _>: *const Mmap](data: *mut Data) => data {
-        map.user_data()
+        map.user_data.get()
     }
 
     fn doca_mmap_set_max_num_devices[map = borrow::<Map, _>: *mut Mmap](count: u32) {
@@ -178,7 +181,7 @@ functions! {
     fn doca_mmap_get_max_num_devices[map = borrow::<Map, _>: *const Mmap](
         count: *mut u32,
     ) => count {
-        map.most_devices()
+        map.most_devices.get()
     }
 
     fn doca_mmap_get_num_bufs[map = borrow::<Map, _>: *const Mmap](count: *mut u32) => count {

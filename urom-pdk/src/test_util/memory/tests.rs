@@ -7,14 +7,14 @@ use super::*;
 const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
 struct Given {
-    memories: Memories,
+    memories: PlayedMemories,
     memory: Rc<PlayedMemory>,
     handle: *mut c_void,
 }
 
 /// Eight bytes, open once.
 fn given(path: MemoryPath) -> Given {
-    let memories = Memories::default();
+    let memories = PlayedMemories::default();
     let memory = memories.share(1, b"12345678", BOTH, path);
     let handle = memories.shares.open(1, memory.range()).unwrap().handle;
     Given { memories, memory, handle }

@@ -275,7 +275,16 @@ pub(crate) fn seeds() -> Seeds {
     let long = [ask(0b0001_0000, [0, 0, 6, 0, 0], b""), ask(1, [0, 0, 200, 0, 0], &[3; 200])];
     let strangers = [ask(0x80, [0, 0, 8, 0, 0], b""), ask(0xC1, [0, 0, 1, 0, 0], b"x")];
     let others = [&[0xF0, 3, 1, 2, 3, 1, 9][..], &[0xF1, 2, 5, 5], &[0xF2, 1], &[0xF3, 4]];
+    // Of its owner alone, of no share, at no aligned place, and of no word's length.
+    let places = [[8, 2, 8], [8, 3, 8], [4, 0, 8], [8, 0, 4]];
+    let refused = places.into_iter().flat_map(|[offset, share, len]| {
+        let moves =
+            (0..6).flat_map(move |action| ask(action, [offset, share, len, 5, 0], b"eight by"));
+        let waits = (0..4).flat_map(move |which| [6, which, offset, share, len, 0, 0, 0]);
+        moves.chain(waits)
+    });
     vec![
+        ("refused".to_owned(), refused.collect()),
         ("each".to_owned(), each),
         ("read-only".to_owned(), to_read_only.collect()),
         ("waits".to_owned(), waits),

@@ -32,7 +32,8 @@ fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
     assert_eq!(asked.word(3), 3, "its answer would be lost");
     let tried = |asked: &Asked| asked.answers.desk.borrow().owed[&TICKET].last_try();
     let (first, pause) = (tried(&asked), asked.answers.pause());
-    assert!(pause.is_some_and(|pause| pause <= Duration::from_millis(100)));
+    // A slow machine may have tried several times.
+    assert!(pause.is_some_and(|pause| pause <= Duration::from_secs(2)));
     asked.until(|asked| tried(asked) > first && asked.answers.pause().is_some());
     asked.replace_address(&there);
     asked.until_every();

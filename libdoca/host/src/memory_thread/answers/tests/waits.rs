@@ -39,20 +39,6 @@ impl Asked {
 }
 
 #[test]
-fn a_condition_that_is_met_is_answered_at_once() {
-    let mut asked = readable();
-    assert_eq!(asked.ask(question(MemoryAction::LOAD, COUNTER, 8), b""), Ok((2, Vec::new())));
-    for condition in [
-        Condition::greater(1),
-        Condition::equal(2),
-        Condition::not_equal(1),
-        Condition::equal(0).masked(1),
-    ] {
-        assert_eq!(asked.ask(wait(condition), b""), Ok((2, Vec::new())), "{condition}");
-    }
-}
-
-#[test]
 fn one_that_is_not_waits_for_a_store_or_an_operation() {
     let mut asked = writable();
     for (condition, met) in [
@@ -106,19 +92,6 @@ fn the_thread_is_woken_by_a_counter() {
     asked.store(3);
     std::thread::park_timeout(LIMIT);
     assert_eq!(asked.next(), 3);
-}
-
-#[test]
-fn what_waits_is_checked_as_any_question() {
-    let mut asked = readable();
-    let ask = wait(Condition::greater(9));
-    let odd = Ask { offset: 4.into(), ..ask };
-    assert_eq!(asked.ask(odd, b""), Err(DocaError::INVALID_VALUE));
-    let other = Ask { share: (SHARE + 1).into(), ..ask };
-    assert_eq!(asked.ask(other, b""), Err(DocaError::NOT_FOUND));
-    let mut own = Asked::new(Access::LOCAL_READ_WRITE);
-    assert_eq!(own.ask(ask, b""), Err(DocaError::NOT_PERMITTED));
-    assert_eq!(asked.answers.desk.borrow().waits.len(), 0);
 }
 
 #[test]
