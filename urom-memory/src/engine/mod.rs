@@ -3,7 +3,7 @@
 //! A host shares memory with a worker, and commands of the same connection name parts of it. A
 //! plugin opens such a part, runs operations on it, and closes it. The worker and the test kit of
 //! plugins both have a [`Shares`]; the plugin side calls it through the worker's C functions, which
-//! [`functions`] writes once for both.
+//! `functions.rs` writes once for both.
 //!
 //! | type | holds | made by |
 //! | --- | --- | --- |
