@@ -22,8 +22,7 @@ int main(void)
 
 	MUST(doca_log_backend_create_standard());
 	DOCA_LOG_INFO("%s of %s", doca_error_get_name(DOCA_ERROR_NOT_FOUND), doca_version());
-	/* There is no object yet that anybody could mean. */
-	INSIST(doca_ctx_start((struct doca_ctx *)&count) == DOCA_ERROR_INVALID_VALUE);
+	INSIST(doca_ctx_start(NULL) == DOCA_ERROR_INVALID_VALUE);
 	INSIST(doca_pe_progress(NULL) == 0);
 	INSIST(doca_task_get_ctx(NULL) == NULL);
 	INSIST(doca_task_try_submit(NULL) == DOCA_ERROR_INVALID_VALUE);

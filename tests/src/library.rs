@@ -22,13 +22,16 @@ pub fn doca_library() -> Result<PathBuf> {
 }
 
 /// The same library without this project's extensions, which is what any other libdoca_urom is;
-/// made in `directory`, with a `libdoca_common` that is its own.
+/// made in `directory`, with all of its functions in the one file.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
-    let mut bytes = std::fs::read(doca_library()?)?;
-    const COMMON: &[u8] = b"libdoca_common.so.2\0";
-    // As long as the real name, for which the file has room; no other copy in the process has it.
+    const NAME: &[u8] = b"liburom_doca.so\0";
+    let mut bytes = std::fs::read(prefix()?.lib().join("liburom_doca.so"))?;
+    // No other copy in the process has its name, so the loader does not take one for another.
     static MADE: AtomicU32 = AtomicU32::new(0);
-    let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
+    let other = format!("lib{:04}_doca.so\0", MADE.fetch_add(1, Ordering::Relaxed));
+    let at = bytes.windows(NAME.len()).position(|bytes| bytes == NAME);
+    let at = at.context("the library has its name")?;
+    bytes[at..at + NAME.len()].copy_from_slice(other.as_bytes());
     let mut found = [false; EXTENSIONS.len()];
     for at in 1..bytes.len() {
         if (bytes[at - 1], bytes[at]) == (0, b'u')
@@ -44,13 +47,6 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
         found == [true; EXTENSIONS.len()],
         "the library does not export all of its extensions: {found:?}"
     );
-    let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;
-    for library in [&mut bytes, &mut common] {
-        let starts = |at: &usize| library[*at..].starts_with(COMMON);
-        let at = (0..library.len()).find(starts).context("the libraries have DOCA's names")?;
-        library[at..at + other.len()].copy_from_slice(other.as_bytes());
-    }
-    std::fs::write(directory.join(other.trim_end_matches('\0')), common)?;
     let file = directory.join("libdoca_urom.so");
     std::fs::write(&file, bytes)?;
     Ok(file)

@@ -93,7 +93,7 @@ impl Backends {
     /// its own.
     pub fn create(&'static self, kind: Kind, sink: Sink) -> *const Backend {
         let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
-        crate::changes::tell_all();
+        crate::changes::limits_changed();
         backend
     }
 
@@ -182,7 +182,7 @@ impl Backends {
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
         self.find(backend, Kind::Sdk)?.limits[End::Lower as usize].store(level | STRICT, Relaxed);
-        crate::changes::tell_all();
+        crate::changes::limits_changed();
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Backends {
         self.all()
             .filter(|backend| backend.kind == Kind::Sdk)
             .for_each(|backend| backend.limits[End::Lower as usize].store(0, Relaxed));
-        crate::changes::tell_all();
+        crate::changes::limits_changed();
         Ok(())
     }
 

@@ -1,7 +1,6 @@
 //! A library's own messages, in a host program in C: its `tracing` events go to the SDK backends.
 //!
-//! `libdoca_common.so` has the backends; `libdoca_urom.so` has its own copy of `tracing`, and hands
-//! its events over. A Rust host with the service built in has its own subscriber instead.
+//! A Rust host with the service built in has its own subscriber instead.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -10,7 +9,7 @@ use urom_abi::log::Level;
 
 use crate::Output;
 use crate::backend::{BACKENDS, Kind};
-pub use crate::changes::{also_tell, limits_changed};
+pub use crate::changes::limits_changed;
 use crate::line::{Origin, filter_of, level_of, text_of};
 
 /// The SDK backends of this copy of the crate.

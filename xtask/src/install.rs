@@ -12,10 +12,9 @@ use crate::pkgconfig::{self, RELEASE};
 use crate::place::{Placer, Transfer, files_below, make_directory};
 use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
-use crate::{setup, shell};
+use crate::{filter, setup, shell};
 
-pub(crate) const PACKAGES: [&str; 5] =
-    ["urom-service", "libdoca-common", "libdoca-argp", "libdoca-urom", "urom-ucx-emulation"];
+pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emulation"];
 
 /// What programs preload, and uromd's workers when it is asked for.
 const EMULATION: &str = "liburom_ucx_emulation.so";
@@ -28,6 +27,7 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
     build.args(Profile::Dist.arguments()).args(PACKAGES.iter().flat_map(|package| ["-p", package]));
     shell::run(&mut build)?;
     let built = workspace.profile_dir(target, Profile::Dist);
+    filter::make(&built, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Copy);
     lay_out(workspace, &built, &ucx, &mut placer)
@@ -53,6 +53,7 @@ pub(crate) fn for_tests(
 ) -> Result<()> {
     let profile_dir = workspace.profile_dir(target, profile);
     let prefix = profile_dir.join("prefix");
+    filter::make(&profile_dir, target)?;
     let mut placer = Placer::new(&prefix, Transfer::Link);
     lay_out(workspace, &profile_dir, &LinkedUcx::find(workspace, target)?, &mut placer)
         .and_then(|()| placer.remove_others())
@@ -79,16 +80,17 @@ fn lay_out(
 ) -> Result<()> {
     placer.file(&profile_dir.join("uromd"), "bin/uromd")?;
 
-    let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
+    let place = |name: &str| Path::new("lib").join(name);
+    for name in [filter::REAL, EMULATION] {
+        placer.file(&profile_dir.join(name), place(name))?;
+    }
     for library in pkgconfig::libraries() {
         let plain = format!("lib{library}.so");
-        let (file, soname) = (format!("{plain}.{RELEASE}"), format!("{plain}.{major}"));
-        let place = |name: &str| Path::new("lib").join(name);
+        let (file, soname) = (format!("{plain}.{RELEASE}"), filter::soname(&library));
         placer.file(&profile_dir.join(&plain), place(&file))?;
         placer.symlink(&file, place(&soname))?;
         placer.symlink(&soname, place(&plain))?;
     }
-    placer.file(&profile_dir.join(EMULATION), Path::new("lib").join(EMULATION))?;
     // Where configure scripts look on other distributions. One that is there already is somebody's
     // own.
     if !placer.has_directory("lib64") {
@@ -206,8 +208,14 @@ mod tests {
         assert!(usable(Path::new("target")).expect("it is there").is_absolute());
     }
 
-    const BUILT: [&str; 5] =
-        ["uromd", "libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so", EMULATION];
+    const BUILT: [&str; 6] = [
+        "uromd",
+        filter::REAL,
+        "libdoca_common.so",
+        "libdoca_argp.so",
+        "libdoca_urom.so",
+        EMULATION,
+    ];
 
     /// Lays out files with this content.
     fn install(directory: &Path, content: &str) -> Result<Placer> {

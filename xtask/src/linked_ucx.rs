@@ -10,7 +10,7 @@ use crate::target::Target;
 use crate::workspace::Workspace;
 
 /// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of
-/// `libdoca/urom` look for it there.
+/// `libdoca/c` look for it there.
 const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {

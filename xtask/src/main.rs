@@ -7,6 +7,7 @@
 mod cross;
 mod debian;
 mod demo;
+mod filter;
 mod fuzz;
 mod generate;
 mod guide;

@@ -225,7 +225,7 @@ pub(crate) mod tests {
     /// included.
     pub(crate) fn sample() -> Workspace {
         let package = |name: &str, path: &str, library: &str, kind: &str| {
-            let is_published = matches!(name, "urom-abi" | "libdoca-urom");
+            let is_published = matches!(name, "urom-abi" | "libdoca");
             let publish = if is_published { "null" } else { "[]" };
             format!(
                 r#"{{"name":"{name}","version":"0.1.0","manifest_path":"/w/{path}/Cargo.toml","publish":{publish},
@@ -241,7 +241,7 @@ pub(crate) mod tests {
             package("graph-protocol", "plugins/graph-rs/protocol", "graph_protocol", "lib"),
             package("faulty-plugin", "tests/plugins/faulty", "worker_faulty", "cdylib"),
             package("bench-peer", "benches/peer", "worker_benchpeer", "cdylib"),
-            package("libdoca-urom", "libdoca/urom", "doca_urom", "cdylib"),
+            package("libdoca", "libdoca/c", "urom_doca", "cdylib"),
             package("urom-tests", "tests", "urom_tests", "lib"),
         ];
         let metadata = format!(
@@ -267,6 +267,6 @@ pub(crate) mod tests {
     fn what_is_published_is_what_does_not_refuse_to_be() {
         let workspace = sample();
         let names = workspace.published().map(|package| &*package.name).collect::<Vec<_>>();
-        assert_eq!(names, ["urom-abi", "libdoca-urom"]);
+        assert_eq!(names, ["urom-abi", "libdoca"]);
     }
 }

@@ -29,7 +29,7 @@ pub fn prefix() -> Result<Prefix> {
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
     // The name in the build tree belongs to the last build of this very file. For uromd that says
     // nothing: tests of urom-service build it again.
-    let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so", EMULATION];
+    let libraries = ["liburom_doca.so", EMULATION];
     let mut pairs = libraries
         .map(|name| Ok((prefix.lib().join(name), built(name)?)))
         .into_iter()

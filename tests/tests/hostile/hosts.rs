@@ -23,14 +23,14 @@ fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> R
     Ok(())
 }
 
-/// The functions that the libraries of the prefix export, but for their private one.
+/// The functions that the libraries of the prefix export.
 fn exported() -> Result<BTreeSet<String>> {
     let libraries = ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so"));
     let mut command = Command::new("nm");
     command.current_dir(prefix()?.lib()).args(["-D", "--defined-only"]).args(libraries);
     let symbols = urom_tests::run(&mut command)?;
     let names = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
-    Ok(names.filter(|name| *name != urom_abi::host::join::SYMBOL).map(str::to_owned).collect())
+    Ok(names.map(str::to_owned).collect())
 }
 
 #[test]

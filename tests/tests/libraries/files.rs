@@ -33,14 +33,23 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
 }
 
 #[test]
-fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Result<()> {
+fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_refused()
+-> Result<()> {
     let first = load(doca_library()?)?;
-    let directory = tempfile::tempdir()?;
-    for name in ["libdoca_urom.so", "libdoca_common.so.2"] {
-        fs::copy(doca_library()?.with_file_name(name), directory.path().join(name))?;
+    // Its contexts are its own, and the functions for them are those of the first library.
+    let mut code = String::from(
+        "static long object[8];\n\
+         unsigned doca_urom_service_create(void **service) { *service = object; return 0; }\n\
+         void *doca_urom_service_as_ctx(void *service) { return service; }\n",
+    );
+    for name in Api::SYMBOLS.iter().filter(|name| name.starts_with("doca_urom_")) {
+        if !code.contains(&format!("{name}(")) {
+            code += &format!("unsigned {name}(void) {{ return 0; }}\n");
+        }
     }
-    let error =
-        refused(&directory.path().join("libdoca_urom.so"), DocaError::INITIALIZATION).to_string();
+    let common = doca_library()?.with_file_name("libdoca_common.so");
+    let second = Shim::compile(&code, &[&common])?;
+    let error = refused(&second.path(), DocaError::INITIALIZATION).to_string();
     for part in ["does not work with the libdoca_common of this process", "of one directory"] {
         assert!(error.contains(part), "{error}");
     }
@@ -53,16 +62,11 @@ fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Resu
 
 #[test]
 fn a_library_without_the_one_that_it_needs_is_refused() -> Result<()> {
-    let directory = tempfile::tempdir()?;
-    let file = plain_doca_library(directory.path())?;
-    for entry in fs::read_dir(directory.path())? {
-        let path = entry?.path();
-        if path != file {
-            fs::remove_file(path)?;
-        }
-    }
-    let error = refused(&file, DocaError::INITIALIZATION).to_string();
-    assert!(error.contains("libdoca_0") && error.contains("No such file"), "{error}");
+    let needed = Shim::compile("int needed(void) { return 0; }\n", &[])?;
+    let library = Shim::compile("", &[&needed.path()])?;
+    fs::remove_file(needed.path())?;
+    let error = refused(&library.path(), DocaError::INITIALIZATION).to_string();
+    assert!(error.contains("No such file"), "{error}");
     Ok(())
 }
 

@@ -15,10 +15,7 @@ use crate::error::DocaError;
 use crate::plugin::PLUGIN_NAME_CAPACITY;
 
 mod functions;
-// Between this project's two libraries.
-#[doc(hidden)]
-pub mod join;
-// Between this project's two libraries.
+// For this project's C library.
 #[doc(hidden)]
 pub mod memory;
 mod table;

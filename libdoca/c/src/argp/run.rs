@@ -7,21 +7,13 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::version::RELEASE;
+use urom_log::backend::{BACKENDS, End};
 
-use crate::command::Path;
-use crate::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
-use crate::parse::{Line, parse};
-use crate::state::{Config, Parser};
-use crate::{NAMELESS, json, usage};
-
-// Of libdoca_common.
-#[cfg(not(test))]
-unsafe extern "C" {
-    safe fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError;
-    safe fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError;
-    safe fn doca_log_level_get_global_lower_limit() -> u32;
-    safe fn doca_log_level_get_global_sdk_limit() -> u32;
-}
+use crate::argp::command::Path;
+use crate::argp::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
+use crate::argp::parse::{Line, parse};
+use crate::argp::state::{Config, Parser};
+use crate::argp::{NAMELESS, json, usage};
 
 /// What the program is called when nobody says: by the path it was started with.
 pub(crate) fn file_name(path: &CStr) -> String {
@@ -53,12 +45,12 @@ pub(crate) unsafe fn run(
         let Value::Int(level) = value else { continue };
         let level = level.unsigned_abs();
         let set = match flag.action {
-            Some(Action::LogLevel) => doca_log_level_set_global_lower_limit(level),
-            Some(Action::SdkLogLevel) => doca_log_level_set_global_sdk_limit(level),
+            Some(Action::LogLevel) => BACKENDS.set_global_limit(End::Lower, level),
+            Some(Action::SdkLogLevel) => BACKENDS.set_global_sdk_limit(level),
             _ => continue,
         };
         let what = || format!("flag {flag}: the log does not take the level");
-        taken(set, what)?;
+        taken(DocaError::of(set), what)?;
     }
     if let Some(dpdk) = start.dpdk {
         let mut argv = [for_dpdk, &[ptr::null_mut()]].concat();
@@ -128,7 +120,7 @@ fn end(text: &str) -> ! {
 
 /// The level that holds for the program's log, and for the libraries'.
 pub(crate) fn levels() -> (u32, u32) {
-    (doca_log_level_get_global_lower_limit(), doca_log_level_get_global_sdk_limit())
+    (BACKENDS.global_limit(End::Lower), BACKENDS.global_sdk_limit())
 }
 
 /// The flags of JSON files before those that were given. What was given wins.
@@ -203,29 +195,4 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
     // SAFETY: a C string, an int or a bool, as DOCA promises for the flag's type; it lives on until
     // the program has copied it.
     unsafe { callback(place, config.0) }
-}
-
-#[cfg(test)]
-use without_common::*;
-
-/// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
-#[cfg(test)]
-mod without_common {
-    use urom_abi::DocaError;
-
-    pub(super) fn doca_log_level_set_global_lower_limit(_: u32) -> DocaError {
-        DocaError::NOT_SUPPORTED
-    }
-
-    pub(super) fn doca_log_level_set_global_sdk_limit(_: u32) -> DocaError {
-        DocaError::NOT_SUPPORTED
-    }
-
-    pub(super) fn doca_log_level_get_global_lower_limit() -> u32 {
-        0
-    }
-
-    pub(super) fn doca_log_level_get_global_sdk_limit() -> u32 {
-        0
-    }
 }

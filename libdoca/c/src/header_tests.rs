@@ -1,9 +1,10 @@
-//! The functions are those that DOCA's headers declare for `libdoca_common`.
+//! The functions are those that DOCA's headers declare for DOCA's core.
 
 use c_interface::{assert_functions, c_types, functions};
 
 use crate::core::*;
 use crate::log::*;
+use crate::table::*;
 use crate::unsupported::*;
 
 c_types! {

@@ -1,9 +1,8 @@
-//! `libdoca_argp.so`, `doca_argp_*`: a program's own flags beside DOCA's, from the command line and
+//! `doca_argp_*`: a program's own flags beside DOCA's, from the command line and
 //! from JSON files.
 //!
 //! Whatever is refused is also said on standard error, or to a function of the program's, with the
-//! flag and what to do: most programs end with a code only. No other library of a process exports
-//! these names.
+//! flag and what to do: most programs end with a code only.
 
 mod command;
 mod json;
@@ -19,10 +18,12 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use command::{Command, Path};
-use logger::{Logger, LoggerCallback};
-use model::{Action, Callback, ConfigCallback, DpdkCallback, Flag, ParamType, Refusal, refusal};
-use state::{Cmd, Draft, Param};
+use self::command::{Command, Path};
+use self::logger::{Logger, LoggerCallback};
+use self::model::{
+    Action, Callback, ConfigCallback, DpdkCallback, Flag, ParamType, Refusal, refusal,
+};
+use self::state::{Cmd, Draft, Param};
 
 /// What a message begins with when nobody named the program.
 const NAMELESS: &str = "doca_argp";

@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::command::Command;
-use crate::logger::Logger;
-use crate::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusal};
+use crate::argp::command::Command;
+use crate::argp::logger::Logger;
+use crate::argp::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusal};
 
 /// `struct doca_argp_param` and `struct doca_argp_cmd`. There is none behind the pointers: they are
 /// numbers, so that one which is not valid any more is told as such.

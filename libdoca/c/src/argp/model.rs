@@ -38,10 +38,10 @@ pub(crate) struct Refusal {
 /// A [`Refusal`]: the name of a code, or `code = expression`, and a formatted sentence.
 macro_rules! refusal {
     (code = $code:expr, $($text:tt)+) => {
-        $crate::model::Refusal { code: $code, text: format!($($text)+) }
+        $crate::argp::model::Refusal { code: $code, text: format!($($text)+) }
     };
     ($code:ident, $($text:tt)+) => {
-        $crate::model::Refusal { code: ::urom_abi::DocaError::$code, text: format!($($text)+) }
+        $crate::argp::model::Refusal { code: ::urom_abi::DocaError::$code, text: format!($($text)+) }
     };
 }
 pub(crate) use refusal;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::command::Path;
-use crate::model::Flag;
+use crate::argp::command::Path;
+use crate::argp::model::Flag;
 
 /// How far the descriptions are from the left; longer flags have them on the next line.
 const COLUMN: usize = 36;
@@ -72,8 +72,8 @@ fn entry(text: &mut String, names: &str, description: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Command;
-    use crate::model::{BOOLEAN, INT, STRING, tests::flag};
+    use crate::argp::command::Command;
+    use crate::argp::model::{BOOLEAN, INT, STRING, tests::flag};
 
     #[test]
     fn both_sections_list_their_flags() {

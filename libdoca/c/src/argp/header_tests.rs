@@ -2,9 +2,9 @@
 
 use c_interface::{agree, assert_functions, c_types, equal, functions};
 
-use crate::logger::VaList;
-use crate::model::ParamType;
-use crate::*;
+use crate::argp::logger::VaList;
+use crate::argp::model::ParamType;
+use crate::argp::*;
 
 c_types! {
     Param = "struct doca_argp_param",

@@ -8,8 +8,10 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use crate::command::{Command, Path};
-use crate::model::{Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal};
+use crate::argp::command::{Command, Path};
+use crate::argp::model::{
+    Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal,
+};
 
 /// What the command line says.
 #[derive(Debug)]
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{STRING, tests::flag};
+    use crate::argp::model::{STRING, tests::flag};
 
     /// Beside the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
     /// BOOLEAN), --long-only TEXT.

@@ -1,27 +1,26 @@
-//! UROM's own functions of the host table, and this project's extensions, as C symbols.
+//! The functions of the host table, this project's extensions, and those for memory, as C symbols.
 //!
 //! They are documented in [`urom_abi::host`], and guarded where they are defined.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{
-    Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask,
-    GidTaskCallback, OobColl, Pe, Service, Task, Worker, WorkerHealth,
-};
+use urom_abi::host::memory::MemoryApi;
+use urom_abi::host::*;
 use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_abi::plugin::PluginInfo;
 
 /// Constants, so that each export below calls the function itself and not through a table.
 const TABLE: Api = libdoca_host::API;
+const MEMORY: MemoryApi = libdoca_host::MEMORY;
 const EXTENSIONS: Extensions = TABLE.extensions;
 
 macro_rules! export {
     ($found:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         $(
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
+            pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $found!($name);
                 // SAFETY: the caller's promises are the same.
                 unsafe { FUNCTION($($arg),*) }
@@ -36,6 +35,12 @@ macro_rules! of_doca {
     };
 }
 
+macro_rules! of_memory {
+    ($name:ident) => {
+        MEMORY.$name
+    };
+}
+
 macro_rules! of_this_kit {
     ($name:ident) => {
         match EXTENSIONS.$name {
@@ -46,12 +51,17 @@ macro_rules! of_this_kit {
 }
 
 macro_rules! functions {
-    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(of_doca: $($urom)*); };
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { export!(of_doca: $($urom)* $($core)*); };
 }
 
 macro_rules! extensions {
     ($($list:tt)*) => { export!(of_this_kit: $($list)*); };
 }
 
+macro_rules! memory {
+    ($($list:tt)*) => { export!(of_memory: $($list)*); };
+}
+
 urom_abi::host_functions!(functions);
 urom_abi::host_extensions!(extensions);
+urom_abi::host_memory!(memory);

@@ -13,8 +13,8 @@ use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
 use urom_os::named_file;
 
-use crate::command::{Command, Path};
-use crate::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
+use crate::argp::command::{Command, Path};
+use crate::argp::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
 
 /// JSON with comments and last commas, and no other extension.
 const SYNTAX: ParseOptions = ParseOptions {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{STRING, tests::flag};
+    use crate::argp::model::{STRING, tests::flag};
 
     /// Beside the built-in ones: --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
     fn program() -> Command {

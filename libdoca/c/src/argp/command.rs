@@ -3,7 +3,7 @@
 //! The program itself is the outermost one. Its flags include DOCA's own, which every command
 //! inherits.
 
-use crate::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal};
+use crate::argp::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal};
 
 /// `struct doca_argp_cmd`, or the program.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use urom_abi::DocaError;
 
-    use crate::model::{INT, tests::flag};
+    use crate::argp::model::{INT, tests::flag};
 
     unsafe extern "C" fn callback(_: *mut std::ffi::c_void) -> DocaError {
         DocaError::SUCCESS

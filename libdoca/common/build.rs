@@ -1,5 +1,0 @@
-//! Links the library under DOCA's name.
-
-fn main() {
-    doca_link::library("doca_common");
-}

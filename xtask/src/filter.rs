@@ -1,0 +1,62 @@
+//! The libraries with DOCA's names: filters of the one that holds the functions.
+//!
+//! The linker finds the functions in a filter, and records its name in programs. The loader loads
+//! the real library with it and takes the functions from there. The functions in a filter end a
+//! program at once; only a loader that ignores `DT_FILTER` would call them.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use fs_err as fs;
+
+use crate::pkgconfig::{self, RELEASE};
+use crate::shell;
+use crate::target::Target;
+
+/// The library that holds the functions of all three.
+pub(crate) const REAL: &str = "liburom_doca.so";
+
+/// The library of DOCA's that has a function, without `lib` and `.so`.
+fn owner(function: &str) -> &'static str {
+    match function {
+        _ if function.starts_with("doca_argp_") => "doca_argp",
+        _ if function.starts_with("doca_urom_") || function.starts_with("urom_") => "doca_urom",
+        _ => "doca_common",
+    }
+}
+
+/// Makes the filter of each library beside the real one.
+pub(crate) fn make(directory: &Path, target: Option<Target>) -> Result<()> {
+    let host = Target::host()?;
+    let is_linker = |(name, _): &&(&str, &'static str)| name.ends_with("_LINKER");
+    let environment = target.unwrap_or(host).environment(host);
+    let cc = environment.iter().find(is_linker).map_or("cc", |(_, program)| program);
+    let nm = shell::read(Command::new(cc).arg("-print-prog-name=nm"))?;
+    let real = directory.join(REAL);
+    let listed = shell::read(Command::new(nm.trim()).args(["-D", "--defined-only"]).arg(real))?;
+    let functions = listed.lines().filter_map(|line| line.split(' ').nth(2));
+    let functions: Vec<&str> =
+        functions.filter(|name| name.starts_with("doca_") || name.starts_with("urom_")).collect();
+    for library in pkgconfig::libraries() {
+        let own = functions.iter().filter(|name| owner(name) == library);
+        let code: String =
+            own.map(|name| format!("void {name}(void) {{ __builtin_trap(); }}\n")).collect();
+        ensure!(!code.is_empty(), "{REAL} has no function of lib{library}");
+        let source = tempfile::Builder::new().suffix(".c").tempfile()?;
+        fs::write(source.path(), code)?;
+        let file = directory.join(format!("lib{library}.so"));
+        let mut command = Command::new(cc);
+        command.args(["-shared", "-fPIC", "-nostdlib", "-fno-builtin", "-Wl,--enable-new-dtags"]);
+        command.arg(format!("-Wl,-soname,{}", soname(&library)));
+        command.arg(format!("-Wl,--filter={REAL},-rpath,$ORIGIN,-z,nodelete"));
+        shell::quietly(command.arg("-o").arg(file).arg(source.path()))?;
+    }
+    Ok(())
+}
+
+/// The name that programs record, such as `libdoca_urom.so.2`.
+pub(crate) fn soname(library: &str) -> String {
+    let major = RELEASE.split_once('.').map_or(RELEASE, |(major, _)| major);
+    format!("lib{library}.so.{major}")
+}
