@@ -43,7 +43,6 @@ static void query(struct doca_urom_service *service, struct doca_pe *pe, uint64_
 		MUST(doca_task_get_status(task));
 		doca_task_free(task);
 	}
-	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_urom_service_get_workers_by_gid_task_release(query));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /*
- * Loads libraries in the order of the arguments, and makes a service of each libdoca_urom among
+ * Loads libraries in the order of the arguments, and makes a service with each that has UROM among
  * them. Exits with 2 when an engine does not take the context of one.
  */
 #include <dlfcn.h>

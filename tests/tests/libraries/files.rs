@@ -48,7 +48,8 @@ fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_r
         }
     }
     let common = doca_library()?.with_file_name("libdoca_common.so");
-    let second = Shim::compile(&code, &[&common])?;
+    let beside = format!("-Wl,-rpath,{}", common.with_file_name("").display());
+    let second = Shim::compile(&code, &[&common, Path::new(&beside)])?;
     let error = refused(&second.path(), DocaError::INITIALIZATION).to_string();
     for part in ["does not work with the libdoca_common of this process", "of one directory"] {
         assert!(error.contains(part), "{error}");

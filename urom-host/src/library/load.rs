@@ -77,7 +77,7 @@ pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> 
     }
     // SAFETY: the caller vouches for the file.
     let handle = unsafe { open(&path, &what) }?;
-    check_owner(&handle, identity, &what)?;
+    check_owner(&handle, &path, identity, &what)?;
     let version = version(&handle, &what)?;
     let api = table(&handle, &version, &what)?;
     check_together(&api, &what)?;
@@ -135,13 +135,13 @@ fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
 
 /// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C
 /// may.
-fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> {
+fn check_owner(handle: &Handle, path: &Path, identity: (u64, u64), what: &str) -> Result<()> {
     // A missing function is reported later, together with all others.
     let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else {
         return Ok(());
     };
     let is_named = fs::metadata(&owner).map(|owner| (owner.dev(), owner.ino()) == identity);
-    if is_named.unwrap_or(true) {
+    if is_named.unwrap_or(true) || is_filter_of(path, &owner) {
         return Ok(());
     }
     Err(Error::new(DocaError::INVALID_VALUE, what.to_owned())
@@ -153,6 +153,15 @@ fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> 
         .hint("name that file"))
 }
 
+/// Whether a file is one of this kit's filters, whose functions are in another file. A file that is
+/// only linked with the filters does not name that one.
+fn is_filter_of(path: &Path, owner: &Path) -> bool {
+    const REAL: &str = "liburom_doca.so";
+    let names = |bytes: Vec<u8>| bytes.windows(REAL.len()).any(|part| part == REAL.as_bytes());
+    owner.file_name().is_some_and(|name| name == REAL) && fs::read(path).is_ok_and(names)
+}
+
+/// The file of the library that an address belongs to.
 fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: looks up an address, and writes to a place for the result.

@@ -257,7 +257,7 @@ impl LocalTask {
             // SAFETY: the host's buffer.
             return match unsafe { any_buf(self.place.get().cast::<host::Buf>()) }? {
                 // Caches are coherent on this machine.
-                AnyBuf::OfMap(_) => Ok(Some(Ok(()))),
+                AnyBuf::OfMap(buf) => buf.element().map(|_| Some(Ok(()))),
                 AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
             };
         };
