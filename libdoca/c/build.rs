@@ -4,8 +4,8 @@
 fn main() {
     // The filter libraries of `cargo xtask install` look for this name.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liburom_doca.so");
-    // Threads and other libraries know its functions: a program that loads it itself and then
-    // closes it must not take them away.
+    // Threads and other libraries call its functions, so a program that closes it must not unload
+    // it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags");
     if ucx_probe::rpath().is_some() {

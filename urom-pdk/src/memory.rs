@@ -105,8 +105,9 @@ impl HostMemory {
         let opened = services.open(dest_id, memory, offset, len).map_err(|code| {
             let why = match code {
                 DocaError::NOT_FOUND => {
-                    "the host does not share it with this worker, or not any more: \
-                     Mmap::share of urom_host does that"
+                    "the host does not share it with this worker, or not any more: a host in C \
+                     shares it with urom_worker_share_memory, one in Rust with Mmap::share of \
+                     urom_host"
                 }
                 DocaError::INVALID_VALUE => "these bytes are not all in it",
                 DocaError::NOT_SUPPORTED => {

@@ -1,4 +1,4 @@
-//! The libraries with DOCA's names: filters of the one that holds the functions.
+//! The libraries with DOCA's names: filters of the library that holds the functions.
 //!
 //! The linker finds the functions in a filter, and records its name in programs. The loader loads
 //! the real library with it and takes the functions from there. The functions in a filter end a

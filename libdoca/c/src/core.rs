@@ -1,5 +1,4 @@
-//! The functions of DOCA's core that are in no table: the end of tasks, the texts of errors, and the
-//! release.
+//! Functions of DOCA's core outside the tables: the end of tasks, the texts of errors, the release.
 
 use std::ffi::c_char;
 
@@ -8,8 +7,8 @@ use urom_abi::host::Task;
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
 
-/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
-/// line says so.
+/// Releases a task of any kind, also inside its callback. A task in flight stays, with a line in the
+/// log.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     // SAFETY: the caller's task, or NULL.
@@ -20,14 +19,14 @@ pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     }
 }
 
-/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA
-/// does not list. Static memory.
+/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for an unlisted
+/// code. Static memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_error_get_name(error: DocaError) -> *const c_char {
     error.c_name().as_ptr()
 }
 
-/// What a code means; `unrecognized error code` for one that DOCA does not list. Static memory.
+/// The meaning of a code; `unrecognized error code` for an unlisted code. Static memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_error_get_descr(error: DocaError) -> *const c_char {
     error.c_description().as_ptr()

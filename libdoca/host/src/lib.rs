@@ -12,7 +12,6 @@ macro_rules! log {
 }
 
 mod address;
-mod address_file;
 mod buf;
 mod channels;
 mod control_thread;

@@ -30,7 +30,7 @@ use urom_abi::host::{CtxState, Task};
 
 pub(super) use self::lost::Lost;
 pub(crate) use self::ready::Other;
-use self::ready::Ready;
+use self::ready::ReadyQueue;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::handle::{Tag, object};
@@ -39,7 +39,7 @@ use crate::pe::graph::instance::Instance;
 use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::{CmdTaskRef, Stage};
-use crate::pe::sleep::{Bell, Nap};
+use crate::pe::sleep::{HostBell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
@@ -62,7 +62,7 @@ pub(super) struct Pe {
     tag: Tag,
     me: Weak<Pe>,
     pub(super) mailbox: Arc<Mailbox>,
-    bell: Bell,
+    bell: HostBell,
     nap: Nap,
     epoll: OwnedFd,
     /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
@@ -70,7 +70,7 @@ pub(super) struct Pe {
     pub(super) probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
-    ready: Ready,
+    ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
@@ -112,7 +112,7 @@ impl Pe {
         ::ucx::require_descriptors(DESCRIPTORS)?;
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let (bell, nap) = (Bell::new()?, Nap::new()?);
+        let (bell, nap) = (HostBell::new()?, Nap::new()?);
         for source in [mailbox.wake().as_fd(), bell.wake.as_fd(), nap.timer.as_fd()] {
             // The host asks whether there is anything, not what.
             epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
@@ -126,7 +126,7 @@ impl Pe {
             epoll,
             transport: OnceCell::new(),
             probe: RefCell::default(),
-            ready: Ready::default(),
+            ready: ReadyQueue::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
             waiting: RefCell::default(),
@@ -456,13 +456,13 @@ impl Pe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pe::ctx::Kind;
+    use crate::pe::ctx::Part;
     use crate::pe::ctx::domain::Domain;
 
     #[test]
     fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
         let pe = Pe::new().unwrap();
-        let contexts = [(); 2].map(|()| Context::new(Kind::Domain(Domain::default())));
+        let contexts = [(); 2].map(|()| Context::new(Part::Domain(Domain::default())));
         for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
             pe.announce(ctx, CtxState::IDLE);
             pe.push_command(CmdTaskRef::new(slot, 8).unwrap());

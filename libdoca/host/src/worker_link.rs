@@ -54,7 +54,7 @@ pub(super) async fn serve(
     requests: mpsc::UnboundedSender<Request>,
     run: u64,
     mailbox: Arc<Mailbox>,
-    mut orders: mpsc::UnboundedReceiver<Order>,
+    mut orders: mpsc::UnboundedReceiver<WorkerOrder>,
 ) {
     let (patience, health) = (visit.patience, Arc::clone(&visit.health));
     let late = Arc::clone(&visit.late);
@@ -87,7 +87,7 @@ pub(super) async fn serve(
             }
             orders.close();
             while let Ok(order) = orders.try_recv() {
-                if let Order::Unshare { told, .. } = order {
+                if let WorkerOrder::Unshare { told, .. } = order {
                     late.keep(told);
                 }
             }
@@ -257,7 +257,7 @@ impl Watched<'_> {
     pub(super) async fn watch(
         self,
         stream: &mut WorkerStream,
-        orders: &mut mpsc::UnboundedReceiver<Order>,
+        orders: &mut mpsc::UnboundedReceiver<WorkerOrder>,
         sharing: &mut Sharing,
     ) -> Option<Failure> {
         let Watched { who, run, mailbox, patience, health } = self;
@@ -271,19 +271,19 @@ impl Watched<'_> {
                     mailbox.post((run, Event::Overdue));
                 }
                 order = orders.recv() => match order? {
-                    Order::Start { domain, table, answer } => {
+                    WorkerOrder::Start { domain, table, answer } => {
                         let is_over = || answer.is_closed() || orders.is_closed();
                         send_table(stream, domain, &table, is_over).await;
                         starting.insert(domain, answer);
                     }
-                    Order::End { domain, done } => {
+                    WorkerOrder::End { domain, done } => {
                         starting.remove(&domain);
                         ending.insert(domain, done);
                         let word = DomainWord::End;
                         stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
                     }
-                    Order::Share(offered) => sharing.share(stream, offered).await,
-                    Order::Unshare { memory, after, told } => {
+                    WorkerOrder::Share(offered) => sharing.share(stream, offered).await,
+                    WorkerOrder::Unshare { memory, after, told } => {
                         sharing.unshare(stream, memory, after, told).await;
                     }
                 },
@@ -328,7 +328,7 @@ async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: i
 }
 
 /// What is asked of the task that carries a worker's stream.
-pub(super) enum Order {
+pub(super) enum WorkerOrder {
     Start {
         domain: u64,
         table: Arc<Vec<u8>>,

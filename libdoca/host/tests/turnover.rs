@@ -1,4 +1,4 @@
-//! Whatever a host creates and destroys is freed: the heap of its thread does not grow.
+//! Objects that a host creates and destroys are freed: the heap of its thread does not grow.
 
 #[path = "../../../urom-service/tests/plugins/compile.rs"]
 mod compile;
@@ -48,7 +48,7 @@ macro_rules! make {
 }
 
 fn repeat(what: &str, turn: impl Fn()) {
-    // What the process makes once is not counted.
+    // Things that a process makes once do not count.
     turn();
     println!("{what}");
     within(LIMIT, || (0..TIMES).for_each(|_| turn()));

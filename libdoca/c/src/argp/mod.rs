@@ -74,7 +74,7 @@ unsafe extern "C" fn doca_argp_init(
     program_config: *mut c_void,
 ) -> DocaError {
     telling(|| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let name = unsafe { text(program_name) };
         state::init(name, program_config)
     })
@@ -107,14 +107,14 @@ unsafe fn put<T>(
 /// Makes a parameter. `BAD_STATE` before `doca_argp_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError {
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     telling(|| unsafe { put(param, "doca_argp_param_create: the place", state::create::<Flag>) })
 }
 
 /// Makes a command. `BAD_STATE` before `doca_argp_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_cmd_create(cmd: *mut *mut Cmd) -> DocaError {
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     telling(|| unsafe { put(cmd, "doca_argp_cmd_create: the place", state::create::<Command>) })
 }
 
@@ -138,22 +138,22 @@ macro_rules! setters {
 setters! { Flag:
     /// The name behind one dash. Copied; NULL is none.
     fn doca_argp_param_set_short_name(name: *const c_char) |flag| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         flag.short = unsafe { text(name) }
     };
     /// The name behind two dashes, and in JSON files. Copied; NULL is none.
     fn doca_argp_param_set_long_name(name: *const c_char) |flag| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         flag.long = unsafe { text(name) }
     };
     /// What the usage text calls the value. Copied; NULL is nothing.
     fn doca_argp_param_set_arguments(arguments: *const c_char) |flag| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         flag.arguments = unsafe { text(arguments) }
     };
     /// What the usage text says of the flag. Copied; NULL is none.
     fn doca_argp_param_set_description(description: *const c_char) |flag| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         flag.description = unsafe { text(description) }
     };
     /// What gets the value.
@@ -179,12 +179,12 @@ setters! { Flag:
 setters! { Command:
     /// Its name on the command line. Copied; NULL removes it.
     fn doca_argp_cmd_set_name(name: *const c_char) |command| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         command.name = unsafe { text(name) }
     };
     /// Its description in the usage text. Copied; NULL removes it.
     fn doca_argp_cmd_set_description(description: *const c_char) |command| {
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         command.description = unsafe { text(description) }
     };
     /// The function for a command line that ends with the command.
@@ -281,14 +281,14 @@ extern "C" fn doca_argp_usage() {
 /// The level of the program's log, once the command line was read. `BAD_STATE` before that.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaError {
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     telling(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
 }
 
 /// The level of the libraries' log, once the command line was read. `BAD_STATE` before that.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaError {
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     telling(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
 }
 

@@ -12,7 +12,7 @@ use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
 use crate::event::Mailbox;
 use crate::sharing::Sharing;
-use crate::worker_link::{Health, Order, Watched};
+use crate::worker_link::{Health, Watched, WorkerOrder};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.
@@ -62,8 +62,8 @@ async fn from_worker(said: &[u8]) {
     let (give, mut orders) = mpsc::unbounded_channel();
     let (done, ended) = std_mpsc::channel();
     let (answer, mut answered) = oneshot::channel();
-    let start = Order::Start { domain: 5, table: Arc::new(vec![1; 10]), answer };
-    let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
+    let start = WorkerOrder::Start { domain: 5, table: Arc::new(vec![1; 10]), answer };
+    let given = give.send(start).is_ok() && give.send(WorkerOrder::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
     let mut stream = stream(said);
     let health = Health::default();

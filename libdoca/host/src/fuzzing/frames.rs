@@ -48,7 +48,7 @@ const OK: DocaError = DocaError::SUCCESS;
 /// nobody else's. Messages that no worker sends change nothing: tasks are answered afterwards.
 pub fn host_frames(input: &[u8]) {
     thread_local! {
-        static HOST: RefCell<Rig> = RefCell::new(Rig::new());
+        static HOST: RefCell<FrameRig> = RefCell::new(FrameRig::new());
     }
     recent::note(input);
     HOST.with_borrow_mut(|rig| {
@@ -70,7 +70,7 @@ thread_local! {
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
 }
 
-struct Rig {
+struct FrameRig {
     pe: *mut Pe,
     host: *mut Worker,
     /// The host's channel.
@@ -91,8 +91,8 @@ struct Rig {
     strange: Strange,
 }
 
-impl Rig {
-    fn new() -> Rig {
+impl FrameRig {
+    fn new() -> FrameRig {
         let pass = Pass::new(peer::TICKET);
         let context = context().build().expect("UCX");
         let worker = context.worker().expect("UCX");
@@ -138,7 +138,7 @@ impl Rig {
             state(ctx) == CtxState::RUNNING
         });
         let (open, answered, channel) = (HashMap::new(), HashMap::new(), attach.channel);
-        Rig {
+        FrameRig {
             pe,
             host,
             channel,

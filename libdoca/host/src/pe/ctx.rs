@@ -41,12 +41,12 @@ pub(crate) struct Context {
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
     pub(crate) lost: Cell<bool>,
-    kind: Kind,
+    part: Part,
 }
 
 object!(Context, Context);
 
-pub(crate) enum Kind {
+pub(crate) enum Part {
     Service(Service),
     Worker(Worker),
     Domain(Domain),
@@ -58,15 +58,15 @@ pub(crate) enum Kind {
 macro_rules! kinds {
     ($($name:ident: $kind:ident;)*) => {
         fn name(&self) -> &'static str {
-            match &self.kind {
-                $(Kind::$kind(_) => stringify!($name),)*
+            match &self.part {
+                $(Part::$kind(_) => stringify!($name),)*
             }
         }
         $(
         #[inline]
         pub(crate) fn $name(&self) -> Result<&$kind, DocaError> {
-            match &self.kind {
-                Kind::$kind(own) => Ok(own),
+            match &self.part {
+                Part::$kind(own) => Ok(own),
                 _ => Err(DocaError::INVALID_VALUE),
             }
         }
@@ -75,7 +75,7 @@ macro_rules! kinds {
 }
 
 impl Context {
-    pub(crate) fn new(kind: Kind) -> Rc<Context> {
+    pub(crate) fn new(part: Part) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             tag: Tag::of::<Context>(),
             me: Weak::clone(me),
@@ -86,23 +86,23 @@ impl Context {
             pe: RefCell::new(None),
             failure: RefCell::default(),
             lost: Cell::new(false),
-            kind,
+            part,
         })
     }
 
     /// Hands a new context to the host.
-    pub(crate) fn publish<C>(kind: Kind) -> *mut C {
-        publish(Context::new(kind))
+    pub(crate) fn publish<C>(part: Part) -> *mut C {
+        publish(Context::new(part))
     }
 
     /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(crate) fn retire(&self) {
-        match &self.kind {
-            Kind::Service(service) => drop(service.device.take()),
-            Kind::Worker(worker) => drop(worker.service.take()),
-            Kind::Domain(_) => {}
-            Kind::SyncEvent(event) => event.retire(),
-            Kind::MmapAdvise(advise) => drop(advise.device.take()),
+        match &self.part {
+            Part::Service(service) => drop(service.device.take()),
+            Part::Worker(worker) => drop(worker.service.take()),
+            Part::Domain(_) => {}
+            Part::SyncEvent(event) => event.retire(),
+            Part::MmapAdvise(advise) => drop(advise.device.take()),
         }
         if let Some(pe) = self.pe.take() {
             pe.disconnect(self);
@@ -132,9 +132,9 @@ impl Context {
 
     /// Its tasks that need no worker. `INVALID_VALUE` for a context of another kind.
     pub(crate) fn tasks(&self) -> Result<&Tasks, DocaError> {
-        match &self.kind {
-            Kind::SyncEvent(event) => Ok(&event.tasks),
-            Kind::MmapAdvise(advise) => Ok(&advise.tasks),
+        match &self.part {
+            Part::SyncEvent(event) => Ok(&event.tasks),
+            Part::MmapAdvise(advise) => Ok(&advise.tasks),
             _ => Err(DocaError::INVALID_VALUE),
         }
     }
@@ -220,7 +220,7 @@ impl Context {
         }
         self.failure.replace(None);
         self.lost.set(false);
-        if let Kind::SyncEvent(event) = &self.kind
+        if let Part::SyncEvent(event) = &self.part
             && !event.tasks.are_configured()
         {
             return event.start(self).unwrap_or_else(|failure| self.fail(&failure));
@@ -232,12 +232,12 @@ impl Context {
                 self.name()
             )
         });
-        let started = started.and_then(|pe| match &self.kind {
-            Kind::Service(service) => service.start(self, &pe),
-            Kind::Worker(worker) => worker.start(self, &pe),
-            Kind::Domain(domain) => domain.start(self, &pe),
-            Kind::SyncEvent(event) => event.start(self),
-            Kind::MmapAdvise(_) => {
+        let started = started.and_then(|pe| match &self.part {
+            Part::Service(service) => service.start(self, &pe),
+            Part::Worker(worker) => worker.start(self, &pe),
+            Part::Domain(domain) => domain.start(self, &pe),
+            Part::SyncEvent(event) => event.start(self),
+            Part::MmapAdvise(_) => {
                 self.set_state(CtxState::RUNNING);
                 Ok(DocaError::SUCCESS)
             }
@@ -247,28 +247,28 @@ impl Context {
 
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
-        if let (CtxState::RUNNING, Kind::SyncEvent(event)) = (self.state.get(), &self.kind) {
+        if let (CtxState::RUNNING, Part::SyncEvent(event)) = (self.state.get(), &self.part) {
             return event.stop(self);
         }
         match (self.state.get(), self.pe()) {
             (CtxState::IDLE, _) => DocaError::SUCCESS,
             (CtxState::STOPPING, _) => DocaError::IN_PROGRESS,
-            (_, Ok(pe)) => match &self.kind {
-                Kind::Service(service) => service.stop(self, &pe),
-                Kind::Worker(worker) => worker.stop(self, &pe),
-                Kind::Domain(domain) => domain.stop(self),
-                Kind::SyncEvent(event) => event.stop(self),
-                Kind::MmapAdvise(advise) => advise.tasks.stop(self),
+            (_, Ok(pe)) => match &self.part {
+                Part::Service(service) => service.stop(self, &pe),
+                Part::Worker(worker) => worker.stop(self, &pe),
+                Part::Domain(domain) => domain.stop(self),
+                Part::SyncEvent(event) => event.stop(self),
+                Part::MmapAdvise(advise) => advise.tasks.stop(self),
             },
             (_, Err(code)) => code,
         }
     }
 
     pub(crate) fn on_event(self: &Rc<Self>, pe: &Pe, event: Event) {
-        match &self.kind {
-            Kind::Service(service) => service.on_event(self, pe, event),
-            Kind::Worker(worker) => worker.on_event(pe, event),
-            Kind::Domain(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => {}
+        match &self.part {
+            Part::Service(service) => service.on_event(self, pe, event),
+            Part::Worker(worker) => worker.on_event(pe, event),
+            Part::Domain(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => {}
         }
     }
 
@@ -285,10 +285,10 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            match &self.kind {
-                Kind::Service(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => {}
-                Kind::Worker(worker) => worker.ended(pe),
-                Kind::Domain(domain) => domain.ended(),
+            match &self.part {
+                Part::Service(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => {}
+                Part::Worker(worker) => worker.ended(pe),
+                Part::Domain(domain) => domain.ended(),
             }
         }
         self.set_state(next);
@@ -296,20 +296,20 @@ impl Context {
     }
 
     fn begins(&self) -> bool {
-        match &self.kind {
-            Kind::Service(_) | Kind::SyncEvent(_) | Kind::MmapAdvise(_) => false,
-            Kind::Worker(worker) => worker.begins(),
-            Kind::Domain(domain) => domain.begins(),
+        match &self.part {
+            Part::Service(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => false,
+            Part::Worker(worker) => worker.begins(),
+            Part::Domain(domain) => domain.begins(),
         }
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        match &self.kind {
-            Kind::Service(service) => service.queries.in_flight.get(),
-            Kind::Worker(worker) => worker.in_flight(),
-            Kind::Domain(_) => 0,
-            Kind::SyncEvent(event) => event.tasks.in_flight.get(),
-            Kind::MmapAdvise(advise) => advise.tasks.in_flight.get(),
+        match &self.part {
+            Part::Service(service) => service.queries.in_flight.get(),
+            Part::Worker(worker) => worker.in_flight(),
+            Part::Domain(_) => 0,
+            Part::SyncEvent(event) => event.tasks.in_flight.get(),
+            Part::MmapAdvise(advise) => advise.tasks.in_flight.get(),
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::pe::{Other, Pe};
 
 /// The operation of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LocalTaskKind {
     Get,
     NotifySet,
     NotifyAdd,
@@ -37,29 +37,29 @@ pub(crate) enum Kind {
 
 const KINDS: usize = 6;
 
-impl Kind {
+impl LocalTaskKind {
     /// The beginning of the names of its C functions.
     fn prefix(self) -> &'static str {
         match self {
-            Kind::Get => "doca_sync_event_task_get",
-            Kind::NotifySet => "doca_sync_event_task_notify_set",
-            Kind::NotifyAdd => "doca_sync_event_task_notify_add",
-            Kind::WaitEq => "doca_sync_event_task_wait_eq",
-            Kind::WaitNeq => "doca_sync_event_task_wait_neq",
-            Kind::InvalidateCache => "doca_mmap_advise_task_invalidate_cache",
+            LocalTaskKind::Get => "doca_sync_event_task_get",
+            LocalTaskKind::NotifySet => "doca_sync_event_task_notify_set",
+            LocalTaskKind::NotifyAdd => "doca_sync_event_task_notify_add",
+            LocalTaskKind::WaitEq => "doca_sync_event_task_wait_eq",
+            LocalTaskKind::WaitNeq => "doca_sync_event_task_wait_neq",
+            LocalTaskKind::InvalidateCache => "doca_mmap_advise_task_invalidate_cache",
         }
     }
 }
 
 /// A structure of C that stands for tasks of one kind.
 pub(crate) trait OfKind {
-    const KIND: Kind;
+    const KIND: LocalTaskKind;
 }
 
 macro_rules! of_kind {
     ($($object:ident: $kind:ident;)*) => {$(
         impl OfKind for $object {
-            const KIND: Kind = Kind::$kind;
+            const KIND: LocalTaskKind = LocalTaskKind::$kind;
         }
     )*};
 }
@@ -74,18 +74,18 @@ of_kind! {
 }
 
 /// A completion callback, whatever structure of C it takes.
-type Callback = TaskCallback<host::Task>;
+type TaskEnded = TaskCallback<host::Task>;
 
-fn erased<T: OfKind>(callback: TaskCallback<T>) -> Callback {
+fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
     // SAFETY: the two differ in the type behind one pointer, so they are called alike. `complete`
     // calls it with a task of this kind.
-    unsafe { std::mem::transmute::<TaskCallback<T>, Callback>(callback) }
+    unsafe { std::mem::transmute::<TaskCallback<T>, TaskEnded>(callback) }
 }
 
 /// The limit of one kind of tasks, and how many are allocated.
 #[derive(Clone, Copy, Default)]
 struct Room {
-    callbacks: Option<(Callback, Callback)>,
+    callbacks: Option<(TaskEnded, TaskEnded)>,
     most: u32,
     out: u32,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    fn room(&self, kind: Kind) -> &Cell<Room> {
+    fn room(&self, kind: LocalTaskKind) -> &Cell<Room> {
         &self.rooms[kind as usize]
     }
 
@@ -125,7 +125,7 @@ impl Tasks {
         self.rooms.iter().any(|room| room.get().most != 0)
     }
 
-    fn count(&self, kind: Kind, change: impl FnOnce(u32) -> u32) {
+    fn count(&self, kind: LocalTaskKind, change: impl FnOnce(u32) -> u32) {
         let room = self.room(kind);
         room.update(|now| Room { out: change(now.out), ..now });
     }
@@ -157,7 +157,7 @@ pub(crate) struct LocalTask {
     me: Weak<LocalTask>,
     /// It goes idle only once this task is released.
     pub(crate) ctx: Rc<Context>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: LocalTaskKind,
     /// That of a sync event.
     counter: Option<Counter>,
     /// The number to set, to add, or to wait for.
@@ -261,22 +261,24 @@ impl LocalTask {
                 AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
             };
         };
-        if matches!(self.kind, Kind::Get | Kind::NotifyAdd) && place.is_null() {
+        if matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && place.is_null() {
             return Err(DocaError::INVALID_VALUE);
         }
         // SAFETY: the host's place, which stays until the task completes.
         let store = |number| unsafe { put(place, number) };
         Ok(match self.kind {
-            Kind::Get => Some(store(counter.get())),
-            Kind::NotifySet => Some(counter.set(self.value.get()).map_err(told)),
-            Kind::NotifyAdd => Some(counter.add(self.value.get()).map_err(told).and_then(store)),
+            LocalTaskKind::Get => Some(store(counter.get())),
+            LocalTaskKind::NotifySet => Some(counter.set(self.value.get()).map_err(told)),
+            LocalTaskKind::NotifyAdd => {
+                Some(counter.add(self.value.get()).map_err(told).and_then(store))
+            }
             _ => self.is_met().then_some(Ok(())),
         })
     }
 
     fn condition(&self) -> Condition {
         let condition = match self.kind {
-            Kind::WaitNeq => Condition::not_equal,
+            LocalTaskKind::WaitNeq => Condition::not_equal,
             _ => Condition::equal,
         };
         condition(self.value.get()).masked(self.mask.get())

@@ -25,7 +25,7 @@ pub(crate) enum Other {
 }
 
 #[derive(Default)]
-pub(super) struct Ready {
+pub(super) struct ReadyQueue {
     commands: Queue,
     /// Each with the number of commands that were ever added before it.
     others: RefCell<VecDeque<(u64, Other)>>,
@@ -34,7 +34,7 @@ pub(super) struct Ready {
     taken: Cell<u64>,
 }
 
-impl Ready {
+impl ReadyQueue {
     pub(super) fn is_empty(&self) -> bool {
         !self.has_others() && self.commands.is_empty()
     }

@@ -27,7 +27,7 @@ use crate::pe::run::task::{CmdTaskRef, Stage};
 use crate::pe::{Lost, Pe};
 use crate::running::Place;
 use crate::sharing::{Late, Told};
-use crate::worker_link::{Health, Order};
+use crate::worker_link::{Health, WorkerOrder};
 
 pub(crate) struct Run {
     me: Weak<Run>,
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     /// Counts against the service's limit.
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
-    orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+    orders: RefCell<Option<mpsc::UnboundedSender<WorkerOrder>>>,
     /// Those who wait until the worker has nothing of this program's memory.
     pub(crate) late: Arc<Late>,
     pub(crate) health: Arc<Health>,
@@ -75,7 +75,7 @@ impl Run {
         pe: Rc<Pe>,
         channel: u16,
         place: Place,
-        orders: mpsc::UnboundedSender<Order>,
+        orders: mpsc::UnboundedSender<WorkerOrder>,
     ) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
             me: Weak::clone(me),
@@ -115,8 +115,9 @@ impl Run {
     pub(crate) fn unshare(&self, memory: u64, told: Told) {
         match &*self.orders.borrow() {
             Some(orders) => {
-                let order = Order::Unshare { memory, after: self.submitted.get(), told };
-                if let Err(mpsc::error::SendError(Order::Unshare { told, .. })) = orders.send(order)
+                let order = WorkerOrder::Unshare { memory, after: self.submitted.get(), told };
+                if let Err(mpsc::error::SendError(WorkerOrder::Unshare { told, .. })) =
+                    orders.send(order)
                 {
                     self.late.keep(told);
                 }
@@ -126,7 +127,7 @@ impl Run {
     }
 
     /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
-    pub(crate) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: WorkerOrder) {
         // An order that nobody takes is dropped, too.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
     }

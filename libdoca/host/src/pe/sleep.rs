@@ -18,24 +18,24 @@ const ARM_ATTEMPTS: usize = 4;
 
 /// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
 /// shows.
-pub(crate) struct Bell {
+pub(crate) struct HostBell {
     pub(crate) wake: EventFd,
     /// The host may go to sleep, and the bell has not rung since.
     armed: Cell<bool>,
     rung: Cell<bool>,
 }
 
-impl Bell {
-    pub(crate) fn new() -> std::io::Result<Bell> {
-        Ok(Bell { wake: EventFd::new()?, armed: Cell::new(false), rung: Cell::new(false) })
+impl HostBell {
+    pub(crate) fn new() -> std::io::Result<HostBell> {
+        Ok(HostBell { wake: EventFd::new()?, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
-    /// Makes the next [`ring`](Bell::ring) make the descriptor readable.
+    /// Makes the next [`ring`](HostBell::ring) make the descriptor readable.
     pub(crate) fn arm(&self) {
         self.armed.set(true);
     }
 
-    /// Makes [`ring`](Bell::ring) do nothing, so that a host that polls pays for no system call.
+    /// Makes [`ring`](HostBell::ring) do nothing, so that a host that polls pays for no system call.
     pub(crate) fn disarm(&self) {
         self.armed.set(false);
     }
@@ -182,14 +182,14 @@ mod tests {
 
     use super::*;
 
-    fn is_readable(bell: &Bell) -> bool {
+    fn is_readable(bell: &HostBell) -> bool {
         let none = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut [PollFd::new(&bell.wake, PollFlags::IN)], Some(&none)).unwrap() == 1
     }
 
     #[test]
     fn it_rings_only_when_armed_and_until_silenced() {
-        let bell = Bell::new().unwrap();
+        let bell = HostBell::new().unwrap();
         bell.ring();
         assert!(!is_readable(&bell));
         bell.arm();

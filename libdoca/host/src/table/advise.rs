@@ -10,24 +10,24 @@ use crate::buf::{AnyBuf, any_buf};
 use crate::device::{Device, DeviceInfo};
 use crate::handle::{as_c, borrow, present, put};
 use crate::pe::ctx::advise::MmapAdvise;
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::ctx::{Context, Part};
 use crate::pe::local::{LocalTask, Tasks, local};
 use crate::table::own::mmap_advise;
 
-type Pointer = *mut host::MmapAdvise;
+type AdvisePointer = *mut host::MmapAdvise;
 type Invalidate = host::MmapAdviseTaskInvalidateCache;
 
 functions! {
-    fn doca_mmap_advise_create[](dev: *mut Dev, advise: *mut Pointer) => advise {
+    fn doca_mmap_advise_create[](dev: *mut Dev, advise: *mut AdvisePointer) => advise {
         let device = RefCell::new(Some(Device::find(dev.cast_const().cast())?));
-        Context::publish(Kind::MmapAdvise(MmapAdvise { device, tasks: Tasks::default() }))
+        Context::publish(Part::MmapAdvise(MmapAdvise { device, tasks: Tasks::default() }))
     }
 
-    fn doca_mmap_advise_destroy[advise = mmap_advise: Pointer]() {
+    fn doca_mmap_advise_destroy[advise = mmap_advise: AdvisePointer]() {
         advise.destroy(DocaError::BAD_STATE)
     }
 
-    fn doca_mmap_advise_as_ctx[advise = mmap_advise: Pointer]() -> *mut Ctx { advise.ctx.as_ctx() }
+    fn doca_mmap_advise_as_ctx[advise = mmap_advise: AdvisePointer]() -> *mut Ctx { advise.ctx.as_ctx() }
 
     fn doca_mmap_advise_cap_task_cache_invalidate_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() {
         Ok(())
@@ -37,19 +37,19 @@ functions! {
         size: *mut u64,
     ) => size { u64::MAX }
 
-    set fn doca_mmap_advise_task_invalidate_cache_set_conf[advise = mmap_advise: Pointer](
+    set fn doca_mmap_advise_task_invalidate_cache_set_conf[advise = mmap_advise: AdvisePointer](
         completed: Option<TaskCallback<Invalidate>>,
         failed: Option<TaskCallback<Invalidate>>,
         count: u32,
     ) { advise.tasks.configure(completed, failed, count) }
 
-    fn doca_mmap_advise_task_invalidate_cache_alloc_init[advise = mmap_advise: Pointer](
+    fn doca_mmap_advise_task_invalidate_cache_alloc_init[advise = mmap_advise: AdvisePointer](
         buf: *mut Buf,
         data: Data,
         task: *mut *mut Invalidate,
     ) => task {
         advise.ctx.require_running()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         if let AnyBuf::OfTask(_) = unsafe { any_buf(buf) }? {
             return Err(DocaError::NOT_PERMITTED);
         }

@@ -119,7 +119,7 @@ functions! {
 
     fn doca_buf_inc_refcount[buf = any_buf: *mut Buf](before: *mut u16) {
         let count = buf.element()?.retain().map_err(told)?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put_if_wanted(before, count) }
     }
 
@@ -128,7 +128,7 @@ functions! {
             AnyBuf::OfMap(buf) => Descriptor::release(buf)?,
             AnyBuf::OfTask(_) => return Err(of_task()),
         };
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put_if_wanted(before, count) }
     }
 
@@ -143,7 +143,7 @@ functions! {
     }
 
     fn doca_buf_get_last_in_list[](pointer: *mut Buf, last: *mut *mut Buf) => last {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let buf = unsafe { any_buf(pointer) }?;
         buf.listed(pointer, |element| host_pointer(&element.last()))?
     }
@@ -165,20 +165,20 @@ functions! {
     }
 
     fn doca_buf_chain_list[](first: *mut Buf, second: *mut Buf) {
-        // SAFETY: the caller's objects.
+        // SAFETY: NULL, or objects that the host keeps alive in this call.
         let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
         first.chain(&first.last(), &second).map_err(told)
     }
 
     fn doca_buf_chain_list_tail[](head: *mut Buf, tail: *mut Buf, second: *mut Buf) {
-        // SAFETY: the caller's objects.
+        // SAFETY: NULL, or objects that the host keeps alive in this call.
         let (head, tail) = (unsafe { element(head) }?, unsafe { element(tail) }?);
         // SAFETY: as above.
         head.chain(&tail, &unsafe { element(second) }?).map_err(told)
     }
 
     fn doca_buf_unchain_list[](first: *mut Buf, second: *mut Buf) {
-        // SAFETY: the caller's objects.
+        // SAFETY: NULL, or objects that the host keeps alive in this call.
         let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
         first.unchain(&second).map_err(told)
     }

@@ -64,14 +64,14 @@ functions! {
     }
 
     fn doca_pe_destroy[](pointer: *mut host::Pe) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { borrow::<Pe, _>(pointer) }?.may_go()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
     }
 
     fn doca_pe_connect_ctx[pe = share::<Pe, _>: *mut host::Pe](ctx: *mut Ctx) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { share::<Context, _>(ctx) }?.connect(pe)
     }
 
@@ -145,7 +145,7 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
     guard_or(0, || {
         // SAFETY: the caller's place has `capacity` bytes.
         let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         match unsafe { share::<Context, _>(pointer) } {
             Ok(ctx) => ctx.with_failure(put).unwrap_or(0),
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
@@ -157,7 +157,7 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
 pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) -> Data {
     const NONE: Data = Data { u64: 0 };
     guard_or(NONE, || {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { any_task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
 }
@@ -168,7 +168,7 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
 /// The task is null, or one of this library's.
 pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
     guard(|| {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         match unsafe { any_task(pointer) }? {
             AnyTask::Command(_) => {
                 // SAFETY: the caller's command.

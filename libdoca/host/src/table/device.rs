@@ -40,9 +40,9 @@ functions! {
         // The list ends with NULL, where its destruction finds the length.
         let entries = found.into_iter().map(|info| publish(Rc::new(info)));
         let entries: Box<[*mut DevInfo]> = entries.chain([ptr::null_mut()]).collect();
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(list, Box::into_raw(entries).cast()) }?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
     }
 
@@ -86,7 +86,7 @@ functions! {
         is_equal: *mut u8,
     ) => is_equal {
         present(address)?;
-        // SAFETY: the caller's C string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let address = unsafe { CStr::from_ptr(address) };
         let equal = address.to_str().ok().and_then(|text| info.has_pci_address(text));
         equal.ok_or(DocaError::INVALID_VALUE)?.into()

@@ -12,11 +12,11 @@ use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 use crate::exchange::Oob;
 use crate::failure::failure;
 use crate::handle::{present, put};
-use crate::pe::ctx::domain::{Buffer, Domain};
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::ctx::domain::{Domain, DomainBuffer};
+use crate::pe::ctx::{Context, Part};
 use crate::table::own::{domain, worker};
 
-type Pointer = *mut host::Domain;
+type DomainPointer = *mut host::Domain;
 
 /// A copy of a handle or key; one of no length may be NULL.
 ///
@@ -41,18 +41,18 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
 
 functions! {
     fn doca_urom_domain_create[](out: *mut *mut host::Domain) => out {
-        Context::publish(Kind::Domain(Domain::default()))
+        Context::publish(Part::Domain(Domain::default()))
     }
 
-    fn doca_urom_domain_destroy[domain = domain: Pointer]() {
+    fn doca_urom_domain_destroy[domain = domain: DomainPointer]() {
         domain.destroy(DocaError::NOT_PERMITTED)
     }
 
-    set fn doca_urom_domain_set_buffers_count[domain = domain: Pointer](count: usize) {
+    set fn doca_urom_domain_set_buffers_count[domain = domain: DomainPointer](count: usize) {
         domain.set_count(count)
     }
 
-    set fn doca_urom_domain_add_buffer[domain = domain: Pointer](
+    set fn doca_urom_domain_add_buffer[domain = domain: DomainPointer](
         buffer: *mut c_void,
         buffer_len: usize,
         memh: *mut c_void,
@@ -64,10 +64,10 @@ functions! {
         let memh = unsafe { blob(memh, memh_len) }?;
         // SAFETY: the caller's blob.
         let mkey = unsafe { blob(mkey, mkey_len) }?;
-        domain.add_buffer(Buffer { va: buffer.addr() as u64, len: buffer_len as u64, memh, mkey })
+        domain.add_buffer(DomainBuffer { va: buffer.addr() as u64, len: buffer_len as u64, memh, mkey })
     }
 
-    set fn doca_urom_domain_set_oob[domain = domain: Pointer](oob: *mut OobColl) {
+    set fn doca_urom_domain_set_oob[domain = domain: DomainPointer](oob: *mut OobColl) {
         // SAFETY: the caller's structure, or NULL.
         let oob =
             unsafe { oob.as_ref() }.ok_or_else(|| failure!(INVALID_VALUE, "the out-of-band \
@@ -76,7 +76,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_domain_set_workers[domain = domain: Pointer](
+    set fn doca_urom_domain_set_workers[domain = domain: DomainPointer](
         domain_worker_ids: *mut u64,
         workers: *mut *mut host::Worker,
         count: usize,
@@ -94,7 +94,7 @@ functions! {
         // SAFETY: the caller gives as many workers.
         let workers = unsafe { slice::from_raw_parts(workers, count) };
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
-            // SAFETY: the caller's object.
+            // SAFETY: NULL, or an object that the host keeps alive in this call.
             let worker = unsafe { worker(*pointer) };
             let worker = worker.map_err(|_| {
                 failure!(INVALID_VALUE, "the domain's worker {} is no worker",
@@ -105,7 +105,7 @@ functions! {
         domain.set_workers(pairs.collect::<Result<_, Failure>>()?)
     }
 
-    fn doca_urom_domain_as_ctx[domain = domain: Pointer]() -> *mut Ctx {
+    fn doca_urom_domain_as_ctx[domain = domain: DomainPointer]() -> *mut Ctx {
         domain.ctx.as_ctx()
     }
 }

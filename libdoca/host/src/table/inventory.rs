@@ -42,9 +42,9 @@ functions! {
     }
 
     fn doca_buf_inventory_destroy[](pointer: *mut BufInventory) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { borrow::<Inventory, _>(pointer) }?.unused()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { withdraw::<Inventory, _>(pointer) }.map(drop)
     }
 
@@ -64,7 +64,7 @@ functions! {
         data_len: usize,
         buf: *mut *mut Buf,
     ) => buf {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let map: &Map = unsafe { borrow(map) }?;
         present(address)?;
         present(data)?;
@@ -95,7 +95,7 @@ functions! {
         source: *const Buf,
         buf: *mut *mut Buf,
     ) => buf {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         match unsafe { any_buf(source) }? {
             AnyBuf::OfMap(source) => inventory.dup(&source.element()?)?,
             AnyBuf::OfTask(_) => {
@@ -142,15 +142,15 @@ functions! {
         map: *const Mmap,
         pool: *mut *mut BufPool,
     ) => pool {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let map: Rc<Map> = unsafe { share(map) }?;
         publish(Rc::new(Pool::create(count, size, &map)?))
     }
 
     fn doca_buf_pool_destroy[](pointer: *mut BufPool) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { borrow::<Pool, _>(pointer) }?.unused()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { withdraw::<Pool, _>(pointer) }.map(drop)
     }
 

@@ -36,9 +36,9 @@ unsafe fn export(
     present(bytes)?;
     present(len)?;
     let (start, count) = map.export(&device(dev)?, one_of)?;
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     unsafe { put(bytes, start) }?;
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     unsafe { put(len, count) }
 }
 
@@ -66,9 +66,9 @@ functions! {
     }
 
     fn doca_mmap_destroy[](pointer: *mut Mmap) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { borrow::<Map, _>(pointer) }?.unused()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let map: Rc<Map> = unsafe { withdraw(pointer) }?;
         let farewell = map.farewell();
         drop(map);
@@ -96,7 +96,7 @@ functions! {
         bytes: *mut *const c_void,
         len: *mut usize,
     ) {
-        // SAFETY: the caller's places.
+        // SAFETY: NULL, or places that the host keeps for the results.
         unsafe { export(map, dev, FOR_PCI, bytes, len) }
     }
 
@@ -105,7 +105,7 @@ functions! {
         bytes: *mut *const c_void,
         len: *mut usize,
     ) {
-        // SAFETY: the caller's places.
+        // SAFETY: NULL, or places that the host keeps for the results.
         unsafe { export(map, dev, FOR_RDMA, bytes, len) }
     }
 
@@ -150,9 +150,9 @@ functions! {
         present(address)?;
         present(len)?;
         let (start, count) = map.range()?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(address, start) }?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(len, count) }
     }
 

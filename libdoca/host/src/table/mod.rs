@@ -26,7 +26,7 @@ macro_rules! functions {
             fn $name[$($found = $find: $object)?]($($argument: $type),*) {
                 present($place)?;
                 let value = $body;
-                // SAFETY: the caller's place.
+                // SAFETY: NULL, or a place that the host keeps for the result.
                 unsafe { put($place, value) }
             }
             $($rest)*
@@ -39,7 +39,7 @@ macro_rules! functions {
         ) -> DocaError {
             guard(|| {
                 $(
-                    // SAFETY: the caller's object.
+                    // SAFETY: NULL, or an object that the host keeps alive in this call.
                     let $found = unsafe { $find(pointer) }?;
                 )?
                 $body
@@ -52,7 +52,7 @@ macro_rules! functions {
         #[allow(clippy::unused_unit, reason = "some answer nothing")]
         pub(super) unsafe extern "C" fn $name(pointer: $object, $($argument: $type),*) -> $answer {
             guard_or(Default::default(), || {
-                // SAFETY: the caller's object.
+                // SAFETY: NULL, or an object that the host keeps alive in this call.
                 let Ok($found) = (unsafe { $find(pointer) }) else { return Default::default() };
                 $body
             })

@@ -19,10 +19,10 @@ use crate::failure::failure;
 use crate::handle::{as_c, borrow, present, publish, put, withdraw};
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::ctx::{Context, Part};
 use crate::table::own::service;
 
-type Pointer = *mut host::Service;
+type ServicePointer = *mut host::Service;
 type Query = *mut host::GidTask;
 
 /// A C string of the caller's; `None` for null.
@@ -36,17 +36,17 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
 
 functions! {
     fn doca_urom_service_create[](out: *mut *mut host::Service) => out {
-        Context::publish(Kind::Service(Service::new()))
+        Context::publish(Part::Service(Service::new()))
     }
 
-    fn doca_urom_service_destroy[service = service: Pointer]() {
+    fn doca_urom_service_destroy[service = service: ServicePointer]() {
         if service.ctx.require_idle().is_ok() && Arc::strong_count(&service.shared) > 1 {
             return Err(DocaError::IN_USE);
         }
         service.destroy(DocaError::NOT_PERMITTED)
     }
 
-    set fn doca_urom_service_set_max_comm_msg_size[service = service: Pointer](size: usize) {
+    set fn doca_urom_service_set_max_comm_msg_size[service = service: ServicePointer](size: usize) {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
             return Err(failure!(INVALID_VALUE, "messages of at most {size} bytes cannot be: from \
                                                 {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are \
@@ -56,7 +56,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_service_set_max_workers[service = service: Pointer](count: u32) {
+    set fn doca_urom_service_set_max_workers[service = service: ServicePointer](count: u32) {
         if !count.is_power_of_two() {
             return Err(failure!(INVALID_VALUE, "{count} workers cannot be the most: it must be a \
                                                 power of two"));
@@ -65,7 +65,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_service_set_dev[service = service: Pointer](dev: *mut Dev) {
+    set fn doca_urom_service_set_dev[service = service: ServicePointer](dev: *mut Dev) {
         let device = Device::find(dev.cast_const().cast()).map_err(|code| {
             failure!(code = code, "the service's device is NULL or not open")
         })?;
@@ -73,13 +73,13 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_address[service = service: Pointer](
+    set fn urom_service_set_address[service = service: ServicePointer](
         address: *const c_char,
         origin: *const c_char,
     ) {
-        // SAFETY: the caller's string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let address = unsafe { text(address) };
-        // SAFETY: the caller's string.
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let origin = unsafe { text(origin) };
         let address =
             address.ok_or_else(|| failure!(INVALID_VALUE, "the service's address is \
@@ -90,16 +90,16 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_embedded[service = service: Pointer](plugin_path: *const c_char) {
-        // SAFETY: the caller's string.
+    set fn urom_service_set_embedded[service = service: ServicePointer](plugin_path: *const c_char) {
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let path = unsafe { text(plugin_path) };
         let path = path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
         service.target.replace(Some(Target::Embedded(path)));
         Ok(())
     }
 
-    set fn urom_service_set_key_file[service = service: Pointer](path: *const c_char) {
-        // SAFETY: the caller's string.
+    set fn urom_service_set_key_file[service = service: ServicePointer](path: *const c_char) {
+        // SAFETY: a C string that the host keeps unchanged in this call.
         let path = unsafe { text(path) };
         let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
         if path.is_empty() {
@@ -109,14 +109,14 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_any_device[service = service: Pointer]() {
+    set fn urom_service_set_any_device[service = service: ServicePointer]() {
         service.any_device.set(true);
         Ok(())
     }
 
-    fn doca_urom_service_as_ctx[service = service: Pointer]() -> *mut Ctx { service.ctx.as_ctx() }
+    fn doca_urom_service_as_ctx[service = service: ServicePointer]() -> *mut Ctx { service.ctx.as_ctx() }
 
-    fn doca_urom_service_get_plugins_list[service = service: Pointer](
+    fn doca_urom_service_get_plugins_list[service = service: ServicePointer](
         plugins: *mut *const PluginInfo,
         count: *mut usize,
     ) {
@@ -127,13 +127,13 @@ functions! {
         if list.is_empty() {
             return Err(DocaError::NOT_FOUND);
         }
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(plugins, list.as_ptr()) }?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(count, list.len()) }
     }
 
-    fn urom_service_get_plugin_fingerprint[service = service: Pointer](
+    fn urom_service_get_plugin_fingerprint[service = service: ServicePointer](
         plugin: u64,
         fingerprint: *mut u64,
     ) => fingerprint {
@@ -142,7 +142,7 @@ functions! {
         found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint.ok_or(DocaError::NOT_FOUND)?
     }
 
-    fn urom_service_get_plugin_description[service = service: Pointer](
+    fn urom_service_get_plugin_description[service = service: ServicePointer](
         plugin: u64,
         bytes: *mut c_void,
         length: *mut usize,
@@ -152,7 +152,7 @@ functions! {
         let room = unsafe { length.read_unaligned() };
         let ctx = service.ctx;
         let description = service.description(ctx, plugin).map_err(|why| ctx.fail(&why))?;
-        // SAFETY: the caller's place.
+        // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(length, description.len()) }?;
         if description.len() > room {
             return Err(DocaError::TOO_BIG);
@@ -164,11 +164,11 @@ functions! {
         Ok(())
     }
 
-    fn doca_urom_service_get_cpuset[service = service: Pointer](cpus: *mut CpuSet) => cpus {
+    fn doca_urom_service_get_cpuset[service = service: ServicePointer](cpus: *mut CpuSet) => cpus {
         service.running(service.ctx)?.welcome.cpus
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_allocate_init[service = service: Pointer](
+    fn doca_urom_service_get_workers_by_gid_task_allocate_init[service = service: ServicePointer](
         gid: u32,
         callback: Option<GidTaskCallback>,
         task: *mut *mut host::GidTask,
@@ -179,9 +179,9 @@ functions! {
     }
 
     fn doca_urom_service_get_workers_by_gid_task_release[](pointer: Query) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { borrow::<GidTask, _>(pointer) }?.head.is_callers()?;
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let task: Rc<GidTask> = unsafe { withdraw(pointer) }?;
         let service = task.ctx.service()?;
         service.queries.released();

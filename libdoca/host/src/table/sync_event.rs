@@ -16,10 +16,10 @@ use crate::failure::failure;
 use crate::handle::{present, put};
 use crate::map::told;
 use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::ctx::{Context, Part};
 use crate::table::own::sync_event;
 
-type Pointer = *mut host::SyncEvent;
+type SyncEventPointer = *mut host::SyncEvent;
 
 /// This program's location, with a device.
 fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
@@ -42,9 +42,9 @@ unsafe fn export(
     present(bytes)?;
     present(len)?;
     let (start, count) = event.export(to)?;
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     unsafe { put(bytes, start) }?;
-    // SAFETY: the caller's place.
+    // SAFETY: NULL, or a place that the host keeps for the result.
     unsafe { put(len, count) }
 }
 
@@ -70,52 +70,52 @@ pub(super) unsafe fn import(
 }
 
 functions! {
-    fn doca_sync_event_create[](event: *mut Pointer) => event {
-        Context::publish(Kind::SyncEvent(SyncEvent::default()))
+    fn doca_sync_event_create[](event: *mut SyncEventPointer) => event {
+        Context::publish(Part::SyncEvent(SyncEvent::default()))
     }
 
     fn doca_sync_event_create_from_export[](
         dev: *mut Dev,
         bytes: *const u8,
         len: usize,
-        event: *mut Pointer,
+        event: *mut SyncEventPointer,
     ) => event {
         // SAFETY: the caller's bytes.
         let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
-        Context::publish(Kind::SyncEvent(SyncEvent::imported(counter, roles, device)))
+        Context::publish(Part::SyncEvent(SyncEvent::imported(counter, roles, device)))
     }
 
-    fn doca_sync_event_destroy[event = sync_event: Pointer]() {
+    fn doca_sync_event_destroy[event = sync_event: SyncEventPointer]() {
         event.destroy(DocaError::BAD_STATE)
     }
 
-    set fn doca_sync_event_add_publisher_location_cpu[event = sync_event: Pointer](dev: *mut Dev) {
+    set fn doca_sync_event_add_publisher_location_cpu[event = sync_event: SyncEventPointer](dev: *mut Dev) {
         here(&event, Role::Publisher, dev)
     }
 
-    set fn doca_sync_event_add_publisher_location_remote_pci[event = sync_event: Pointer]() {
+    set fn doca_sync_event_add_publisher_location_remote_pci[event = sync_event: SyncEventPointer]() {
         event.add_location(Role::Publisher, Location::RemotePci, None)
     }
 
-    set fn doca_sync_event_add_publisher_location_remote_net[event = sync_event: Pointer]() {
+    set fn doca_sync_event_add_publisher_location_remote_net[event = sync_event: SyncEventPointer]() {
         event.add_location(Role::Publisher, Location::RemoteNet, None)
     }
 
-    set fn doca_sync_event_add_subscriber_location_cpu[event = sync_event: Pointer](dev: *mut Dev) {
+    set fn doca_sync_event_add_subscriber_location_cpu[event = sync_event: SyncEventPointer](dev: *mut Dev) {
         here(&event, Role::Subscriber, dev)
     }
 
-    set fn doca_sync_event_add_subscriber_location_remote_pci[event = sync_event: Pointer]() {
+    set fn doca_sync_event_add_subscriber_location_remote_pci[event = sync_event: SyncEventPointer]() {
         event.add_location(Role::Subscriber, Location::RemotePci, None)
     }
 
-    set fn doca_sync_event_set_addr[event = sync_event: Pointer](address: *mut u64) {
+    set fn doca_sync_event_set_addr[event = sync_event: SyncEventPointer](address: *mut u64) {
         event.set_address(address)
     }
 
-    set fn doca_sync_event_set_doca_buf[event = sync_event: Pointer](buf: *mut Buf) {
+    set fn doca_sync_event_set_doca_buf[event = sync_event: SyncEventPointer](buf: *mut Buf) {
         let no_buffer = |code| failure!(code = code, "a sync event's buffer is NULL or none");
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         let element = match unsafe { any_buf(buf) }.map_err(no_buffer)? {
             AnyBuf::OfMap(buf) => buf.element().map_err(no_buffer)?,
             AnyBuf::OfTask(_) => return Err(failure!(
@@ -129,71 +129,71 @@ functions! {
         })?)
     }
 
-    fn doca_sync_event_start[event = sync_event: Pointer]() {
+    fn doca_sync_event_start[event = sync_event: SyncEventPointer]() {
         event.ctx.handle().ok_or(DocaError::INVALID_VALUE)?.start().check()
     }
 
-    fn doca_sync_event_stop[event = sync_event: Pointer]() {
+    fn doca_sync_event_stop[event = sync_event: SyncEventPointer]() {
         event.ctx.require_running()?;
         event.ctx.stop().check()
     }
 
-    fn doca_sync_event_as_ctx[event = sync_event: Pointer]() -> *mut Ctx { event.ctx.as_ctx() }
+    fn doca_sync_event_as_ctx[event = sync_event: SyncEventPointer]() -> *mut Ctx { event.ctx.as_ctx() }
 
-    fn doca_sync_event_export_to_remote_pci[event = sync_event: Pointer](
+    fn doca_sync_event_export_to_remote_pci[event = sync_event: SyncEventPointer](
         dev: *mut Dev,
         bytes: *mut *const u8,
         len: *mut usize,
     ) {
         Device::find(dev.cast_const().cast())?;
-        // SAFETY: the caller's places.
+        // SAFETY: NULL, or places that the host keeps for the results.
         unsafe { export(&event, Location::RemotePci, bytes, len) }
     }
 
-    fn doca_sync_event_export_to_remote_net[event = sync_event: Pointer](
+    fn doca_sync_event_export_to_remote_net[event = sync_event: SyncEventPointer](
         bytes: *mut *const u8,
         len: *mut usize,
     ) {
-        // SAFETY: the caller's places.
+        // SAFETY: NULL, or places that the host keeps for the results.
         unsafe { export(&event, Location::RemoteNet, bytes, len) }
     }
 
-    fn doca_sync_event_get[event = sync_event: Pointer](value: *mut u64) => value {
+    fn doca_sync_event_get[event = sync_event: SyncEventPointer](value: *mut u64) => value {
         event.counter(Role::Subscriber)?.get()
     }
 
-    fn doca_sync_event_update_add[event = sync_event: Pointer](
+    fn doca_sync_event_update_add[event = sync_event: SyncEventPointer](
         value: u64,
         fetched: *mut u64,
     ) => fetched {
         event.counter(Role::Publisher)?.add(value).map_err(told)?
     }
 
-    fn doca_sync_event_update_set[event = sync_event: Pointer](value: u64) {
+    fn doca_sync_event_update_set[event = sync_event: SyncEventPointer](value: u64) {
         event.counter(Role::Publisher)?.set(value).map_err(told)
     }
 
-    fn doca_sync_event_wait_gt[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_gt[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::greater(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_gt_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_gt_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::greater(value).masked(mask), true)
     }
 
-    fn doca_sync_event_wait_eq[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_eq[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::equal(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_eq_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_eq_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::equal(value).masked(mask), true)
     }
 
-    fn doca_sync_event_wait_neq[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_neq[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::not_equal(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_neq_yield[event = sync_event: Pointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_neq_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
         event.wait(Condition::not_equal(value).masked(mask), true)
     }
 }

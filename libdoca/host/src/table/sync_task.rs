@@ -17,7 +17,7 @@ use crate::pe::local::{LocalTask, local};
 use crate::table::own::sync_event;
 use crate::table::sync_event::import;
 
-type Pointer = *mut host::SyncEvent;
+type SyncEventPointer = *mut host::SyncEvent;
 
 functions! {
     fn doca_sync_event_cap_is_create_from_export_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
@@ -38,13 +38,13 @@ functions! {
 
     fn doca_sync_event_cap_task_wait_neq_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
 
-    set fn doca_sync_event_task_get_set_conf[event = sync_event: Pointer](
+    set fn doca_sync_event_task_get_set_conf[event = sync_event: SyncEventPointer](
         completed: Option<TaskCallback<SyncEventTaskGet>>,
         failed: Option<TaskCallback<SyncEventTaskGet>>,
         count: u32,
     ) { event.tasks.configure(completed, failed, count) }
 
-    fn doca_sync_event_task_get_alloc_init[event = sync_event: Pointer](
+    fn doca_sync_event_task_get_alloc_init[event = sync_event: SyncEventPointer](
         place: *mut u64,
         data: Data,
         task: *mut *mut SyncEventTaskGet,
@@ -65,13 +65,13 @@ functions! {
         task.place.get().cast()
     }
 
-    set fn doca_sync_event_task_notify_set_set_conf[event = sync_event: Pointer](
+    set fn doca_sync_event_task_notify_set_set_conf[event = sync_event: SyncEventPointer](
         completed: Option<TaskCallback<SyncEventTaskNotifySet>>,
         failed: Option<TaskCallback<SyncEventTaskNotifySet>>,
         count: u32,
     ) { event.tasks.configure(completed, failed, count) }
 
-    fn doca_sync_event_task_notify_set_alloc_init[event = sync_event: Pointer](
+    fn doca_sync_event_task_notify_set_alloc_init[event = sync_event: SyncEventPointer](
         value: u64,
         data: Data,
         task: *mut *mut SyncEventTaskNotifySet,
@@ -90,13 +90,13 @@ functions! {
 
     fn doca_sync_event_task_notify_set_get_set_val[task = local: *const SyncEventTaskNotifySet]() -> u64 { task.value.get() }
 
-    set fn doca_sync_event_task_notify_add_set_conf[event = sync_event: Pointer](
+    set fn doca_sync_event_task_notify_add_set_conf[event = sync_event: SyncEventPointer](
         completed: Option<TaskCallback<SyncEventTaskNotifyAdd>>,
         failed: Option<TaskCallback<SyncEventTaskNotifyAdd>>,
         count: u32,
     ) { event.tasks.configure(completed, failed, count) }
 
-    fn doca_sync_event_task_notify_add_alloc_init[event = sync_event: Pointer](
+    fn doca_sync_event_task_notify_add_alloc_init[event = sync_event: SyncEventPointer](
         value: u64,
         fetched: *mut u64,
         data: Data,
@@ -124,13 +124,13 @@ functions! {
         task.place.get().cast()
     }
 
-    set fn doca_sync_event_task_wait_eq_set_conf[event = sync_event: Pointer](
+    set fn doca_sync_event_task_wait_eq_set_conf[event = sync_event: SyncEventPointer](
         completed: Option<TaskCallback<SyncEventTaskWaitEq>>,
         failed: Option<TaskCallback<SyncEventTaskWaitEq>>,
         count: u32,
     ) { event.tasks.configure(completed, failed, count) }
 
-    fn doca_sync_event_task_wait_eq_alloc_init[event = sync_event: Pointer](
+    fn doca_sync_event_task_wait_eq_alloc_init[event = sync_event: SyncEventPointer](
         value: u64,
         mask: u64,
         data: Data,
@@ -156,13 +156,13 @@ functions! {
 
     fn doca_sync_event_task_wait_eq_get_mask[task = local: *const SyncEventTaskWaitEq]() -> u64 { task.mask.get() }
 
-    set fn doca_sync_event_task_wait_neq_set_conf[event = sync_event: Pointer](
+    set fn doca_sync_event_task_wait_neq_set_conf[event = sync_event: SyncEventPointer](
         completed: Option<TaskCallback<SyncEventTaskWaitNeq>>,
         failed: Option<TaskCallback<SyncEventTaskWaitNeq>>,
         count: u32,
     ) { event.tasks.configure(completed, failed, count) }
 
-    fn doca_sync_event_task_wait_neq_alloc_init[event = sync_event: Pointer](
+    fn doca_sync_event_task_wait_neq_alloc_init[event = sync_event: SyncEventPointer](
         value: u64,
         mask: u64,
         data: Data,
@@ -208,7 +208,7 @@ functions! {
     }
 
     fn doca_sync_event_remote_net_destroy[](event: *mut host::SyncEventRemoteNet) {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { withdraw::<RemoteNet, _>(event) }.map(drop)
     }
 }

@@ -16,23 +16,23 @@ use urom_wire::frame::MAX_SLOTS;
 use crate::failure::failure;
 use crate::handle::{as_c, present, put, put_inherited, put_text};
 use crate::pe::ctx::worker::{Worker, check_cpus};
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::ctx::{Context, Part};
 use crate::pe::run::task::CmdTaskRef;
 use crate::sharing::{Offered, Told};
 use crate::table::own::{service, worker};
-use crate::worker_link::Order;
+use crate::worker_link::WorkerOrder;
 
-type Pointer = *mut host::Worker;
-type Command = *mut host::CmdTask;
+type WorkerPointer = *mut host::Worker;
+type CmdTaskPointer = *mut host::CmdTask;
 
 functions! {
     fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
-        Context::publish(Kind::Worker(Worker::new()))
+        Context::publish(Part::Worker(Worker::new()))
     }
 
-    fn doca_urom_worker_destroy[worker = worker: Pointer]() { worker.destroy(DocaError::IN_USE) }
+    fn doca_urom_worker_destroy[worker = worker: WorkerPointer]() { worker.destroy(DocaError::IN_USE) }
 
-    set fn doca_urom_worker_set_service[worker = worker: Pointer](of: *mut host::Service) {
+    set fn doca_urom_worker_set_service[worker = worker: WorkerPointer](of: *mut host::Service) {
         // SAFETY: the caller's object; another thread may use it, but not end it, and only what is
         // shared is touched.
         let service = unsafe { service(of) }.map_err(|code| {
@@ -42,12 +42,12 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_id[worker = worker: Pointer](id: u64) {
+    set fn doca_urom_worker_set_id[worker = worker: WorkerPointer](id: u64) {
         worker.id.set(id);
         Ok(())
     }
 
-    set fn doca_urom_worker_set_plugins[worker = worker: Pointer](mask: u64) {
+    set fn doca_urom_worker_set_plugins[worker = worker: WorkerPointer](mask: u64) {
         if mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0 {
             return Err(failure!(INVALID_VALUE, "{mask:#x} are no plugins of a worker: give the ids \
                                                 of the service's list, joined with |"));
@@ -56,7 +56,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_cpuset[worker = worker: Pointer](cpus: CpuSet) {
+    set fn doca_urom_worker_set_cpuset[worker = worker: WorkerPointer](cpus: CpuSet) {
         if cpus.is_empty() {
             return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
@@ -67,12 +67,12 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_gid[worker = worker: Pointer](gid: u32) {
+    set fn doca_urom_worker_set_gid[worker = worker: WorkerPointer](gid: u32) {
         worker.gid.set(gid);
         Ok(())
     }
 
-    set fn doca_urom_worker_set_max_inflight_tasks[worker = worker: Pointer](count: u32) {
+    set fn doca_urom_worker_set_max_inflight_tasks[worker = worker: WorkerPointer](count: u32) {
         if count == 0 || count as usize > MAX_SLOTS {
             return Err(failure!(INVALID_VALUE, "{count} tasks in flight cannot be: from 1 to \
                                                 {MAX_SLOTS} are possible"));
@@ -85,7 +85,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_env[worker = worker: Pointer](
+    set fn doca_urom_worker_set_env[worker = worker: WorkerPointer](
         env: *const *mut c_char,
         count: usize,
     ) {
@@ -120,20 +120,20 @@ functions! {
         Ok(())
     }
 
-    fn doca_urom_worker_get_id[worker = worker: Pointer](id: *mut u64) => id {
+    fn doca_urom_worker_get_id[worker = worker: WorkerPointer](id: *mut u64) => id {
         worker.id(worker.ctx)?
     }
 
-    fn doca_urom_worker_get_gid[worker = worker: Pointer](gid: *mut u32) => gid { worker.gid.get() }
+    fn doca_urom_worker_get_gid[worker = worker: WorkerPointer](gid: *mut u32) => gid { worker.gid.get() }
 
-    fn urom_worker_get_health[worker = worker: Pointer](health: *mut WorkerHealth) => health {
+    fn urom_worker_get_health[worker = worker: WorkerPointer](health: *mut WorkerHealth) => health {
         let stuck = worker.run(worker.ctx)?.health.stuck();
         stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
             WorkerHealth::stuck(&plugin, method.name(), seconds.into())
         })
     }
 
-    fn urom_worker_share_memory[worker = worker: Pointer](
+    fn urom_worker_share_memory[worker = worker: WorkerPointer](
         memory: *const OfferedMemory,
         done: Option<MemoryCallback>,
         data: *mut c_void,
@@ -170,7 +170,7 @@ functions! {
                 return Ok(());
             }
         };
-        run.order(Order::Share(Offered {
+        run.order(WorkerOrder::Share(Offered {
             memory: memory.memory,
             address: memory.address.expose_provenance() as u64,
             len: memory.len as u64,
@@ -182,7 +182,7 @@ functions! {
         Ok(())
     }
 
-    fn urom_worker_unshare_memory[worker = worker: Pointer](
+    fn urom_worker_unshare_memory[worker = worker: WorkerPointer](
         memory: u64,
         done: Option<MemoryCallback>,
         data: *mut c_void,
@@ -191,15 +191,15 @@ functions! {
         worker.unshare(memory, || Told::new(done, data))
     }
 
-    fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }
+    fn doca_urom_worker_as_ctx[worker = worker: WorkerPointer]() -> *mut Ctx { worker.ctx.as_ctx() }
 
-    fn doca_urom_worker_cmd_task_allocate[worker = worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate[worker = worker: WorkerPointer](
         task: *mut *mut host::CmdTask,
     ) => task {
         worker.run(worker.ctx)?.allocate(None)?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: Pointer](
+    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: WorkerPointer](
         plugin: u64,
         task: *mut *mut host::CmdTask,
     ) => task {
@@ -207,47 +207,47 @@ functions! {
         run.allocate(Some(run.plugin(plugin).ok_or(DocaError::INVALID_VALUE)?))?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_release[task = CmdTaskRef::find: Command]() {
+    fn doca_urom_worker_cmd_task_release[task = CmdTaskRef::find: CmdTaskPointer]() {
         task.head.is_callers()?;
         task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
     }
 
-    fn doca_urom_worker_cmd_task_set_plugin[task = CmdTaskRef::find: Command](plugin: u64) -> () {
+    fn doca_urom_worker_cmd_task_set_plugin[task = CmdTaskRef::find: CmdTaskPointer](plugin: u64) -> () {
         task.set_plugin(plugin);
     }
 
-    fn doca_urom_worker_cmd_task_set_cb[task = CmdTaskRef::find: Command](
+    fn doca_urom_worker_cmd_task_set_cb[task = CmdTaskRef::find: CmdTaskPointer](
         callback: Option<CmdTaskCallback>,
     ) -> () {
         task.callback.set(callback);
     }
 
-    fn doca_urom_worker_cmd_task_get_payload[task = CmdTaskRef::find: Command]() -> *mut Buf {
+    fn doca_urom_worker_cmd_task_get_payload[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Buf {
         // Not while UCX reads it: from the submit on, and for good if the connection ended in the
         // middle of that.
         if task.sending.get() { ptr::null_mut() } else { as_c(&task.payload) }
     }
 
-    fn doca_urom_worker_cmd_task_get_response[task = CmdTaskRef::find: Command]() -> *mut Buf {
+    fn doca_urom_worker_cmd_task_get_response[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Buf {
         if task.has_response() { as_c(&task.response) } else { ptr::null_mut() }
     }
 
-    fn doca_urom_worker_cmd_task_get_user_data[task = CmdTaskRef::find: Command]() -> *mut c_void {
+    fn doca_urom_worker_cmd_task_get_user_data[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut c_void {
         task.user_area.get().cast()
     }
 
-    fn doca_urom_worker_cmd_task_as_task[task = CmdTaskRef::find: Command]() -> *mut Task {
+    fn doca_urom_worker_cmd_task_as_task[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Task {
         task.as_c()
     }
 
-    fn urom_worker_cmd_task_set_deadline[task = CmdTaskRef::find: Command](nanoseconds: u64) {
+    fn urom_worker_cmd_task_set_deadline[task = CmdTaskRef::find: CmdTaskPointer](nanoseconds: u64) {
         task.head.is_callers()?;
         task.left.set(nanoseconds);
         Ok(())
     }
 
-    fn urom_worker_cmd_task_cancel[task = CmdTaskRef::find: Command](timed_out: u8) {
+    fn urom_worker_cmd_task_cancel[task = CmdTaskRef::find: CmdTaskPointer](timed_out: u8) {
         let reason = match timed_out {
             0 => CancelReason::CANCELLED,
             _ => CancelReason::TIMED_OUT,
@@ -255,7 +255,7 @@ functions! {
         task.run().ok_or(DocaError::BAD_STATE)?.cancel(task, reason)
     }
 
-    fn urom_worker_cmd_task_get_end[task = CmdTaskRef::find: Command]() -> *const CmdTaskEnd {
+    fn urom_worker_cmd_task_get_end[task = CmdTaskRef::find: CmdTaskPointer]() -> *const CmdTaskEnd {
         task.end.as_ptr()
     }
 }
@@ -266,7 +266,7 @@ pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
     capacity: usize,
 ) -> usize {
     guard_or(0, || {
-        // SAFETY: the caller's object.
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         match unsafe { CmdTaskRef::find(pointer) } {
             // SAFETY: the caller's place has `capacity` bytes.
             Ok(task) => task.with_failure(|why| unsafe { put_text(why, text, capacity) }),

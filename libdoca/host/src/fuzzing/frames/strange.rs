@@ -8,7 +8,7 @@ use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
 
-use super::Rig;
+use super::FrameRig;
 use crate::fuzzing::until;
 use crate::handle;
 use crate::pe::ucx::Transport;
@@ -26,7 +26,7 @@ pub(super) struct Strange {
     guessed: bool,
 }
 
-impl Rig {
+impl FrameRig {
     /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced.
     /// Then its header and data.
     pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {

@@ -25,7 +25,7 @@ use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::Run;
-use crate::worker_link::Order;
+use crate::worker_link::WorkerOrder;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
@@ -36,14 +36,14 @@ pub(crate) struct Domain {
     pub(crate) oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     count: Cell<usize>,
-    buffers: RefCell<Vec<Buffer>>,
+    buffers: RefCell<Vec<DomainBuffer>>,
     run: RefCell<Option<Rc<DomainRun>>>,
 }
 
 type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
 
 /// A buffer of the host, with the handle and the key that others need to reach it.
-pub(crate) struct Buffer {
+pub(crate) struct DomainBuffer {
     pub(crate) va: u64,
     pub(crate) len: u64,
     pub(crate) memh: Vec<u8>,
@@ -60,7 +60,7 @@ struct DomainRun {
     /// The number of the run, by which workers know the domain.
     number: u64,
     /// In the domain's order. Empty when one of them does not run.
-    workers: Vec<Worker>,
+    workers: Vec<OwnWorker>,
     /// Whether the workers were given the table.
     have_table: Cell<bool>,
     /// The start until it is over, except during a step.
@@ -69,7 +69,7 @@ struct DomainRun {
 }
 
 /// A worker of this process.
-struct Worker {
+struct OwnWorker {
     /// At the service.
     id: WorkerId,
     ctx: Weak<Context>,
@@ -112,7 +112,7 @@ impl Domain {
         Ok(())
     }
 
-    pub(crate) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
+    pub(crate) fn add_buffer(&self, buffer: DomainBuffer) -> Result<(), Failure> {
         let count = self.count.get();
         if count == 0 {
             return Err(failure!(
@@ -159,7 +159,7 @@ impl Domain {
         // The other participants wait for this process: they must hear of a worker that was lost.
         let runs = self.running();
         let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
-        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| Worker {
+        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| OwnWorker {
             id: WorkerId(run.id()),
             ctx: Weak::clone(ctx),
             run: Rc::downgrade(&run),
@@ -230,7 +230,7 @@ impl Domain {
                 .collect(),
         });
         let buffers = self.buffers.borrow();
-        let segments = buffers.iter().map(|Buffer { va, len, memh, mkey }| Segment {
+        let segments = buffers.iter().map(|DomainBuffer { va, len, memh, mkey }| Segment {
             va: *va,
             len: *len,
             memh,
@@ -293,11 +293,11 @@ impl DomainRun {
     async fn deliver(&self, table: Vec<u8>) -> Result<(), Failure> {
         self.have_table.set(true);
         let (domain, table) = (self.number, Arc::new(table));
-        let give = |worker: &Worker| {
+        let give = |worker: &OwnWorker| {
             let (answer, answered) = oneshot::channel();
             // Without a run, dropping the answer says so.
             if let Some(run) = worker.run.upgrade() {
-                run.order(Order::Start { domain, table: Arc::clone(&table), answer });
+                run.order(WorkerOrder::Start { domain, table: Arc::clone(&table), answer });
             }
             answered
         };
@@ -328,14 +328,14 @@ impl DomainRun {
         let (done, all_done) = mpsc::channel();
         if self.have_table.take() {
             for run in self.workers.iter().filter_map(|worker| worker.run.upgrade()) {
-                run.order(Order::End { domain: self.number, done: done.clone() });
+                run.order(WorkerOrder::End { domain: self.number, done: done.clone() });
             }
         }
         all_done
     }
 }
 
-impl Worker {
+impl OwnWorker {
     /// Why the domain did not start at it; `said` is its answer, if there was one.
     fn refusal(&self, said: Option<Failure>) -> Failure {
         let Failure { code, text } = said.or_else(|| failure_of(&self.ctx)).unwrap_or_else(|| {

@@ -57,15 +57,15 @@ pub(crate) struct SyncEvent {
     subscriber: Cell<Option<Location>>,
     /// Those of its locations.
     devices: RefCell<Vec<Arc<Device>>>,
-    memory: RefCell<Memory>,
+    memory: RefCell<CounterPlace>,
     pub(crate) tasks: Tasks,
     /// Any thread may look for it.
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<StartedEvent>>,
 }
 
 /// Where the counter of an event is that is started.
 #[derive(Default)]
-enum Memory {
+enum CounterPlace {
     #[default]
     Own,
     Address(*mut u64),
@@ -74,7 +74,7 @@ enum Memory {
     Imported(Counter),
 }
 
-struct Running {
+struct StartedEvent {
     counter: Counter,
     /// What this program may do.
     publishes: bool,
@@ -90,14 +90,14 @@ impl SyncEvent {
             publisher: Cell::new(Some(location(PUBLISHES))),
             subscriber: Cell::new(Some(location(SUBSCRIBES))),
             devices: RefCell::new(vec![device]),
-            memory: RefCell::new(Memory::Imported(counter)),
+            memory: RefCell::new(CounterPlace::Imported(counter)),
             tasks: Tasks::default(),
             running: Mutex::default(),
         }
     }
 
     fn is_imported(&self) -> bool {
-        matches!(*self.memory.borrow(), Memory::Imported(_))
+        matches!(*self.memory.borrow(), CounterPlace::Imported(_))
     }
 
     fn is_own(&self) -> Result<(), Failure> {
@@ -140,13 +140,13 @@ impl SyncEvent {
                 "a sync event's counter cannot be at {address:p}: it takes 8 bytes at a multiple of 8"
             ));
         }
-        self.memory.replace(Memory::Address(address));
+        self.memory.replace(CounterPlace::Address(address));
         Ok(())
     }
 
     pub(crate) fn set_counter(&self, counter: Counter) -> Result<(), Failure> {
         self.is_own()?;
-        self.memory.replace(Memory::Known(counter));
+        self.memory.replace(CounterPlace::Known(counter));
         Ok(())
     }
 
@@ -161,9 +161,9 @@ impl SyncEvent {
         let publisher = self.publisher.get().ok_or_else(|| missing("publisher"))?;
         let subscriber = self.subscriber.get().ok_or_else(|| missing("subscriber"))?;
         let counter = match &*self.memory.borrow() {
-            Memory::Known(counter) | Memory::Imported(counter) => Ok(counter.clone()),
-            Memory::Own => Counter::new(),
-            Memory::Address(address) => {
+            CounterPlace::Known(counter) | CounterPlace::Imported(counter) => Ok(counter.clone()),
+            CounterPlace::Own => Counter::new(),
+            CounterPlace::Address(address) => {
                 let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
                 // SAFETY: the host's 8 bytes, which stay until the event is stopped, as DOCA
                 // demands.
@@ -172,7 +172,7 @@ impl SyncEvent {
             }
         };
         let counter = counter.map_err(|error| failure!(code = error.code(), "{}", error.text()))?;
-        *self.running() = Some(Running {
+        *self.running() = Some(StartedEvent {
             counter,
             publishes: publisher == Location::Cpu,
             subscribes: subscriber == Location::Cpu,
@@ -193,7 +193,7 @@ impl SyncEvent {
         self.memory.take();
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<StartedEvent>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

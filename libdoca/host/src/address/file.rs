@@ -7,14 +7,14 @@ use std::path::Path;
 use urom_os::named_file;
 use urom_wire::control::Failure;
 
-use crate::address::split;
+use super::text::split;
 use crate::failure::failure;
 
 /// The most bytes of a file: two lines.
 const MOST: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FileAddress {
     pub(super) host: String,
     pub(super) port: u16,
     /// For messages: the file, the process, and where the file's name came from.
@@ -22,7 +22,7 @@ pub(super) struct Found {
 }
 
 /// Reads one. `origin` is where its name came from: `from --service`.
-pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
+pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
     let shown = file.display();
     let text = read_own(file).map_err(|error| match error.kind() {
         ErrorKind::NotFound => failure!(
@@ -54,7 +54,7 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<Found, Failure> {
     };
     let process = rest.lines().next().unwrap_or("an unknown process");
     let origin = format!("from the address file {shown} of {process}, {origin}");
-    Ok(Found { host, port, origin })
+    Ok(FileAddress { host, port, origin })
 }
 
 /// The file's text. Of root and of this user only: others could lead a host to a service of theirs.
@@ -95,7 +95,7 @@ mod tests {
             let found = read(&file, "from --service").unwrap();
             let shown = file.display();
             let origin = format!("from the address file {shown} of {process}, from --service");
-            assert_eq!(found, Found { host: host.to_owned(), port: 7, origin });
+            assert_eq!(found, FileAddress { host: host.to_owned(), port: 7, origin });
         }
     }
 
