@@ -59,6 +59,7 @@ fn forget(element: &Element) {
 
 /// The descriptors of an inventory, one for each element; allocated when it is started.
 #[derive(Default)]
+#[allow(clippy::vec_box, reason = "C keeps their addresses while the list grows")]
 pub(super) struct Descriptors {
     #[expect(clippy::vec_box, reason = "hosts have their addresses while the vector grows")]
     all: RefCell<Vec<Box<Descriptor>>>,

@@ -48,10 +48,15 @@ functions! {
 
     fn doca_devinfo_destroy_list[](list: *mut *mut DevInfo) {
         present(list)?;
-        // SAFETY: the caller's list, which has at least one entry.
-        unsafe { borrow::<DeviceInfo, _>(*list) }?;
-        // SAFETY: `doca_devinfo_create_list` ends each list with NULL.
-        let is_entry = |at: &usize| !unsafe { *list.add(*at) }.is_null();
+        // SAFETY: a list of `doca_devinfo_create_list`, which has at least one entry.
+        let first = unsafe { list.read() };
+        // SAFETY: its description, which the host has not destroyed.
+        unsafe { borrow::<DeviceInfo, _>(first) }?;
+        let is_entry = |at: &usize| {
+            let entry = list.wrapping_add(*at);
+            // SAFETY: `doca_devinfo_create_list` ends each list with NULL, where this ends.
+            !unsafe { entry.read() }.is_null()
+        };
         let len = (0..).take_while(is_entry).count();
         // SAFETY: the box of `doca_devinfo_create_list`, with its length; the host does not use it
         // again.
