@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Meta, Token};
+use syn::{Attribute, Expr, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 
@@ -144,6 +144,13 @@ impl Keys {
         self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
     }
 
+    /// The key `crate`, or the crate's usual name.
+    pub(crate) fn krate(&mut self, usual: &str, errors: &mut Errors) -> Path {
+        let krate = self.value("crate", &format!("crate = {usual}"), errors);
+        let usual = Ident::new(usual, Span::call_site());
+        krate.unwrap_or_else(|| parse_quote!(::#usual))
+    }
+
     /// A key that has its place elsewhere.
     pub(crate) fn refuse(&mut self, name: &str, place: &str, errors: &mut Errors) {
         for key in self.given.extract_if(.., |key| key.name == name) {
@@ -206,26 +213,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_reported_with_what_was_expected() {
-        let found = errors_of(|errors| {
-            let mut keys = Keys::parse(quote!(ecko, tga = 1), errors);
-            keys.value::<syn::LitInt>("tag", "tag = 1", errors);
-            keys.flag("echo", errors);
-            keys.finish(errors);
-        });
-        assert!(
-            found.contains("unknown key `ecko`: did you mean `echo`? There is `echo`, `tag`"),
-            "{found}"
-        );
-        assert!(
-            found.contains("unknown key `tga`: did you mean `tag`? There is `echo`, `tag`"),
-            "{found}"
-        );
-        assert_eq!(alike("size", &["echo", "tag"]), None);
-        assert_eq!(alike("replies", &["reply", "tag"]), Some("reply"));
-    }
-
-    #[test]
     fn commas_within_a_value_belong_to_it() {
         let value = quote!(f::<A, B>(x, y));
         for tokens in [
@@ -249,35 +236,5 @@ mod tests {
         let values = keys.iter().map(|key| key.value.as_ref().map(TokenStream::to_string));
         let values = values.map(Option::unwrap_or_default).collect::<Vec<_>>();
         assert_eq!(values, ["a :: < B", "", "< C as D < E , F > > :: G", ""]);
-    }
-
-    #[test]
-    fn a_wrong_value_is_one_error() {
-        for wrong in
-            [quote!(tag), quote!(tag =), quote!(tag = "one"), quote!(tag(1)), quote!(tag = 1 = 2)]
-        {
-            let found = errors_of(|errors| {
-                let mut keys = Keys::parse(wrong.clone(), errors);
-                assert!(keys.value::<syn::LitInt>("tag", "tag = 1", errors).is_none());
-                keys.finish(errors);
-            });
-            assert_eq!(found.matches("compile_error").count(), 1, "{wrong}: {found}");
-        }
-    }
-
-    #[test]
-    fn helpers_are_removed_and_other_attributes_stay() {
-        let found = errors_of(|errors| {
-            let mut field: syn::Variant = syn::parse_quote!(
-                #[doc = "x"]
-                #[urom(a)]
-                #[urom(b)]
-                V
-            );
-            let keys = Keys::take_helpers(&mut field.attrs, errors);
-            assert_eq!(field.attrs.len(), 1);
-            assert!(keys.has("a") && keys.has("b"));
-        });
-        assert_eq!(found, "");
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Index, Lit, Meta,
-    Path, Type, parse_quote,
+    Path, Type,
 };
 
 use crate::attrs::Keys;
@@ -54,9 +54,9 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
 
 fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     let mut keys = Keys::take_helpers(attributes, errors);
-    let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
+    let krate = keys.krate("urom_abi", errors);
     keys.finish(errors);
-    krate.unwrap_or_else(|| parse_quote!(::urom_abi))
+    krate
 }
 
 fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut Errors) {

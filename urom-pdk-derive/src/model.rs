@@ -118,6 +118,11 @@ impl Variant {
         self.fields.iter().filter(|field| !matches!(field.role, Role::Word))
     }
 
+    /// The fields whose value lies in the fixed part.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = &Field> {
+        self.values().filter(|field| !field.is_payload())
+    }
+
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_header())
     }

@@ -51,13 +51,6 @@ fn expand_file(source: &str) -> TokenStream {
     syn::parse_file(&source).unwrap().items.into_iter().map(expand_item).collect()
 }
 
-/// Expands a file of this repository and compares the outcome with the snapshot `name`.
-fn check(source: &str, name: &str) {
-    let items = expand_file(source);
-    let expanded = prettyplease::unparse(&syn::parse2::<File>(items).unwrap());
-    compare(&expanded, &Path::new("src/snapshots").join(name));
-}
-
 fn compare(expanded: &str, name: &Path) {
     let (path, name) = (Path::new(CRATE).join(name), name.display());
     if std::env::var_os("UROM_BLESS").is_some() {
@@ -74,28 +67,17 @@ fn compare(expanded: &str, name: &Path) {
 }
 
 #[test]
-fn the_graph_protocol() {
-    check("../plugins/graph-rs/protocol/src/lib.rs", "graph_protocol.expanded.rs");
-}
-
-#[test]
-fn the_graph_plugin() {
-    check("../plugins/graph-rs/plugin/src/lib.rs", "graph_plugin.expanded.rs");
-}
-
-#[test]
-fn the_sandbox_protocol() {
-    check("../plugins/sandbox-rs/protocol/src/lib.rs", "sandbox_protocol.expanded.rs");
-}
-
-#[test]
-fn the_sandbox_plugin() {
-    check("../plugins/sandbox-rs/plugin/src/lib.rs", "sandbox_plugin.expanded.rs");
-}
-
-#[test]
-fn a_definition_with_an_error() {
-    check("src/snapshots/mistaken.rs", "mistaken.expanded.rs");
+fn protocols_plugins_and_a_definition_with_an_error_expand_to_their_snapshots() {
+    for (source, name) in [
+        ("../plugins/graph-rs/protocol/src/lib.rs", "graph_protocol.expanded.rs"),
+        ("../plugins/graph-rs/plugin/src/lib.rs", "graph_plugin.expanded.rs"),
+        ("../plugins/sandbox-rs/protocol/src/lib.rs", "sandbox_protocol.expanded.rs"),
+        ("../plugins/sandbox-rs/plugin/src/lib.rs", "sandbox_plugin.expanded.rs"),
+        ("src/snapshots/mistaken.rs", "mistaken.expanded.rs"),
+    ] {
+        let expanded = syn::parse2::<File>(expand_file(source)).unwrap();
+        compare(&prettyplease::unparse(&expanded), &Path::new("src/snapshots").join(name));
+    }
 }
 
 /// The identifiers of an expansion, without keywords and those that no user's code has: `__x`.

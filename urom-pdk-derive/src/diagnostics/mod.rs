@@ -43,17 +43,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_is_given() {
-        let mut errors = Errors::default();
-        errors.at(Span::call_site(), messages::duplicate_key("a"));
-        errors.on(quote::quote!(b), messages::duplicate_key("b"));
-        let text =
-            errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default();
-        assert_eq!(text.matches("compile_error").count(), 2, "{text}");
-        assert!(Errors::default().into_compile_errors().is_none());
-    }
-
-    #[test]
     fn messages_read_alike() {
         for (name, text) in messages::TABLE {
             assert!(!text.ends_with('.'), "{name}: no full stop");

@@ -38,14 +38,10 @@ impl MessagesKeys {
                 })
             }
         };
-        let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
+        let krate = keys.krate("urom_abi", errors);
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
         keys.finish(errors);
-        MessagesKeys {
-            plugin,
-            krate: krate.unwrap_or_else(|| parse_quote!(::urom_abi)),
-            tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)),
-        }
+        MessagesKeys { plugin, krate, tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)) }
     }
 }
 

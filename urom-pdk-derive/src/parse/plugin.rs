@@ -40,17 +40,13 @@ pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) 
 
 fn keys(args: TokenStream, errors: &mut Errors) -> Export {
     let mut keys = Keys::parse(args, errors);
-    let krate = keys.value::<Path>("crate", "crate = urom_pdk", errors);
+    let krate = keys.krate("urom_pdk", errors);
     let export = keys.value::<LitBool>("export", "export = false", errors);
     let abort = keys.value_with("abort", "abort = \"allowed\"", errors, |tokens| {
         syn::parse2::<LitStr>(tokens).ok().filter(|text| text.value() == "allowed")
     });
     keys.finish(errors);
-    Export {
-        krate: krate.unwrap_or_else(|| parse_quote!(::urom_pdk)),
-        export: export.is_none_or(|key| key.value),
-        abort: abort.is_some(),
-    }
+    Export { krate, export: export.is_none_or(|key| key.value), abort: abort.is_some() }
 }
 
 /// Fills in the side: `impl Handler for T` becomes `impl Handler<Side> for T`.

@@ -44,7 +44,7 @@ impl Render<'_> {
     fn maker(&self, variant: &Variant, lifetime: &Lifetime) -> TokenStream {
         let (name, this, input) = (&variant.ident, self.own_type(variant), names::local("input"));
         let maker = variant.constant("arbitrary");
-        let values = variant.values().filter(|field| !field.is_payload()).map(|field| {
+        let values = variant.fixed().map(|field| {
             let (local, place) = (field.local(), field.place());
             let ty = self.described_type(variant, field);
             if let Role::Codec(_) = field.role {

@@ -39,10 +39,7 @@ impl Render<'_> {
         });
         self.enum_impl(&decode, |variant, out| {
             let name = &variant.ident;
-            let members = variant.values().map(|field| {
-                let (ident, copy) = (&field.ident, self.copy(field, field.local()));
-                quote!(#ident: #copy)
-            });
+            let members = variant.values().map(|field| self.copied(field));
             let message = names::local("message");
             quote!({ let #message = #name { #(#members),* }; __p::Request::encode(&#message, #out) })
         })

@@ -116,19 +116,20 @@ impl Render<'_> {
         }
     }
 
-    /// A copy of what `value` refers to, the value of a field.
-    pub(super) fn copy(&self, field: &Field, value: impl ToTokens) -> TokenStream {
-        let (place, ty) = (field.place(), &field.ty);
-        match field.role {
-            Role::Plain if validate::is_number(ty) => quote!(*#value),
-            Role::Plain => quote!(#place.copy(#value)),
+    /// The member initialiser of a field with a copy of what its local refers to.
+    pub(super) fn copied(&self, field: &Field) -> TokenStream {
+        let (ident, local, place, ty) = (&field.ident, field.local(), field.place(), &field.ty);
+        let copy = match field.role {
+            Role::Plain if validate::is_number(ty) => quote!(*#local),
+            Role::Plain => quote!(#place.copy(#local)),
             // On the type's span, so that one that has no `Clone` is one error.
             Role::Codec(_) => {
                 let clone = quote_spanned!(ty.span()=> <#ty as ::core::clone::Clone>::clone);
-                quote!(#clone(#value))
+                quote!(#clone(#local))
             }
-            Role::Word | Role::Payload(_) => quote!(__p::Clone::clone(#value)),
-        }
+            Role::Word | Role::Payload(_) => quote!(__p::Clone::clone(#local)),
+        };
+        quote!(#ident: #copy)
     }
 
     /// The enum's inherent constants and functions. `write` makes an expression that writes the

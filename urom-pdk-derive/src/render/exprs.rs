@@ -89,8 +89,7 @@ fn function_name(key: &str, payload: &Field) -> proc_macro2::Ident {
 /// The fields that an expression of `payload` names: all that have a value of their own, and the
 /// payloads before it.
 fn in_scope<'a>(variant: &'a Variant, payload: &Field, expr: &Expr) -> Vec<&'a Field> {
-    let values = variant.values().filter(|field| !field.is_payload());
     let before = variant.payloads().map(|(field, _)| field).filter(|field| field.at < payload.at);
-    let known = values.chain(before);
+    let known = variant.fixed().chain(before);
     known.filter(|field| tokens::mentions(expr.to_token_stream(), &field.ident)).collect()
 }

@@ -121,19 +121,13 @@ impl Render<'_> {
         let (worker, command) = (self.own_argument("worker"), names::local("command"));
         let otherwise = format!(" Makes the command [`{}`].", names::text(name));
         let docs = self.copied_docs(&variant.docs, &otherwise);
-        let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
-            let (argument, (ty, _)) = (self.argument_name(field), self.passed(field));
-            quote!(#argument: #ty)
-        });
-        let arguments = arguments.collect::<Vec<_>>();
-        let given = variant
-            .values()
-            .filter(|field| !field.has_setter())
-            .map(|field| self.argument_name(field));
+        let given = variant.values().filter(|field| !field.has_setter());
+        let (given, types): (Vec<_>, Vec<_>) =
+            given.map(|field| (self.argument_name(field), self.passed(field).0)).unzip();
         // They have the user's spans, and so are the user's to lints.
         let unused = self.inert.then(|| quote!(#(let _ = #given;)*));
         // clippy looks into macros. Its limit of seven counts `self` and the worker.
-        let many = arguments.len() > 5;
+        let many = given.len() > 5;
         let allowed = many.then(
             || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
         );
@@ -165,7 +159,7 @@ impl Render<'_> {
             #vis fn #method<'task>(
                 &'task self,
                 #worker: &'task AnyHost::Worker,
-                #(#arguments),*
+                #(#given: #types),*
             ) -> #task<'task, AnyHost> {
                 #unused
                 #body

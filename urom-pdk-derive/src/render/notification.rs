@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::Render;
-use crate::model::{Field, Variant};
+use crate::model::Variant;
 use crate::names;
 
 impl Render<'_> {
@@ -16,11 +16,8 @@ impl Render<'_> {
         });
         let enum_impl = self.enum_impl(&decode, |variant, out| {
             let (name, echo) = (&variant.ident, names::echo(&variant.ident));
-            let member = |field: &Field| {
-                let (ident, copy) = (&field.ident, self.copy(field, field.local()));
-                quote!(#ident: #copy)
-            };
-            let (own, echoed) = (variant.own().map(member), variant.echoed().map(member));
+            let copied = |field| self.copied(field);
+            let (own, echoed) = (variant.own().map(copied), variant.echoed().map(copied));
             let [message, repeated] = ["message", "repeated"].map(names::local);
             quote! {{
                 let #message = #name { #(#own),* };

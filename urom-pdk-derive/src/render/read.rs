@@ -25,8 +25,7 @@ impl Render<'_> {
         let [behind, tail] = ["behind", "tail"].map(names::local);
         let bytes =
             if is_command { quote!(#source) } else { quote!(__p::Incoming::bytes(&#source)) };
-        let values = variant.values().filter(|field| !field.is_payload());
-        let values = values.map(|field| self.value(variant, field, fixed));
+        let values = variant.fixed().map(|field| self.value(variant, field, fixed));
         let members = variant.values().map(|field| {
             let (ident, ty, local) = (&field.ident, &field.ty, field.local());
             if is_command || !field.is_payload() {
