@@ -13,6 +13,9 @@ use crate::{setup, shell, tools};
 const MAX_LEN: usize = 4200;
 const LONG_PROGRAM: usize = 1024;
 
+/// Where the targets' sources lie.
+const SOURCES: &str = "fuzz_targets";
+
 /// What to do with the targets.
 pub(crate) enum Work {
     /// Run each for so many inputs, under the address sanitizer or, about five times as fast,
@@ -71,11 +74,12 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             command.arg("-close_fd_mask=2");
         }
         command.env("UROM_FUZZ_FAILURES", directory.join("artifacts").join(target));
+        let source = directory.join(SOURCES).join(target).with_extension("rs");
+        let test = match fs::read_to_string(source)?.contains("robustness::targets") {
+            true => "-p robustness",
+            false => "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing",
+        };
         shell::run(&mut command).with_context(|| {
-            let test = match is_of_service(target) {
-                true => "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing",
-                false => "-p robustness",
-            };
             format!(
                 "{target} failed. If it names an input, copy that into {} and run \
                  `cargo test {test}`, which says what does not hold",
@@ -86,24 +90,10 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
     Ok(())
 }
 
-/// Whether a target's body is the service's, and not that of the crate `robustness`.
-fn is_of_service(target: &str) -> bool {
-    ![
-        "command_decode",
-        "description_read",
-        "exported_event",
-        "exported_map",
-        "notification_decode",
-        "rdmo_message",
-        "worker_cmd",
-    ]
-    .contains(&target)
-}
-
 /// The targets, by their sources.
 fn targets(directory: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for file in files_below(&directory.join("fuzz_targets"))? {
+    for file in files_below(&directory.join(SOURCES))? {
         names.extend(file.file_stem().and_then(|name| name.to_str()).map(str::to_owned));
     }
     Ok(names)

@@ -166,10 +166,6 @@ fn text(word: OsString) -> Result<String> {
 fn run(mut parser: Parser) -> Result<()> {
     let task = match parser.next()? {
         Some(Value(task)) => text(task)?,
-        Some(Long("version")) => {
-            println!("xtask {}", env!("CARGO_PKG_VERSION"));
-            return Ok(());
-        }
         Some(Long("help") | Short('h')) => "help".to_owned(),
         Some(other) => return Err(other.unexpected().into()),
         None => bail!("no task is named\n\n{HELP}"),

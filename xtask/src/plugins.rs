@@ -1,5 +1,5 @@
-//! Builds of plugins and what goes with them, and the names a service looks for: cargo builds
-//! `libNAME.so`, a plugin is `NAME.so`.
+//! Builds of plugins and their service, and the plugins' names: cargo builds `libNAME.so`, a service
+//! looks for `NAME.so`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{shell, steps};
 
-/// Builds the plugins of every purpose, or with optimisations those to be used. Prints their
+/// Builds the plugins of every purpose; with `release`, the plugins for use, optimised. Prints their
 /// directory.
 pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
     let directory = match release {
@@ -65,7 +65,7 @@ pub(crate) fn link(profile_dir: &Path, built: &[Plugin<'_>]) -> Result<()> {
         let directory = profile_dir.join(purpose.directory());
         let mut placer = Placer::new(&directory, Transfer::Link);
         for Plugin { package, name, .. } in built {
-            // Cargo names files after the crate, which has no hyphens.
+            // Cargo names files after the crate, with `_` for `-`.
             let file = format!("lib{}.so", name.replace('-', "_"));
             let library = profile_dir.join(&file);
             ensure!(library.is_file(), "package {package} did not build {}", library.display());

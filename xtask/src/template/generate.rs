@@ -38,25 +38,18 @@ impl Answers {
 
     /// For `cargo generate --define`. What is the default is left to the template.
     fn defines(&self) -> Vec<String> {
-        const DEFAULTS: [&str; 6] = [
-            "plugin_name=worker_example",
-            "ucx=false",
-            "c_header=false",
-            "license=",
-            "kit=path",
-            "kit_source=..",
-        ];
         let (kit, source) = self.kit.split_once('=').unwrap_or((&self.kit, ".."));
-        let mut defines = vec![
-            format!("plugin_name={}", self.plugin),
-            format!("ucx={}", self.ucx),
-            format!("c_header={}", self.c_header),
-            format!("license={}", self.license),
-            format!("kit={kit}"),
-            format!("kit_source={source}"),
+        let [ucx, c_header] = [self.ucx, self.c_header].map(|is_wanted| is_wanted.to_string());
+        let answers = [
+            ("plugin_name", self.plugin, "worker_example"),
+            ("ucx", &ucx, "false"),
+            ("c_header", &c_header, "false"),
+            ("license", self.license, ""),
+            ("kit", kit, "path"),
+            ("kit_source", source, ".."),
         ];
-        defines.retain(|define| !DEFAULTS.contains(&&**define));
-        defines
+        let given = answers.iter().filter(|(_, answer, default)| answer != default);
+        given.map(|(name, answer, _)| format!("{name}={answer}")).collect()
     }
 
     /// For `cargo urom new`.
