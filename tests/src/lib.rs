@@ -6,6 +6,7 @@ mod built;
 pub mod c;
 mod command;
 pub mod expected;
+mod launcher;
 mod library;
 mod participants;
 mod transcript;
@@ -13,12 +14,8 @@ mod uromd;
 
 pub use built::{PluginDirectory, built, profile_directory};
 pub use command::{run, without_service};
+pub use launcher::{free_place, mpirun};
 pub use library::{doca_library, plain_doca_library};
 pub use participants::Participants;
 pub use transcript::Transcript;
 pub use uromd::Uromd;
-
-/// The variable that says where an `mpirun` of Open MPI keeps its files. Each test gives its own a
-/// directory of its own: they share one otherwise, which one that ends removes while another makes
-/// its own in it.
-pub const MPI_DIRECTORY: &str = "OMPI_MCA_orte_tmpdir_base";

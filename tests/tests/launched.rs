@@ -9,20 +9,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
+use urom_tests::{doca_library, mpirun, profile_directory};
 
 fn program() -> Result<Command> {
     let mut command = Command::new(profile_directory()?.join("examples/launched_participant"));
     command.env_remove("UROM_DOCA_LIBRARY");
     Ok(command)
-}
-
-fn mpirun(participants: u32, directory: &Path) -> Command {
-    let mut command = Command::new("mpirun");
-    command.env(MPI_DIRECTORY, directory).env_remove("UROM_DOCA_LIBRARY");
-    command.args(["--allow-run-as-root", "--oversubscribe", "--timeout", "300"]);
-    command.args(["-np", &participants.to_string()]);
-    command
 }
 
 fn launched(participants: u32, library: Option<&Path>) -> Result<()> {

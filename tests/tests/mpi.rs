@@ -1,28 +1,15 @@
 //! All-gathers over MPI, and domains that start with them, under a real `mpirun`.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Result;
-use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
+use urom_tests::{doca_library, mpirun, profile_directory};
 
 fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let program = profile_directory()?.join("examples/mpi_participant");
     let directory = tempfile::tempdir()?;
-    let mut command = Command::new("mpirun");
-    command.env(MPI_DIRECTORY, directory.path());
-    command
-        .env_remove("UROM_DOCA_LIBRARY")
-        .envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
-    // With an end to be sure of: MPI waits for ever for a participant that does not come.
-    command.args([
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "--timeout",
-        "300",
-        "-np",
-        &participants.to_string(),
-    ]);
+    let mut command = mpirun(participants, directory.path());
+    command.envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
     command.arg(program);
     urom_tests::run(&mut command)?;
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::env;
+use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -38,12 +39,27 @@ pub struct Launch {
     name: &'static str,
 }
 
+/// Meets the other process of `program`, and runs this process's part. An error is printed with the
+/// rank.
+pub fn run(program: &str, meeting: &Meeting, part: impl FnOnce(&Launch) -> Result<()>) -> ExitCode {
+    let launch = match Launch::begin(meeting, program) {
+        Ok(launch) => launch,
+        Err(error) => {
+            eprintln!("{program}: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match part(&launch) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{program}, rank {}: {error:#}", launch.rank());
+            ExitCode::FAILURE
+        }
+    }
+}
+
 impl Launch {
-    /// Meets the other process of `program`.
-    ///
-    /// # Errors
-    /// When the other process does not come, or neither an option nor a launcher names the meeting.
-    pub fn begin(meeting: &Meeting, program: &str) -> Result<Launch> {
+    fn begin(meeting: &Meeting, program: &str) -> Result<Launch> {
         let gather = if let (Some(address), Some(rank)) = (&meeting.rendezvous, meeting.rank) {
             info!("Waiting for the other process at {address}");
             let rendezvous = Rendezvous::join(address, rank, PROCESSES, LIMIT)

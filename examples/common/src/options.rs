@@ -7,7 +7,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use urom_host::{Service, ServiceBuilder};
+use urom_host::{Service, ServiceBuilder, WorkerBuilder};
 
 /// Where the service is, and what is logged. A program has it among its own options, flattened.
 #[derive(Debug, Args)]
@@ -56,12 +56,13 @@ impl Common {
         builder
     }
 
-    /// What the workers' UCX is to log, when that was asked for.
-    pub fn worker_log_level(&self) -> Option<String> {
-        self.sdk_log_level.map(|level| match level {
-            LevelFilter::OFF => "fatal".to_owned(),
-            level => level.to_string(),
-        })
+    /// Has a worker's UCX log what was asked for.
+    pub fn worker_log(&self, worker: WorkerBuilder) -> WorkerBuilder {
+        match self.sdk_log_level {
+            None => worker,
+            Some(LevelFilter::OFF) => worker.env("UCX_LOG_LEVEL", "fatal"),
+            Some(level) => worker.env("UCX_LOG_LEVEL", level.to_string()),
+        }
     }
 }
 

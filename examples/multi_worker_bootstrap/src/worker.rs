@@ -55,17 +55,14 @@ pub(crate) fn run(
 fn start(service: &ServiceHandle, common: &Common, id: u64) -> Result<(Worker, Report)> {
     let graph = service.plugin::<Graph>()?;
     let engine = ProgressEngine::with_library(service.library())?;
-    let mut builder = service
+    let worker = service
         .worker()
         .engine(&engine)
         .id(id)
         .group((id % 2) as u32)
         .max_inflight(2)
         .plugin(&graph);
-    if let Some(level) = common.worker_log_level() {
-        builder = builder.env("UCX_LOG_LEVEL", level);
-    }
-    let worker = block_on_for(LIMIT, builder.start())??;
+    let worker = block_on_for(LIMIT, common.worker_log(worker).start())??;
     info!("Worker id is {}", worker.id());
 
     let loopback = || -> Result<(u64, Duration)> {

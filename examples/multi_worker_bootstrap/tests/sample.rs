@@ -83,12 +83,3 @@ fn what_goes_wrong_is_said_and_counts() {
         assert!(errors.contains(expected), "{errors}");
     }
 }
-
-#[test]
-fn a_level_outside_docas_scale_is_refused() {
-    let plugins = PluginDirectory::with(&[]).unwrap();
-    for arguments in [["-l", "9"], ["--log-level", "71"], ["--sdk-log-level", "info"]] {
-        let output = sample(&plugins).args(arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    }
-}

@@ -23,7 +23,6 @@ mod run;
 use std::process::ExitCode;
 
 use clap::Parser;
-use example_common::Launch;
 use tracing::info;
 
 use options::Options;
@@ -32,21 +31,9 @@ fn main() -> ExitCode {
     // Before the meeting, so that --help needs no launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    let launch = match Launch::begin(&options.meeting, "ping_pong") {
-        Ok(launch) => launch,
-        Err(error) => {
-            eprintln!("ping_pong: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match run::run(&options, &launch) {
-        Ok(()) => {
-            info!("Sample finished successfully");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("ping_pong, rank {}: {error:#}", launch.rank());
-            ExitCode::FAILURE
-        }
-    }
+    example_common::run("ping_pong", &options.meeting, |launch| {
+        run::run(&options, launch)?;
+        info!("Sample finished successfully");
+        Ok(())
+    })
 }

@@ -7,22 +7,17 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, ensure};
-use example_common::SharedGather;
+use anyhow::{Result, ensure};
+use example_common::{Exchange, LOST, SharedGather};
 
 /// How often to look for the other process.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// The other process takes no longer for an exchange unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How long nothing is done between two looks when there is nothing else to do: an all-gather has
-/// no event to wait for, as MPI has none.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// A message fails as soon as the worker at its other end is gone; how long it may take until the
 /// process is missed too.
 const NOTICE: Duration = Duration::from_millis(500);
-
-const LOST: &str = "the other process is lost";
 
 const PLAYING: &[u8] = &[0];
 const DONE: &[u8] = &[1];
@@ -36,18 +31,17 @@ pub(crate) struct Rules {
 
 pub(crate) struct Partner {
     gather: SharedGather,
-    /// Room for what both put into the exchange that is under way.
-    exchange: Option<Vec<u8>>,
+    /// The exchange that is under way.
+    exchange: Option<Exchange>,
     looked: Instant,
 }
 
 impl Partner {
     /// Makes sure that both processes play the same game.
     pub(crate) fn meet(gather: SharedGather, rules: Rules) -> Result<Partner> {
-        let mut partner = Partner { gather, exchange: None, looked: Instant::now() };
         let Rules { rounds, bytes } = rules;
-        partner.begin(&[rounds, bytes].map(u32::to_le_bytes).concat())?;
-        let both = partner.finish()?;
+        let own = [rounds, bytes].map(u32::to_le_bytes).concat();
+        let both = Exchange::begin(&gather, &own)?.finish(LIMIT, || Ok(()))?;
         let words: Vec<u32> = both.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
         for other in words.chunks(2) {
             ensure!(
@@ -57,7 +51,7 @@ impl Partner {
                 other[1]
             );
         }
-        Ok(partner)
+        Ok(Partner { gather, exchange: None, looked: Instant::now() })
     }
 
     /// Looks for the other process when that was not done for a while, without waiting for it.
@@ -66,10 +60,11 @@ impl Partner {
             return Ok(());
         }
         self.looked = Instant::now();
-        if self.exchange.is_none() {
-            self.begin(PLAYING)?;
+        let mut exchange = self.under_way(PLAYING)?;
+        if !exchange.test()? {
+            self.exchange = Some(exchange);
         }
-        self.test().map(drop)
+        Ok(())
     }
 
     /// Why a message failed: when the other process turns out to be gone, that is why.
@@ -80,7 +75,7 @@ impl Partner {
             if self.glance().is_err() {
                 return error.context(LOST);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(Duration::from_millis(1));
         }
         error
     }
@@ -88,42 +83,18 @@ impl Partner {
     /// Waits until both are done: a worker that left earlier could take messages with it.
     pub(crate) fn part(mut self) -> Result<()> {
         loop {
-            if self.exchange.is_none() {
-                self.begin(DONE)?;
-            }
-            if self.finish()?.chunks(DONE.len()).all(|said| said == DONE) {
+            let both = self.under_way(DONE)?.finish(LIMIT, || Ok(()))?;
+            if both == [DONE, DONE].concat() {
                 return Ok(());
             }
         }
     }
 
-    fn begin(&mut self, block: &[u8]) -> Result<()> {
-        let mut gather = self.gather.borrow_mut();
-        gather.begin(block).map_err(|error| anyhow!(error)).context(LOST)?;
-        self.exchange = Some(vec![0; block.len() * gather.participants() as usize]);
-        Ok(())
-    }
-
-    /// What both put in, once the exchange is over.
-    fn test(&mut self) -> Result<Option<Vec<u8>>> {
-        let Some(blocks) = &mut self.exchange else { return Ok(None) };
-        let over = self.gather.borrow_mut().test(blocks);
-        let over = over.map_err(|error| anyhow!(error)).context(LOST)?;
-        Ok(if over { self.exchange.take() } else { None })
-    }
-
-    fn finish(&mut self) -> Result<Vec<u8>> {
-        let begin = Instant::now();
-        loop {
-            if let Some(blocks) = self.test()? {
-                return Ok(blocks);
-            }
-            ensure!(
-                begin.elapsed() < LIMIT,
-                "the other process was silent for {} s",
-                LIMIT.as_secs()
-            );
-            thread::sleep(PAUSE);
+    /// The exchange that is under way, or a new one with this block.
+    fn under_way(&mut self, block: &[u8]) -> Result<Exchange> {
+        match self.exchange.take() {
+            Some(exchange) => Ok(exchange),
+            None => Exchange::begin(&self.gather, block),
         }
     }
 }

@@ -26,13 +26,9 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     info!("The service has CPUs {} for workers", service.cpus());
     let sandbox = service.plugin::<Sandbox>()?;
     let engine = ProgressEngine::with_library(service.library())?;
-    let mut worker =
-        service.worker().engine(&engine).id(rank.into()).max_inflight(16).plugin(&sandbox);
-    if let Some(level) = options.common.worker_log_level() {
-        worker = worker.env("UCX_LOG_LEVEL", level);
-    }
-    let worker =
-        block_on_for(LIMIT, worker.start())?.context("this process's worker did not start")?;
+    let worker = service.worker().engine(&engine).id(rank.into()).max_inflight(16).plugin(&sandbox);
+    let worker = block_on_for(LIMIT, options.common.worker_log(worker).start())?
+        .context("this process's worker did not start")?;
     let domain = service.domain().worker(rank.into(), &worker).gather(launch.gather());
     let domain = block_on_for(LIMIT, domain.start())?
         .context("the domain of both processes did not start")?;

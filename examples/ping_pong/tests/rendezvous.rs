@@ -4,29 +4,13 @@ mod support;
 
 use std::net::TcpListener;
 use std::process::Command;
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
 use urom_tests::c::{Source, prefix};
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::{PluginDirectory, Uromd, free_place};
 
 const MIB: &str = "1048576";
-
-/// A place to meet that was free a moment ago. Its port is below those that the kernel gives to
-/// whoever asks for any: UCX of other processes does so all the time.
-fn place() -> Result<String> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = std::process::id() as u16;
-    let is_free = |address: &String| TcpListener::bind(address).is_ok();
-    let address = || {
-        format!("127.0.0.1:{}", 20_000 + (first.wrapping_add(NEXT.fetch_add(1, Relaxed))) % 12_000)
-    };
-    std::iter::repeat_with(address)
-        .take(100)
-        .find(is_free)
-        .context("a hundred ports in a row are taken")
-}
 
 fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
     let mut command = command(PROGRAM, plugins);
@@ -36,7 +20,7 @@ fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -
 
 /// Both processes, each with its arguments.
 fn two(plugins: &PluginDirectory, server: &[&str], client: &[&str]) -> Result<[Running; 2]> {
-    let place = place()?;
+    let place = free_place()?;
     Ok([one(plugins, &place, "0", server)?, one(plugins, &place, "1", client)?])
 }
 
@@ -142,7 +126,7 @@ fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> R
         uromd.args(["-l", "40", "--plain-doca", "--emulate-exported-memory"]);
         let daemon = Uromd::start_command(uromd, plugins.path())?;
         for size in ["12", "4000", MIB] {
-            let place = place()?;
+            let place = free_place()?;
             let start = |rank: &str| {
                 let mut command = command(PROGRAM, &plugins);
                 command.env("LD_PRELOAD", &library);
@@ -229,7 +213,7 @@ fn both_processes_notice_that_their_uromd_is_killed() -> Result<()> {
 
 #[test]
 fn without_its_plugin_a_process_names_it_and_the_other_one_does_not_wait() -> Result<()> {
-    let (place, none, plugins) = (place()?, PluginDirectory::with(&[])?, sandbox()?);
+    let (place, none, plugins) = (free_place()?, PluginDirectory::with(&[])?, sandbox()?);
     let server = one(&none, &place, "0", &[])?;
     let client = one(&plugins, &place, "1", &[])?;
     server.end(LONG)?.failed_saying("worker_sandbox");
@@ -249,7 +233,7 @@ fn a_meeting_point_that_is_taken_is_named() -> Result<()> {
 #[test]
 fn options_that_make_no_sense_are_refused() -> Result<()> {
     let (plugins, long) = (sandbox()?, "x".repeat(100));
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["-m", &long], "100 bytes, at most 99"),
         (&["--size", "0"], "0 is not in"),
         (&["--size", "268435457"], "268435457 is not in"),
@@ -260,6 +244,8 @@ fn options_that_make_no_sense_are_refused() -> Result<()> {
         (&["--rank", "0"], "--rendezvous"),
         (&["--rendezvous", "localhost:1", "--rank", "2"], "2 is not in"),
         (&["-l", "71"], "71 is not in"),
+        (&["--log-level", "9"], "9 is not in"),
+        (&["--sdk-log-level", "info"], "invalid value 'info'"),
         (&["--no-such-option"], "--no-such-option"),
     ];
     for (arguments, expected) in cases {

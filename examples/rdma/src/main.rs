@@ -37,20 +37,7 @@ fn main() -> ExitCode {
     // Before the meeting, so that --help needs no launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    let launch = match Launch::begin(&options.meeting, "rdma") {
-        Ok(launch) => launch,
-        Err(error) => {
-            eprintln!("rdma: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match run(&options, &launch) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("rdma, rank {}: {error:#}", launch.rank());
-            ExitCode::FAILURE
-        }
-    }
+    example_common::run("rdma", &options.meeting, |launch| run(&options, launch))
 }
 
 fn run(options: &Options, launch: &Launch) -> anyhow::Result<()> {

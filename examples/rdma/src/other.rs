@@ -1,16 +1,9 @@
 //! The other process: bytes that both exchange.
 
-use std::time::{Duration, Instant};
-
-use anyhow::{Context, Result, anyhow, bail};
-use example_common::SharedGather;
+use anyhow::Result;
+use example_common::{Exchange, SharedGather};
 
 use crate::LIMIT;
-
-/// How long nothing is done between two looks.
-const PAUSE: Duration = Duration::from_micros(100);
-
-const LOST: &str = "the other process was lost";
 
 pub(crate) struct Other {
     gather: SharedGather,
@@ -52,25 +45,12 @@ impl Other {
     }
 
     /// The blocks of both processes.
-    fn gather(
-        &self,
-        block: &[u8],
-        mut meanwhile: impl FnMut() -> Result<()>,
-    ) -> Result<[Vec<u8>; 2]> {
-        let mut gather = self.gather.borrow_mut();
+    fn gather(&self, block: &[u8], meanwhile: impl FnMut() -> Result<()>) -> Result<[Vec<u8>; 2]> {
         if block.is_empty() {
             return Ok([Vec::new(), Vec::new()]);
         }
-        gather.begin(block).map_err(|error| anyhow!(error)).context(LOST)?;
-        let (mut blocks, began) = (vec![0; 2 * block.len()], Instant::now());
-        while !gather.test(&mut blocks).map_err(|error| anyhow!(error)).context(LOST)? {
-            meanwhile()?;
-            if began.elapsed() > LIMIT {
-                bail!("the other process does not come within {LIMIT:?}");
-            }
-            std::thread::sleep(PAUSE);
-        }
-        let second = blocks.split_off(block.len());
-        Ok([blocks, second])
+        let mut first = Exchange::begin(&self.gather, block)?.finish(LIMIT, meanwhile)?;
+        let second = first.split_off(block.len());
+        Ok([first, second])
     }
 }

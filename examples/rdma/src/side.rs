@@ -26,10 +26,7 @@ impl Side {
     pub(crate) fn start(options: &Options, other: &Other) -> Result<Side> {
         let service = options.common.service().connect()?;
         let plugin = service.plugin::<rdma_host::Protocol>()?;
-        let mut worker = service.worker().max_inflight(512).plugin(&plugin);
-        if let Some(level) = options.common.worker_log_level() {
-            worker = worker.env("UCX_LOG_LEVEL", level);
-        }
+        let worker = options.common.worker_log(service.worker().max_inflight(512).plugin(&plugin));
         let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;
 
         let all = Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;

@@ -1,12 +1,10 @@
 //! Both processes, on embedded services and on one `uromd`.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::{PluginDirectory, Uromd, free_place};
 
 const OPERATIONS: [&str; 9] = [
     "send, receive",
@@ -20,15 +18,6 @@ const OPERATIONS: [&str; 9] = [
     "compare and swap",
 ];
 
-/// A place to meet that was free a moment ago, below the ports that the kernel hands out.
-fn place() -> Result<String> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = std::process::id() as u16;
-    let next = || first.wrapping_add(NEXT.fetch_add(1, Relaxed)) % 12_000;
-    let places = std::iter::repeat_with(|| format!("127.0.0.1:{}", 20_000 + next())).take(100);
-    { places }.find(|place| TcpListener::bind(place).is_ok()).context("no port is free")
-}
-
 fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Child> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rdma"));
     command.env_remove("DOCA_UROM_SERVICE_FILE").env("UROM_PLUGIN_PATH", plugins.variable());
@@ -38,7 +27,7 @@ fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Child> {
 
 /// Runs both to their end.
 fn both(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Output; 2]> {
-    let place = place()?;
+    let place = free_place()?;
     let side =
         |rank| start(plugins, &[&["--rendezvous", &place, "--rank", rank], arguments].concat());
     let (first, second) = (side("0")?, side("1")?);
@@ -92,7 +81,7 @@ fn each_size_of_each_operation_has_sound_figures() -> Result<()> {
 #[test]
 fn a_process_whose_other_one_is_killed_ends_with_a_reason() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdma"])?;
-    let place = place()?;
+    let place = free_place()?;
     let side = |rank| {
         let perf = ["--perf", "--time", "60000"];
         start(&plugins, &[&["--rendezvous", &place, "--rank", rank][..], &perf].concat())
@@ -106,14 +95,5 @@ fn a_process_whose_other_one_is_killed_ends_with_a_reason() -> Result<()> {
     let output = asks.wait_with_output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("rdma, rank 1: "), "{errors}");
-    Ok(())
-}
-
-#[test]
-fn without_another_process_the_program_says_how_it_is_started() -> Result<()> {
-    let plugins = PluginDirectory::with(&["worker_rdma"])?;
-    let output = start(&plugins, &["--rendezvous", "127.0.0.1:1"])?.wait_with_output()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && errors.contains("--rank"), "{errors}");
     Ok(())
 }

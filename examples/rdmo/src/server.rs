@@ -28,10 +28,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let service = options.common.service().max_workers(2).connect()?;
     let rdmo = service.plugin::<Rdmo>()?;
     let engine = ProgressEngine::with_library(service.library())?;
-    let mut worker = service.worker().engine(&engine).max_inflight(16).plugin(&rdmo);
-    if let Some(level) = options.common.worker_log_level() {
-        worker = worker.env("UCX_LOG_LEVEL", level);
-    }
+    let worker = service.worker().engine(&engine).max_inflight(16).plugin(&rdmo);
+    let worker = options.common.worker_log(worker);
     let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;
 
     let ucx = ucx_worker()?;
