@@ -7,10 +7,9 @@
 mod sources;
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -36,7 +35,6 @@ fn old_by(library: &Path) -> Option<PathBuf> {
     let list = named_file::read(&library.with_extension("d"), sources::MOST).ok()?;
     let sources = sources(&list, &library)?;
     let built = modified(&library).ok()?;
-    let built = begin(&library, built).unwrap_or(built);
     // A time in the future, by another machine's clock, stays newer however often the library is
     // built.
     let now = SystemTime::now();
@@ -51,33 +49,12 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
 }
 
-/// The latest of the times at which cargo began to build a library of this name, that of `built` or
-/// before it: an edit during the build is not in it. One library has several directories, by
-/// features and profile, and a build that failed leaves a later time. `None` where cargo left no
-/// trace of that in the place that is known here.
-fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
-    let directory = library.parent()?;
-    let profile = if directory.ends_with(COPIES) { directory.parent()? } else { directory };
-    let stem = library.file_stem()?.as_bytes();
-    let name = OsStr::from_bytes(stem.strip_prefix(b"lib").unwrap_or(stem));
-    let mut dep_info = OsString::from("dep-lib-");
-    dep_info.push(name);
-    let units = fs::read_dir(profile.join(".fingerprint"))
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|unit| unit.path());
-    units
-        .filter(|unit| unit.join(&dep_info).is_file())
-        .filter_map(|unit| modified(&unit.join("invoked.timestamp")).ok())
-        .filter(|begin| *begin <= built)
-        .max()
-}
-
 /// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence
 /// that begins with `run`. `None` where cargo leaves nothing, or there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     let profile = directory.parent().filter(|_| directory.ends_with(COPIES)).unwrap_or(directory);
-    if !profile.join(".cargo-lock").exists() {
+    // Cargo marks a directory that it builds in, and one with a target's triple is a level deeper.
+    if !profile.ancestors().skip(1).take(2).any(|place| place.join("CACHEDIR.TAG").exists()) {
         return None;
     }
     command_in(package().as_deref().unwrap_or(directory), directory)
@@ -191,17 +168,6 @@ mod tests {
         fn newer(&self) -> Option<PathBuf> {
             old_by(&self.path("target/debug/libp.so"))
         }
-
-        /// Leaves what cargo does when it began to build a library so many seconds ago.
-        fn begun(&self, unit: &str, seconds: u64) {
-            let unit = format!("target/debug/.fingerprint/{unit}");
-            fs::create_dir_all(self.path(&unit)).unwrap();
-            for file in ["dep-lib-p", "invoked.timestamp"] {
-                fs::write(self.path(&unit).join(file), "").unwrap();
-            }
-            let begin = SystemTime::now() - Duration::from_secs(seconds);
-            self.set(&format!("{unit}/invoked.timestamp"), begin);
-        }
     }
 
     #[test]
@@ -217,26 +183,6 @@ mod tests {
             place.set("a src/lib.rs", changed);
             assert_eq!(place.newer(), is_newer.then(|| place.path("a src/lib.rs")), "{changed:?}");
         }
-    }
-
-    #[test]
-    fn an_edit_during_the_build_is_found_by_when_the_build_began() {
-        let place = Place::new();
-        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3605));
-        // Of other features, of a build that failed since, and of another library.
-        place.begun("p-0", 5000);
-        place.begun("p-1", 3610);
-        place.begun("p-2", 60);
-        place.begun("q-0", 3603);
-        fs::remove_file(place.path("target/debug/.fingerprint/q-0/dep-lib-p")).unwrap();
-        assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
-        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3615));
-        assert_eq!(place.newer(), None);
-        // Built again, which is noticed.
-        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(3605));
-        place.begun("p-1", 3604);
-        place.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3599));
-        assert_eq!(place.newer(), None);
     }
 
     #[test]
@@ -403,7 +349,7 @@ mod tests {
         let place = Place::new();
         let directory = place.path("target/debug");
         assert_eq!(command_for(&directory), None);
-        fs::write(directory.join(".cargo-lock"), "").unwrap();
+        fs::write(place.path("target/CACHEDIR.TAG"), "").unwrap();
         assert!(command_for(&directory).is_some());
         assert!(command_for(&directory.join(COPIES)).is_some());
     }

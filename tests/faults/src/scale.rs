@@ -51,7 +51,7 @@ const TOLERANCE: u64 = 4 * 1024;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
-    let (many, at_once) = (extent.pick(12, 256), extent.pick(6, 32));
+    let (many, at_once) = (extent.pick(6, 256), extent.pick(6, 32));
     let (present, together) = (extent.pick(8, 1000), extent.pick(8, 64));
     let all = || -> Result<_> {
         let mut figures = workers(many, &logs)?.to_vec();

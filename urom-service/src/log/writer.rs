@@ -1,18 +1,18 @@
 //! Writes lines without waiting for their reader, or for another thread that writes.
 //!
-//! A line is written at once if the kernel takes it without waiting. Others wait in a bounded
-//! buffer that a thread empties: a pipe may be full, a terminal stopped, a file system slow. Lines
-//! that do not fit are dropped and counted, and the next line says how many.
+//! A line is written at once if the kernel takes it without waiting: the last line before a crash
+//! arrives. Others go through a bounded queue to a thread: a pipe may be full, a terminal stopped, a
+//! file system slow. Lines that do not fit are dropped and counted, and the thread logs how many.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread::{Builder, Thread, park};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 
-use crossbeam_queue::ArrayQueue;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
 use urom_abi::Count;
@@ -21,10 +21,8 @@ use urom_log::Origin;
 use urom_os::fork::PerProcess;
 use urom_os::signals;
 
+/// How many bytes may wait for the thread.
 const ROOM: usize = 256 << 10;
-
-/// How many lines may wait for the thread that hands on those of others.
-const AT_ONCE: usize = 1024;
 
 const LAST_LINES: Duration = Duration::from_millis(500);
 
@@ -32,19 +30,15 @@ const LAST_LINES: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Lines {
     out: Option<File>,
-    /// Lines in order. Whoever holds the lock of `waiting` hands on those of all threads.
-    new: ArrayQueue<String>,
+    /// Held while bytes are written. A thread that logs only tries to take it.
+    turn: Mutex<()>,
+    queue: Sender<Vec<u8>>,
+    queued: Mutex<Option<Receiver<Vec<u8>>>>,
+    /// How many bytes are in the queue or are being written by the thread.
+    waiting: AtomicUsize,
     dropped: AtomicU64,
-    waiting: Mutex<Waiting>,
-    all_written: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    bytes: Vec<u8>,
-    writer: Option<Thread>,
-    /// The thread has taken the bytes that waited, and writes them.
-    writing: bool,
+    started: AtomicBool,
+    written: (Mutex<()>, Condvar),
 }
 
 static PROCESS: PerProcess<Arc<Lines>> = PerProcess::new(|| Lines::to(std::io::stderr()));
@@ -66,141 +60,93 @@ impl Lines {
     }
 
     fn new(out: Option<File>) -> Lines {
+        let (queue, queued) = channel();
         Lines {
             out,
-            new: ArrayQueue::new(AT_ONCE),
+            turn: Mutex::default(),
+            queue,
+            queued: Mutex::new(Some(queued)),
+            waiting: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
-            waiting: Mutex::default(),
-            all_written: Condvar::new(),
+            started: AtomicBool::new(false),
+            written: Default::default(),
         }
     }
 
     pub(crate) fn write(self: &Arc<Self>, line: String) {
-        if self.new.push(line).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        self.hand_on();
-    }
-
-    fn hand_on(self: &Arc<Self>) {
-        /// Others may log without end. After that the writer goes on.
-        const ROUNDS: usize = 3;
-        for round in 1..=ROUNDS {
-            if !self.has_new() {
-                return;
-            }
-            let mut waiting = match self.waiting.try_lock() {
-                Ok(waiting) => waiting,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return,
-            };
-            self.take_new(&mut waiting);
-            if round == ROUNDS {
-                self.wake(&mut waiting);
-            }
-        }
-    }
-
-    /// Whether anything is new. Who asks this after giving the lock back misses no line of another
-    /// thread that asked for the lock in vain.
-    fn has_new(&self) -> bool {
-        fence(Ordering::SeqCst);
-        !self.new.is_empty()
-    }
-
-    fn take_new(self: &Arc<Self>, waiting: &mut Waiting) {
-        let Some(out) = &self.out else {
-            while self.new.pop().is_some() {}
-            return;
-        };
-        for line in std::iter::from_fn(|| self.new.pop()).take(AT_ONCE) {
-            let at_once = self.is_done(waiting);
-            let rest = &line.as_bytes()[if at_once { write_at_once(out, &line) } else { 0 }..];
-            // The rest of a line that was begun always has room.
-            if waiting.bytes.is_empty() || waiting.bytes.len() + rest.len() <= ROOM {
-                waiting.bytes.extend_from_slice(rest);
-            } else {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        if !waiting.bytes.is_empty() {
-            self.wake(waiting);
-        }
-    }
-
-    fn is_done(&self, waiting: &Waiting) -> bool {
-        waiting.bytes.is_empty() && !waiting.writing && self.dropped.load(Ordering::Relaxed) == 0
-    }
-
-    /// Has the thread look, which is started when it is first needed.
-    fn wake(self: &Arc<Self>, waiting: &mut Waiting) {
-        match &waiting.writer {
-            Some(writer) => writer.unpark(),
-            None => {
-                let lines = Arc::clone(self);
-                let thread =
-                    || Builder::new().name("urom-log".to_owned()).spawn(move || lines.work());
-                // It is tried again for the next line.
-                waiting.writer = signals::blocked(thread).ok().map(|join| join.thread().clone());
-            }
-        }
-    }
-
-    /// The thread's work, which never ends.
-    fn work(self: &Arc<Self>) {
         let Some(out) = &self.out else { return };
-        // It changes places with the one that is filled meanwhile: freeing what another thread has
-        // allocated takes a lock that keeps that thread from allocating.
-        let mut bytes = Vec::new();
+        let mut line = line.into_bytes();
+        // Kept until the rest of a line is in the queue, so that no other line comes between.
+        let turn = self.turn.try_lock();
+        if turn.is_ok() && self.is_done() {
+            line.drain(..write_at_once(out, &line));
+        }
+        if !line.is_empty() {
+            self.enqueue(line);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.waiting.load(SeqCst) == 0 && self.dropped.load(SeqCst) == 0
+    }
+
+    fn enqueue(self: &Arc<Self>, line: Vec<u8>) {
+        let length = line.len();
+        let before = self.waiting.fetch_add(length, SeqCst);
+        // One line has room in any case.
+        if (before > 0 && before + length > ROOM) || self.queue.send(line).is_err() {
+            self.waiting.fetch_sub(length, SeqCst);
+            self.dropped.fetch_add(1, SeqCst);
+        }
+        if !self.started.swap(true, SeqCst) {
+            let lines = Arc::clone(self);
+            let start = || Builder::new().name("urom-log".to_owned()).spawn(move || lines.work());
+            // The next line tries again.
+            self.started.store(signals::blocked(start).is_ok(), SeqCst);
+        }
+    }
+
+    /// The work of the thread, which never ends.
+    fn work(&self) {
+        let queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(out), Some(queued)) = (&self.out, queued) else { return };
+        let mut is_full = false;
         loop {
-            bytes.clear();
-            let mut waiting = self.lock();
-            waiting.writing = false;
-            self.take_new(&mut waiting);
-            std::mem::swap(&mut bytes, &mut waiting.bytes);
-            let dropped = self.dropped.swap(0, Ordering::Relaxed);
-            waiting.writing = !bytes.is_empty() || dropped != 0;
-            let has_work = waiting.writing;
-            // Whoever logs meanwhile does not wait for what follows.
-            drop(waiting);
-            if has_work {
-                if dropped != 0 {
-                    bytes.extend(dropped_line(dropped).into_bytes());
-                }
-                // There is nowhere left to report that standard error is closed.
-                if let Err((error, rest)) = write_all(out, &bytes)
-                    && error.kind() == io::ErrorKind::StorageFull
-                {
-                    let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
-                    self.dropped.fetch_add(lines.max(dropped), Ordering::Relaxed);
-                    // Not before there is another line.
-                    self.rest();
-                }
-            } else {
-                self.rest();
+            let mut bytes = Vec::new();
+            // On a full disk, lines about lost lines wait for the next one.
+            if is_full || self.dropped.load(SeqCst) == 0 {
+                let Ok(line) = queued.recv() else { return };
+                bytes = line;
             }
+            queued.try_iter().for_each(|line| bytes.extend(line));
+            let length = bytes.len();
+            let dropped = self.dropped.swap(0, SeqCst);
+            if dropped != 0 {
+                bytes.extend(dropped_line(dropped).into_bytes());
+            }
+            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            // Standard error that is closed can be reported nowhere.
+            let result = write_all(out, &bytes);
+            is_full =
+                matches!(&result, Err((error, _)) if error.kind() == io::ErrorKind::StorageFull);
+            if is_full && let Err((_, rest)) = result {
+                let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
+                // The line about those that were dropped is the last.
+                self.dropped.fetch_add(lines - u64::from(dropped != 0) + dropped, SeqCst);
+            }
+            drop(turn);
+            self.waiting.fetch_sub(length, SeqCst);
+            drop(self.written.0.lock());
+            self.written.1.notify_all();
         }
     }
 
-    fn rest(&self) {
-        self.lock().writing = false;
-        self.all_written.notify_all();
-        if !self.has_new() {
-            park();
-        }
-    }
-
-    pub(crate) fn flush(self: &Arc<Self>) {
-        let mut waiting = self.lock();
-        self.take_new(&mut waiting);
-        let is_full = |waiting: &mut Waiting| waiting.writer.is_some() && !self.is_done(waiting);
-        // Whatever was not read by now is lost.
-        drop(self.all_written.wait_timeout_while(waiting, LAST_LINES, is_full));
-        self.hand_on();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn flush(&self) {
+        let (lock, written) = &self.written;
+        let lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = |_: &mut ()| self.waiting.load(SeqCst) != 0;
+        // Later bytes of a reader that is too slow are lost.
+        drop(written.wait_timeout_while(lock, LAST_LINES, waits));
     }
 }
 
@@ -234,9 +180,9 @@ fn write_all<'a>(mut out: &File, mut bytes: &'a [u8]) -> Result<(), (io::Error, 
 
 /// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals,
 /// and pipes before Linux 6.4.
-fn write_at_once(out: &File, line: &str) -> usize {
+fn write_at_once(out: &File, line: &[u8]) -> usize {
     const HERE: u64 = u64::MAX;
-    pwritev2(out, &[IoSlice::new(line.as_bytes())], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)
+    pwritev2(out, &[IoSlice::new(line)], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -251,25 +197,20 @@ mod tests {
         (Lines::to(write), read)
     }
 
-    fn is_done(lines: &Lines) -> bool {
-        lines.is_done(&lines.lock())
-    }
-
     #[test]
     fn a_thread_that_writes_and_gets_no_processor_holds_up_nobody() {
+        const LINES: usize = 500;
         let (lines, read) = piped();
-        let held = lines.lock();
-        let (others, expected) = (AT_ONCE / 2, AT_ONCE);
+        let held = lines.turn.lock();
         std::thread::scope(|scope| {
-            scope.spawn(|| (0..others).for_each(|at| lines.write(format!("there {at}\n"))));
-            (0..others).for_each(|at| lines.write(format!("here {at}\n")));
+            scope.spawn(|| (0..LINES).for_each(|at| lines.write(format!("there {at}\n"))));
+            (0..LINES).for_each(|at| lines.write(format!("here {at}\n")));
         });
         drop(held);
-        lines.hand_on();
-        let read = BufReader::new(read).lines().take(expected).map(Result::unwrap);
+        let read = BufReader::new(read).lines().take(2 * LINES).map(Result::unwrap);
         let (here, there): (Vec<_>, Vec<_>) = read.partition(|line| line.starts_with("here"));
         for (lines, name) in [(here, "here"), (there, "there")] {
-            assert!(lines.into_iter().eq((0..others).map(|at| format!("{name} {at}"))));
+            assert!(lines.into_iter().eq((0..LINES).map(|at| format!("{name} {at}"))));
         }
     }
 
@@ -294,7 +235,7 @@ mod tests {
                 let lines = &lines;
                 scope.spawn(move || {
                     for number in 0..LINES {
-                        while lines.lock().bytes.len() > ROOM / 2 || lines.new.len() > AT_ONCE / 2 {
+                        while lines.waiting.load(SeqCst) > ROOM / 2 {
                             std::thread::yield_now();
                         }
                         lines.write(format!("{thread} {number}\n"));
@@ -364,7 +305,7 @@ mod tests {
         let line = "y".repeat(200 << 10);
         writer.write(line.clone());
         writer.flush();
-        assert!(!is_done(&writer), "nobody read");
+        assert!(!writer.is_done(), "nobody read");
         let reader = std::thread::spawn(move || {
             let mut bytes = vec![0; 200 << 10];
             read.read_exact(&mut bytes).unwrap();
@@ -373,7 +314,7 @@ mod tests {
         let (bytes, _open) = reader.join().unwrap();
         assert_eq!(bytes, line.as_bytes());
         writer.flush();
-        assert!(is_done(&writer));
+        assert!(writer.is_done());
     }
 
     #[test]
@@ -384,7 +325,7 @@ mod tests {
             writer.write("nobody\n".to_owned());
         }
         writer.flush();
-        assert!(is_done(&writer));
+        assert!(writer.is_done());
         Arc::new(Lines::new(None)).write("nobody\n".to_owned());
     }
 
@@ -396,7 +337,7 @@ mod tests {
             writer.write("lost\n".to_owned());
         }
         writer.flush();
-        assert!(writer.lock().bytes.is_empty());
-        assert_eq!(writer.dropped.load(Ordering::Relaxed), 10);
+        assert_eq!(writer.waiting.load(SeqCst), 0);
+        assert_eq!(writer.dropped.load(SeqCst), 10);
     }
 }
