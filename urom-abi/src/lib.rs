@@ -56,6 +56,8 @@ mod count;
 pub mod cpu;
 pub mod describe;
 pub mod descriptor;
+#[doc(hidden)]
+pub mod driver;
 pub mod error;
 // Between this project's worker and plugins of the kit.
 #[doc(hidden)]

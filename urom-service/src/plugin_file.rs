@@ -12,10 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
+use urom_abi::driver::{Methods, Missing, VERSION_WORD};
 use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
 use urom_abi::plugin::{
-    AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
-    OpenFn, PluginIface, ProgressFn, WorkerCmdFn,
+    GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
 };
 use urom_os::fork::PerProcess;
 
@@ -47,6 +47,15 @@ pub enum PluginFileError {
     /// A method is missing.
     #[error("its interface has no `{0}`")]
     Method(Cow<'static, str>),
+}
+
+impl From<Missing> for PluginFileError {
+    fn from(Missing(field): Missing) -> PluginFileError {
+        match field {
+            VERSION_WORD => PluginFileError::NoVersionWord,
+            method => PluginFileError::Method(method.into()),
+        }
+    }
 }
 
 const LIBRARIES_HINT: &str = ": add the directory of that library to LD_LIBRARY_PATH; the `uromd` of an installation loads those of its own `lib` by itself";
@@ -84,43 +93,6 @@ pub(crate) struct PluginFile {
     pub(crate) extension: PluginExtension,
 }
 
-macro_rules! methods {
-    ($($name:ident: $type:ty),* $(,)?) => {
-        pub(crate) const METHODS: [&str; 6] = [$(stringify!($name)),*];
-
-        pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
-            let none = [$(iface.$name.is_none()),*];
-            none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
-        }
-
-        #[derive(Debug, Clone, Copy)]
-        pub(crate) struct Methods {
-            $(pub(crate) $name: $type,)*
-        }
-
-        impl Methods {
-            pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
-                if iface.api_version == 0 {
-                    return Err(PluginFileError::NoVersionWord);
-                }
-                let none = |name: &'static str| PluginFileError::Method(name.into());
-                Ok(Methods {
-                    $($name: iface.$name.ok_or_else(|| none(stringify!($name)))?,)*
-                })
-            }
-        }
-    };
-}
-
-methods! {
-    open: OpenFn,
-    close: CloseFn,
-    addr: AddrFn,
-    worker_cmd: WorkerCmdFn,
-    progress: ProgressFn,
-    notif_pack: NotifPackFn,
-}
-
 /// The interface with room behind it: a plugin built against a longer one writes there before its
 /// version can be read.
 #[repr(C)]
@@ -146,11 +118,15 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads `path`. Its constructors run; it is never unloaded.
+    /// Loads `path`; it is never unloaded.
     ///
     /// # Errors
     /// `Load` or `Symbol`.
-    pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
+    ///
+    /// # Safety
+    /// The constructors of the file run here, and later its functions. A file that exports a
+    /// plugin's symbols must keep their contract.
+    pub unsafe fn load(path: &Path) -> Result<Loaded, PluginFileError> {
         let identity = match Identity::of(path) {
             // The loader would wait for a pipe's writer.
             Err(error) if path.exists() => return Err(PluginFileError::Load(error.to_string())),
@@ -165,8 +141,7 @@ impl Loaded {
         }
         let mut tried = Vec::new();
         let library = loop {
-            // SAFETY: running the constructors of whatever lies in the plugin path is what this
-            // function is for; whoever sets that path answers for what lies there.
+            // SAFETY: the caller vouches for the constructors of the file.
             let error = match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) } {
                 Ok(library) => break ManuallyDrop::new(library),
                 Err(error) => loader_text(&error),
@@ -181,14 +156,15 @@ impl Loaded {
         if let Some(identity) = identity {
             files().entry(path.to_owned()).or_insert(identity);
         }
-        // SAFETY: a plugin's symbol of this name is a function of this type.
+        // SAFETY: the caller vouches for the type of a plugin's symbol.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
         // SAFETY: as above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
-        // SAFETY: a plugin's symbol of this name is data of this type.
+        // SAFETY: as above; this one is data.
         let extension = unsafe { library.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
         let extension = extension.map_or(std::ptr::null(), |found| found.cast());
-        // SAFETY: what is not NULL is a table of some release, which stays with the library.
+        // SAFETY: what is not NULL is a table of some release. The library is never unloaded, and
+        // the table stays with it.
         let extension = unsafe { PluginExtension::read(extension) };
         Ok(Loaded { get_version, get_iface, extension })
     }
@@ -204,7 +180,7 @@ impl Loaded {
     /// `Failed`.
     pub fn version(&self) -> Result<u64, PluginFileError> {
         let mut version = 0;
-        // SAFETY: the plugin's function, with a place it may write to.
+        // SAFETY: the caller of `load` vouches for the function; it writes to this place only.
         unsafe { (self.get_version)(&mut version) }.check().map_err(failed(GET_VERSION_SYMBOL))?;
         Ok(version)
     }
@@ -216,16 +192,18 @@ impl Loaded {
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
         let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
-        // SAFETY: the plugin's function, with a place it may write to, and more room than any
-        // interface takes.
+        // SAFETY: as in `version`; the place has more room than the interface of any release takes.
         unsafe { (self.get_iface)(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
         Ok(roomy.iface)
     }
 }
 
 impl PluginFile {
-    pub(crate) fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
-        let loaded = Loaded::load(path)?;
+    /// # Safety
+    /// As of [`Loaded::load`].
+    pub(crate) unsafe fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
+        // SAFETY: the caller's promise.
+        let loaded = unsafe { Loaded::load(path) }?;
         let (version, iface) = (loaded.version()?, loaded.iface()?);
         let methods = Methods::of(&iface)?;
         Ok(PluginFile { version, iface, methods, extension: loaded.extension })

@@ -3,21 +3,20 @@
 
 mod beyond;
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
-use std::ffi::c_void;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::describe::{self, Messages};
-use urom_abi::descriptor::{CommandDesc, DescriptorList};
+use urom_abi::descriptor::CommandDesc;
+use urom_abi::driver::{self, Methods, Missing, OpenPlugin};
 use urom_abi::extension::PluginExtension;
-use urom_abi::list::ListLink;
 use urom_abi::log::Level;
-use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+use urom_abi::plugin::{PluginIface, WorkerCtx};
 use urom_abi::test_util::watch;
 
 use super::fault::{Asked, Fault, Report};
@@ -29,23 +28,6 @@ use super::services::Services;
 
 /// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
 pub(super) const PLUGIN_ID: u64 = 4;
-
-/// The first field that an interface lacks. A worker opens no plugin without its version word
-/// either.
-fn missing(iface: &PluginIface) -> Option<&'static str> {
-    let fields = [
-        ("__doca_api_version", iface.api_version == 0),
-        ("open", iface.open.is_none()),
-        ("close", iface.close.is_none()),
-        ("addr", iface.addr.is_none()),
-        ("worker_cmd", iface.worker_cmd.is_none()),
-        ("progress", iface.progress.is_none()),
-        ("notif_pack", iface.notif_pack.is_none()),
-    ];
-    fields.into_iter().find(|(_, is_missing)| *is_missing).map(|(name, _)| name)
-}
-
-const CHECKED: &str = "`open` refuses an interface that lacks a method";
 
 /// What a domain is made of.
 #[derive(Default)]
@@ -76,28 +58,20 @@ pub(super) struct Instance {
     pub(super) owner: u64,
     plugin: &'static str,
     commands: &'static Messages,
-    iface: PluginIface,
-    extension: PluginExtension,
+    /// `None` before it is open and once it is closed.
+    open: RefCell<Option<OpenPlugin>>,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
-    is_open: Cell<bool>,
     /// Whether the plugin frees what it gets through this copy of `urom-abi`.
     is_watched: bool,
     pub(super) services: Rc<Services>,
     /// Connections whose hosts left, and whether the plugin was told.
     left: RefCell<Vec<(u64, bool)>>,
     pub(super) address: RefCell<Vec<u8>>,
-    lists: RefCell<Lists>,
     ledger: RefCell<Ledger>,
     member: Arc<Member>,
     /// Keeps what look-ups gave.
     pub(super) world: Rc<World>,
-}
-
-/// What goes to the plugin and what comes from it.
-struct Lists {
-    commands: DescriptorList<WorkerCmdDesc>,
-    notifications: DescriptorList<WorkerNotifDesc>,
 }
 
 impl Instance {
@@ -117,11 +91,11 @@ impl Instance {
     ) -> Result<Rc<Instance>, DocaError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         crate::time::clock::stop();
-        if let Some(missing) = missing(&iface) {
-            let text = format_args!("plugin {}: its interface lacks `{missing}`", protocol.name);
+        let methods = Methods::of(&iface).map_err(|Missing(field)| {
+            let text = format_args!("plugin {}: its interface lacks `{field}`", protocol.name);
             crate::log::failure(Level::Error, None, text);
-            return Err(DocaError::INITIALIZATION);
-        }
+            DocaError::INITIALIZATION
+        })?;
         let domain = Arc::clone(&world.shared);
         let failures = Mutex::new(VecDeque::new());
         let member = Arc::new(Member { domain, plugin: protocol.name, failures });
@@ -130,40 +104,40 @@ impl Instance {
             owner: NEXT.fetch_add(1, Ordering::Relaxed),
             plugin: protocol.name,
             commands: &protocol.commands,
-            iface,
-            extension,
+            open: RefCell::default(),
             ctx: Seat::leak(iface, Arc::clone(&member), Rc::clone(&services)),
-            is_open: Cell::new(false),
             is_watched,
             services,
             left: RefCell::default(),
             address: RefCell::default(),
-            lists: RefCell::new(Lists {
-                commands: DescriptorList::new(),
-                notifications: DescriptorList::new(),
-            }),
             ledger: RefCell::default(),
             member,
             world: Rc::clone(world),
         };
-        if let Some(attach) = extension.attach {
-            // SAFETY: the plugin's function; context and services stay until the instance is
-            // dropped.
-            instance.watched(|ctx| unsafe { attach(ctx, &instance.services.table) });
-        }
-        // SAFETY: the caller's promise; the context stays where it is until the instance is
-        // dropped.
-        instance.watched(|ctx| unsafe { (iface.open.expect(CHECKED))(ctx) }).check()?;
-        instance.is_open.set(true);
+        // SAFETY: the caller's promise; context and services stay until the instance is dropped.
+        instance.watched(|| unsafe {
+            driver::attach(&extension, instance.ctx, &instance.services.table);
+        });
+        // SAFETY: as above; `drop` frees the context after it has closed the plugin.
+        let open =
+            instance.watched(|| unsafe { OpenPlugin::open(methods, extension, instance.ctx) })?;
+        *instance.open.borrow_mut() = Some(open);
         *instance.address.borrow_mut() = instance.ask_address()?;
         let instance = Rc::new(instance);
         world.join(&instance);
         Ok(instance)
     }
 
-    /// Calls a method; what it allocates is this plugin's.
-    fn watched<R>(&self, call: impl FnOnce(*mut WorkerCtx) -> R) -> R {
-        watch::of(self.owner, || call(self.ctx.as_ptr()))
+    /// Runs code of the plugin; what it allocates is this plugin's.
+    fn watched<R>(&self, run: impl FnOnce() -> R) -> R {
+        watch::of(self.owner, run)
+    }
+
+    /// Calls the plugin, which is open.
+    fn with<R>(&self, call: impl FnOnce(&mut OpenPlugin) -> R) -> R {
+        let mut open = self.open.borrow_mut();
+        let plugin = open.as_mut().expect("callers ask whether it is open");
+        self.watched(|| call(plugin))
     }
 
     pub(super) fn ledger(&self) -> RefMut<'_, Ledger> {
@@ -172,24 +146,19 @@ impl Instance {
 
     /// Whether the plugin can be called.
     pub(super) fn is_open(&self) -> bool {
-        self.is_open.get()
+        self.open.borrow().is_some()
     }
 
     /// The two-call protocol: first the length, then the bytes.
     fn ask_address(&self) -> Result<Vec<u8>, DocaError> {
-        let ask = |to: *mut c_void, len: &mut usize| {
-            // SAFETY: the plugin's method, on its open context, with as many bytes to write to as
-            // `len` says.
-            self.watched(|ctx| unsafe { (self.iface.addr.expect(CHECKED))(ctx, to, len) })
+        let len = match self.with(|plugin| plugin.address(&mut [])) {
+            (DocaError::SUCCESS, 0) => return Ok(Vec::new()),
+            (DocaError::SUCCESS | DocaError::INVALID_VALUE, len) => len,
+            (code, _) => return Err(code),
         };
-        let mut len = 0;
-        match ask(null_mut(), &mut len) {
-            DocaError::SUCCESS if len == 0 => return Ok(Vec::new()),
-            DocaError::SUCCESS | DocaError::INVALID_VALUE => {}
-            code => return Err(code),
-        }
-        let (mut bytes, mut again) = (vec![pack::FILL; len + pack::GUARD], len);
-        ask(bytes.as_mut_ptr().cast(), &mut again).check()?;
+        let mut bytes = vec![pack::FILL; len + pack::GUARD];
+        let (code, again) = self.with(|plugin| plugin.address(&mut bytes[..len]));
+        code.check()?;
         if again > len {
             let what = format!("it has {len} bytes when asked first, and {again} then");
             self.ledger().faults.push(Fault::Address(what));
@@ -219,28 +188,24 @@ impl Instance {
         let command =
             watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
         let command = command.expect("the C heap has room for a command");
-        self.lists.borrow_mut().commands.push_back(command);
+        self.with(|plugin| plugin.push(command));
     }
 
     /// Hands the list over. As in a worker, a plugin that fails is called again while that moves
     /// anything; for what it then leaves the worker answers.
     pub(super) fn flush(&self) {
-        let mut lists = self.lists.borrow_mut();
-        while !lists.commands.is_empty() {
-            let list = lists.commands.as_raw();
-            // SAFETY: the list's head is initialised.
-            let first: *mut ListLink = unsafe { (*list).next };
-            // SAFETY: the plugin's method, on its open context, with a well-formed list of
-            // descriptors of the C heap.
-            let code =
-                self.watched(|ctx| unsafe { (self.iface.worker_cmd.expect(CHECKED))(ctx, list) });
-            let Err(code) = code.check() else { return };
-            // SAFETY: `lists` owns the list, whose head `DescriptorList::new` initialised.
-            if unsafe { (*list).next } == first {
-                while let Some(command) = lists.commands.pop_front() {
-                    self.ledger().refuse(command.header().urom_context, code);
-                }
-            }
+        if self.is_open()
+            && self.with(|plugin| plugin.has_commands())
+            && let Err(code) = self.with(|plugin| plugin.deliver(|_| ()))
+        {
+            self.refuse_rest(code);
+        }
+    }
+
+    /// Answers the commands that the plugin has not taken.
+    fn refuse_rest(&self, code: DocaError) {
+        while let Some(command) = self.with(OpenPlugin::take_back) {
+            self.ledger().refuse(command.header().urom_context, code);
         }
     }
 
@@ -250,12 +215,8 @@ impl Instance {
         if !self.is_open() {
             return 0;
         }
-        self.services.memories.turn(|done| self.watched(|_| done()));
-        let mut lists = self.lists.borrow_mut();
-        let list = lists.notifications.as_raw();
-        // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
-        let code = self.watched(|ctx| unsafe { (self.iface.progress.expect(CHECKED))(ctx, list) });
-        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
+        self.services.memories.turn(|done| self.watched(done));
+        if let Err(code) = self.with(OpenPlugin::progress) {
             let (fault, mut ledger) = (Fault::Progress(code), self.ledger());
             // A plugin that fails once may do so for as long as a test waits.
             if ledger.faults.last() != Some(&fault) {
@@ -263,11 +224,10 @@ impl Instance {
             }
         }
         let mut count = 0;
-        while let Some(notification) = lists.notifications.pop_front() {
+        while let Some(notification) = self.with(OpenPlugin::notification) {
             count += 1;
             self.take_in(notification);
         }
-        drop(lists);
         self.tell_of_left();
         count
     }
@@ -284,14 +244,8 @@ impl Instance {
             let fault = Fault::Misaddressed { command: command.clone(), plugin_id, connection };
             self.ledger().faults.push(fault);
         }
-        // SAFETY: the plugin's method, with a notification that it made.
-        let packed = self.watched(|_| unsafe {
-            pack::notification(
-                self.iface.notif_pack.expect(CHECKED),
-                notification,
-                self.services.limit.get(),
-            )
-        });
+        let limit = self.services.limit.get();
+        let packed = self.with(|plugin| pack::notification(plugin, notification, limit));
         let mut ledger = self.ledger();
         ledger.faults.extend(packed.wrong.map(|what| Fault::Pack(command, what)));
         ledger.answer(header.urom_context, packed.notification);
@@ -308,17 +262,14 @@ impl Instance {
 
     /// Closes the plugin, once; notes what it leaves behind.
     pub(super) fn close(&self) {
-        if !self.is_open.replace(false) {
+        if !self.is_open() {
             return;
         }
         // What was never handed over stays the worker's.
-        let mut lists = self.lists.borrow_mut();
-        while let Some(command) = lists.commands.pop_front() {
-            self.ledger().refuse(command.header().urom_context, DocaError::SHUTDOWN);
-        }
-        self.services.memories.shut(|done| self.watched(|_| done()));
-        // SAFETY: the plugin's method, on its open context, once.
-        self.watched(|ctx| unsafe { (self.iface.close.expect(CHECKED))(ctx) });
+        self.refuse_rest(DocaError::SHUTDOWN);
+        self.services.memories.shut(|done| self.watched(done));
+        let open = self.open.take();
+        self.watched(|| drop(open));
     }
 
     /// Ends the account: what the plugin, which is closed, owes.

@@ -1,10 +1,9 @@
 //! Packing a notification as a worker does, and once with too little room.
 
-use std::ptr::NonNull;
-
 use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::plugin::{NotifPackFn, WorkerNotify};
+use urom_abi::driver::OpenPlugin;
+use urom_abi::plugin::WorkerNotify;
 
 use super::ledger::Notification;
 
@@ -28,47 +27,32 @@ pub(super) struct Packed {
     pub(super) wrong: Option<String>,
 }
 
-/// Packs a notification into `limit` bytes, and frees it.
-///
-/// # Safety
-/// `pack` is the method of the plugin that made the notification.
-pub(super) unsafe fn notification(
-    pack: NotifPackFn,
+/// Packs a notification of the plugin into `limit` bytes, and frees it.
+pub(super) fn notification(
+    plugin: &OpenPlugin,
     notification: NotificationDesc,
     limit: usize,
 ) -> Packed {
     let header = *notification.header();
-    let block = notification.into_raw();
     let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
     let Some(whole) = whole.filter(|whole| *whole <= MOST) else {
         // Nothing can be said of such a block, not even that it may be freed.
+        std::mem::forget(notification);
         return failed(
             DocaError::UNEXPECTED,
             format!("its header says that it has {} bytes", header.len),
         );
     };
-    // SAFETY: the block is a whole descriptor.
-    let place = unsafe { &raw mut (*block).worker_notif };
     let mut room = vec![FILL; whole.max(limit) + GUARD];
-    let mut call = |len: usize| {
+    let mut call = |notification, len: usize| {
         room.fill(FILL);
-        let mut packed = len;
-        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as
-        // `packed` says.
-        let code = unsafe { pack(place, &mut packed, room.as_mut_ptr().cast()) };
-        (
-            code,
-            packed,
-            room[len..].iter().any(|byte| *byte != FILL),
-            room[..packed.min(len)].to_vec(),
-        )
+        let packed = plugin.pack(notification, &mut room[..len]);
+        let wrote_behind = room[len..].iter().any(|byte| *byte != FILL);
+        let bytes = room[..packed.len.min(len)].to_vec();
+        (packed.notification, (packed.code, packed.len, wrote_behind, bytes))
     };
-    let short = call(whole - 1);
-    let full = call(limit);
-    if let Some(block) = NonNull::new(block) {
-        // SAFETY: from `into_raw` above; the plugin only looked at it.
-        drop(unsafe { NotificationDesc::from_raw(block) });
-    }
+    let (notification, short) = call(notification, whole - 1);
+    let (_, full) = call(notification, limit);
     if short.2 || full.2 {
         let text = "notif_pack wrote behind the room it was given: the length holds the room when it is called";
         return failed(DocaError::UNEXPECTED, text.into());

@@ -18,10 +18,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
+use urom_abi::driver::Methods;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
 use urom_wire::awake;
 
-use crate::plugin_file::{METHODS, PluginFileError};
+use crate::plugin_file::PluginFileError;
 
 pub(crate) use child::run as run_child;
 
@@ -136,7 +137,7 @@ impl Examined {
 enum Step {
     Loaded,
     Version(u64),
-    /// `missing` are places in [`METHODS`].
+    /// `missing` are indices of [`Methods::NAMES`].
     Iface {
         word: u64,
         missing: Vec<usize>,
@@ -236,7 +237,7 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
                 stage = Stage::Iface;
             }
             Step::Iface { word, missing } => {
-                let missing = missing.into_iter().filter_map(|at| METHODS.get(at).copied());
+                let missing = missing.into_iter().filter_map(|at| Methods::NAMES.get(at).copied());
                 (examined.api_version, examined.missing) = (Some(word), missing.collect());
                 stage = Stage::Exit;
             }

@@ -150,16 +150,13 @@ impl Core {
         }
         let token = Token { channel, slot, generation: vacant.next() };
         vacant.occupy(place);
-        if payload.len() <= LONGEST_ROOM
-            && let Some(function) = plugin.callable()
-        {
+        if payload.len() <= LONGEST_ROOM && plugin.is_callable() {
             let ids = (dest_id, token.pack());
-            let placed = connection.place(pool, slot, |room| {
-                match plugin.call(function, ids, payload, room) {
+            let placed =
+                connection.place(pool, slot, |room| match plugin.call(ids, payload, room) {
                     Handled::Answered(DocaError::SUCCESS, len) => Ok(len),
                     handled => Err(handled),
-                }
-            });
+                });
             match placed {
                 Ok(Ok(())) => {
                     connection.free(slot);

@@ -128,7 +128,7 @@ impl Data {
 
     /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
     pub(crate) fn run(mut self, place: Place) {
-        let mut idle = Idle::new();
+        let mut idle = Idle::default();
         // Whether the last thing before this turn was a sleep, and whether something ended it.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
@@ -156,7 +156,6 @@ impl Data {
                         rustix::thread::sched_yield();
                     }
                     woken = self.sleep(longest);
-                    idle.slept(Instant::now());
                 }
             }
             slept = matches!(pause, Pause::Sleep(_));

@@ -1,6 +1,7 @@
-//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a
-//! plugin's methods.
+//! A plugin in a worker: opened, given commands, progressed, closed. The watch knows of each call
+//! before it is made.
 
+use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -8,12 +9,10 @@ use std::sync::Arc;
 
 use tracing::{debug, info, warn};
 use urom_abi::DocaError;
-use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::extension::{
-    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, Words, WorkerServices,
-};
-use urom_abi::list::ListLink;
-use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::driver::{self, OpenPlugin, Packed};
+use urom_abi::extension::{Called, CancelReason, PluginExtension, Words, WorkerServices};
+use urom_abi::plugin::WorkerCtx;
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
@@ -23,7 +22,7 @@ use super::domains::Domains;
 use super::lookups::PluginCtx;
 use super::watch::{Calls, Watch};
 use crate::identity::Identity;
-use crate::plugin_file::{Methods, PluginFile};
+use crate::plugin_file::PluginFile;
 use urom_log::LineBudget;
 
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
@@ -59,14 +58,11 @@ pub(crate) struct Instance {
     pub(crate) name: String,
     build: PluginBuild,
     outstanding: usize,
-    methods: Methods,
-    extension: PluginExtension,
     /// Told of each call before it is made.
     calls: Calls,
+    plugin: ManuallyDrop<OpenPlugin>,
     /// Given back when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
-    commands: DescriptorList<WorkerCmdDesc>,
-    notifications: DescriptorList<WorkerNotifDesc>,
     /// The last notification that was packed: it is freed after the message with it is on its way.
     spent: Option<NotificationDesc>,
     address: Vec<u8>,
@@ -86,7 +82,9 @@ impl Instance {
         info!("loading {}", item.path.display());
         let calls = watch.plugin(&name);
         calls.begin(Method::Load);
-        let file = PluginFile::open(&item.path).map_err(|error| {
+        // SAFETY: the owner of the service vouches for the files of its plugin path, which the daemon
+        // examined.
+        let file = unsafe { PluginFile::open(&item.path) }.map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
@@ -110,36 +108,31 @@ impl Instance {
     ) -> Result<Instance, Failure> {
         let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
         let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
-        if let Some(attach) = extension.attach {
-            calls.begin(Method::Attach);
-            // SAFETY: the plugin's function, with services that stay as long as the context.
-            unsafe { attach(ctx.as_ptr(), PluginCtx::services(ctx)) };
-        }
+        calls.begin(Method::Attach);
+        // SAFETY: context and services are of `leak`, and `drop` frees them after `close`.
+        unsafe { driver::attach(&extension, ctx, PluginCtx::services(ctx)) };
         calls.begin(Method::Open);
-        // SAFETY: the plugin's method, with a context that stays where it is until after `close`.
-        let code = unsafe { (file.methods.open)(ctx.as_ptr()) };
-        if let Err(code) = code.check() {
-            // A plugin that failed to open is not closed, and nothing of it is used again.
-            // SAFETY: from `leak` above, and `open` was the plugin's only chance to learn of it.
-            unsafe { PluginCtx::free(ctx) };
-            return Err(Failure::new(
-                code,
-                format!(
+        // SAFETY: `PluginFile` has methods and extension of one file. `drop` frees the context after
+        // `close`, and an `Instance` stays on its thread.
+        let plugin = match unsafe { OpenPlugin::open(file.methods, extension, ctx) } {
+            Ok(plugin) => ManuallyDrop::new(plugin),
+            Err(code) => {
+                // SAFETY: from `leak` above; a plugin that failed to open is not used again.
+                unsafe { PluginCtx::free(ctx) };
+                let text = format!(
                     "plugin `{name}` did not open: its line in the service's log, if it wrote one, says why"
-                ),
-            ));
-        }
+                );
+                return Err(Failure::new(code, text));
+            }
+        };
         let mut instance = Instance {
             id,
             name,
             build: PluginBuild { version: file.version, fingerprint },
             outstanding: 0,
-            methods: file.methods,
-            extension,
             calls,
+            plugin,
             ctx,
-            commands: DescriptorList::new(),
-            notifications: DescriptorList::new(),
             spent: None,
             address: Vec::new(),
             failed_commands: LineBudget::default(),
@@ -160,10 +153,7 @@ impl Instance {
     fn ask_address(&self) -> Result<Vec<u8>, Failure> {
         let failed =
             |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
-        let mut len = 0;
-        // SAFETY: the plugin's method, on its open context; a capacity of 0 keeps it from writing.
-        let code =
-            unsafe { (self.methods.addr)(self.ctx.as_ptr(), std::ptr::null_mut(), &mut len) };
+        let (code, len) = self.plugin.address(&mut []);
         if code == DocaError::SUCCESS && len == 0 {
             return Ok(Vec::new());
         }
@@ -178,9 +168,7 @@ impl Instance {
             return Err(Failure::new(DocaError::TOO_BIG, text));
         }
         let mut bytes = vec![0; len];
-        // SAFETY: the plugin's method, on its open context, with `len` bytes to write to.
-        let code =
-            unsafe { (self.methods.addr)(self.ctx.as_ptr(), bytes.as_mut_ptr().cast(), &mut len) };
+        let (code, len) = self.plugin.address(&mut bytes);
         code.check().map_err(failed)?;
         bytes.truncate(len);
         Ok(bytes)
@@ -192,100 +180,59 @@ impl Instance {
 
     #[inline]
     pub(crate) fn push(&mut self, command: CommandDesc) {
-        self.commands.push_back(command);
+        self.plugin.push(command);
         self.outstanding += 1;
     }
 
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {
-        !self.commands.is_empty()
+        self.plugin.has_commands()
     }
 
-    /// Hands the list over. A plugin stops at the first command that fails, so it is called again
-    /// while that moves anything.
+    /// Hands the list over.
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
-        let first = self.first_command();
         self.calls.begin(Method::WorkerCmd);
-        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors
-        // of the C heap.
-        let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
-        if code == DocaError::SUCCESS { Ok(()) } else { self.deliver_again(first, code) }
-    }
-
-    /// The rest of [`deliver`](Instance::deliver) after a failure.
-    #[cold]
-    fn deliver_again(
-        &mut self,
-        mut first: *mut ListLink,
-        mut code: DocaError,
-    ) -> Result<(), DocaError> {
-        while code != DocaError::SUCCESS {
-            if let Some(more) = self.failed_commands.line() {
-                warn!("plugin `{}` failed to begin a command: {code}{more}", self.name);
+        let Instance { plugin, failed_commands, name, .. } = self;
+        plugin.deliver(|code| {
+            if let Some(more) = failed_commands.line() {
+                warn!("plugin `{name}` failed to begin a command: {code}{more}");
             }
-            if self.commands.is_empty() {
-                break;
-            }
-            if self.first_command() == first {
-                return Err(code);
-            }
-            first = self.first_command();
-            // SAFETY: as in `deliver`.
-            code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
-        }
-        Ok(())
+        })
     }
 
     pub(crate) fn take_back(&mut self) -> Option<CommandDesc> {
-        let command = self.commands.pop_front()?;
+        let command = self.plugin.take_back()?;
         self.outstanding = self.outstanding.saturating_sub(1);
         Some(command)
     }
 
-    /// Whether the next command may be [called](Instance::call): none waits in the list.
+    /// Whether the next command may be [called](Instance::call): no command waits in the list.
     #[inline]
-    pub(crate) fn callable(&self) -> Option<CallFn> {
-        self.extension.call.filter(|_| self.commands.is_empty())
+    pub(crate) fn is_callable(&self) -> bool {
+        self.plugin.callable().is_some()
     }
 
     /// Runs a command through the plugin, which may write its answer to `place`.
     #[inline]
     pub(crate) fn call(
         &mut self,
-        function: CallFn,
         (dest_id, token): (u64, u64),
         command: &[u8],
         place: &mut [u8],
     ) -> Handled {
-        let mut call = CommandCall {
-            size: size_of::<CommandCall>(),
-            dest_id,
-            plugin_id: self.id,
-            urom_context: token,
-            command: command.as_ptr(),
-            command_len: command.len(),
-            answer: place.as_mut_ptr(),
-            answer_room: place.len(),
-            answer_len: 0,
-            status: DocaError::SUCCESS,
-            reserved: 0,
-        };
         self.calls.begin(Method::Call);
-        // SAFETY: the plugin's function, on its open context, with bytes and a place that are there
-        // for the call.
-        let called = unsafe { function(self.ctx.as_ptr(), &mut call) };
+        let end = self.plugin.call((dest_id, self.id, token), command, place);
         self.calls.over();
-        match called {
-            Called::ANSWERED if call.answer_len <= place.len() => {
-                Handled::Answered(call.status, call.answer_len)
-            }
+        let Some(end) = end else { return Handled::Declined };
+        match end.called {
+            Called::ANSWERED if end.len <= place.len() => Handled::Answered(end.status, end.len),
             Called::DECLINED => Handled::Declined,
             Called::PENDING => {
                 self.outstanding += 1;
                 Handled::Pending
             }
-            Called(number) => self.miscalled(number, call.answer_len, place.len()),
+            Called(number) => self.miscalled(number, end.len, place.len()),
         }
     }
 
@@ -301,35 +248,27 @@ impl Instance {
         Handled::Answered(DocaError::UNEXPECTED, 0)
     }
 
-    /// Tells the plugin that nobody waits for a command any more.
+    /// Reports that a command is cancelled.
     pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
-        let Some(cancel) = self.extension.cancel else { return };
         self.calls.begin(Method::Cancel);
-        // SAFETY: the plugin's function, on its open context.
-        unsafe { cancel(self.ctx.as_ptr(), dest_id, token, reason) };
+        self.plugin.cancel(dest_id, token, reason);
         self.calls.over();
     }
 
-    /// Tells the plugin that a connection is over.
+    /// Reports that a connection is over.
     pub(crate) fn host_left(&self, dest_id: u64) {
-        let Some(host_left) = self.extension.host_left else { return };
         self.calls.begin(Method::HostLeft);
-        // SAFETY: the plugin's function, on its open context.
-        unsafe { host_left(self.ctx.as_ptr(), dest_id) };
+        self.plugin.host_left(dest_id);
         self.calls.over();
     }
 
     /// Asks the plugin what ends the worker's sleep, and adds the descriptors. Whether the plugin
     /// has nothing to do now.
     pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
-        let Some(arm) = self.extension.arm else { return true };
-        let mut fds = [0; extension::DESCRIPTORS];
         self.calls.begin(Method::Arm);
-        // SAFETY: the plugin's function, on its open context, with as much room as it is told of.
-        let count = unsafe { arm(self.ctx.as_ptr(), fds.as_mut_ptr(), fds.len()) };
+        let is_idle = self.plugin.arm(wake);
         self.calls.over();
-        wake.extend(fds.iter().take(if count == extension::READY { 0 } else { count }));
-        count != extension::READY
+        is_idle
     }
 
     #[inline]
@@ -342,11 +281,6 @@ impl Instance {
         self.outstanding = self.outstanding.saturating_sub(1);
     }
 
-    fn first_command(&mut self) -> *mut ListLink {
-        // SAFETY: the list's head is initialised.
-        unsafe { (*self.commands.as_raw()).next }
-    }
-
     /// Notes that its calls have returned, so that it is not named for what takes long elsewhere.
     #[inline]
     pub(crate) fn rest(&self) {
@@ -356,17 +290,14 @@ impl Instance {
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
         self.calls.begin(Method::Progress);
-        // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
-        let code =
-            unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
-        if code != DocaError::SUCCESS && code != DocaError::EMPTY {
+        if let Err(code) = self.plugin.progress() {
             self.progress_failed(code);
         }
-        if self.notifications.is_empty() {
+        let finished = self.plugin.has_notifications();
+        if !finished {
             self.spent = None;
-            return false;
         }
-        true
+        finished
     }
 
     #[cold]
@@ -378,7 +309,7 @@ impl Instance {
 
     #[inline]
     pub(crate) fn finished(&mut self) -> Option<NotificationDesc> {
-        self.notifications.pop_front()
+        self.plugin.notification()
     }
 
     /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes
@@ -394,22 +325,11 @@ impl Instance {
         notification: NotificationDesc,
         place: &mut [u8],
     ) -> Result<usize, Failure> {
-        let mut packed = place.len();
         self.calls.begin(Method::NotifPack);
-        let block = notification.into_raw();
-        // SAFETY: the block is a whole descriptor.
-        let header = unsafe { &raw mut (*block).worker_notif };
-        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as
-        // `packed` says.
-        let code =
-            unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
+        let Packed { code, len: packed, notification } = self.plugin.pack(notification, place);
         // The plugin may have set the length just now.
-        // SAFETY: the block is still there.
-        let len = unsafe { (*header).len };
-        // SAFETY: from `into_raw` above, which gives what was a `NonNull`.
-        let block = unsafe { NonNull::new_unchecked(block) };
-        // SAFETY: as above; the plugin only looked at it.
-        self.spent = Some(unsafe { NotificationDesc::from_raw(block) });
+        let len = notification.header().len;
+        self.spent = Some(notification);
         let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
         // A length below the header's has wrapped round to more than any place has.
         if code == DocaError::SUCCESS
@@ -438,10 +358,10 @@ fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> Failure {
 impl Drop for Instance {
     fn drop(&mut self) {
         self.calls.begin(Method::Close);
-        // SAFETY: the plugin's method, on its open context, once.
-        unsafe { (self.methods.close)(self.ctx.as_ptr()) };
+        // SAFETY: this is the only place that drops the plugin, and the instance ends here.
+        unsafe { ManuallyDrop::drop(&mut self.plugin) };
         self.calls.over();
-        // SAFETY: from `leak` in `open`; after `close` the plugin does not use it.
+        // SAFETY: from `leak` in `begin`; the plugin is closed and does not use it.
         unsafe { PluginCtx::free(self.ctx) };
     }
 }

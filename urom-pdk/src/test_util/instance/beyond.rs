@@ -1,8 +1,8 @@
 //! What a worker of this kit does with a plugin beyond DOCA's interface: calls, cancels, hosts that
 //! leave.
 
-use urom_abi::DocaError;
-use urom_abi::extension::{Called, CancelReason, CommandCall};
+use urom_abi::driver::CallEnd;
+use urom_abi::extension::{Called, CancelReason};
 
 use super::super::ledger::Notification;
 use super::{Fault, Instance, PLUGIN_ID, pack};
@@ -12,29 +12,16 @@ impl Instance {
     /// nothing is listed; by the list where there is no such function, or it declines.
     pub(in super::super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
         let token = self.ask(connection, bytes);
-        let is_next = self.lists.borrow().commands.is_empty();
-        let called = self.extension.call.filter(|_| is_next).map(|function| {
-            let room = self.services.limit.get() - pack::HEADER;
-            let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
-            let mut call = CommandCall {
-                size: size_of::<CommandCall>(),
-                dest_id: connection,
-                plugin_id: PLUGIN_ID,
-                urom_context: token,
-                command: bytes.as_ptr(),
-                command_len: bytes.len(),
-                answer: place.as_mut_ptr().wrapping_add(pack::GUARD),
-                answer_room: room,
-                answer_len: 0,
-                status: DocaError::SUCCESS,
-                reserved: 0,
-            };
-            // SAFETY: the plugin's function, on its open context, with a command and a place that
-            // outlive the call.
-            let called = self.watched(|ctx| unsafe { function(ctx, &mut call) });
-            self.take_call(token, called, &call, &place);
-            called
+        let room = self.services.limit.get() - pack::HEADER;
+        let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
+        let end = self.with(|plugin| {
+            let place = &mut place[pack::GUARD..][..room];
+            plugin.call((connection, PLUGIN_ID, token), bytes, place)
         });
+        if let Some(end) = end {
+            self.take_call(token, end, room, &place);
+        }
+        let called = end.map(|end| end.called);
         if called.is_none_or(|called| called == Called::DECLINED) {
             self.list(connection, token, bytes);
             self.flush();
@@ -43,21 +30,21 @@ impl Instance {
     }
 
     /// Looks at what a call did, and notes its answer.
-    fn take_call(&self, token: u64, called: Called, call: &CommandCall, place: &[u8]) {
+    fn take_call(&self, token: u64, end: CallEnd, room: usize, place: &[u8]) {
         let (before, rest) = place.split_at(pack::GUARD);
-        let (room, behind) = rest.split_at(call.answer_room);
+        let (room, behind) = rest.split_at(room);
         let mut wrong = None;
         if before.iter().chain(behind).any(|byte| *byte != pack::FILL) {
             wrong = Some("it wrote beside the place it was given".to_owned());
         }
-        match called {
-            Called::ANSWERED if call.answer_len > room.len() => {
-                let (len, room) = (call.answer_len, room.len());
+        match end.called {
+            Called::ANSWERED if end.len > room.len() => {
+                let (len, room) = (end.len, room.len());
                 wrong = Some(format!("it gave a length of {len} bytes for a place of {room}"));
             }
             Called::ANSWERED => {
-                let bytes = room[..call.answer_len].to_vec();
-                self.ledger().answer(token, Notification { status: call.status, bytes });
+                let bytes = room[..end.len].to_vec();
+                self.ledger().answer(token, Notification { status: end.status, bytes });
             }
             Called::PENDING | Called::DECLINED => {}
             Called(other) => wrong = Some(format!("it gave {other}, which is nothing")),
@@ -72,9 +59,8 @@ impl Instance {
     pub(in super::super) fn cancel(&self, token: u64, reason: CancelReason) {
         self.flush();
         let waiting = self.ledger().connection_of_waiting(token);
-        if let (Some(connection), Some(cancel)) = (waiting, self.extension.cancel) {
-            // SAFETY: the plugin's function, on its open context.
-            self.watched(|ctx| unsafe { cancel(ctx, connection, token, reason) });
+        if let Some(connection) = waiting {
+            self.with(|plugin| plugin.cancel(connection, token, reason));
         }
     }
 
@@ -95,12 +81,10 @@ impl Instance {
     }
 
     pub(super) fn tell_of_left(&self) {
-        let Some(host_left) = self.extension.host_left else { return };
         for (connection, is_told) in &mut *self.left.borrow_mut() {
             if !*is_told && self.ledger().waiting(*connection).is_empty() {
                 *is_told = true;
-                // SAFETY: the plugin's function, on its open context.
-                self.watched(|ctx| unsafe { host_left(ctx, *connection) });
+                self.with(|plugin| plugin.host_left(*connection));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::driver::Methods;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, Words};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
@@ -15,7 +16,7 @@ use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::super::{Instance, Supply, Watch};
 use super::LIMIT;
-use crate::plugin_file::{Methods, PluginFile};
+use crate::plugin_file::PluginFile;
 
 thread_local! {
     static READY: RefCell<Vec<NotificationDesc>> = const { RefCell::new(Vec::new()) };

@@ -1,0 +1,320 @@
+//! An open plugin as a worker drives it through its C interface: commands in, progress,
+//! notifications out. The service's worker, the test kit and the benchmarks call plugins by this
+//! code alone.
+
+use std::fmt;
+use std::os::fd::RawFd;
+use std::ptr::{NonNull, null_mut};
+
+use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use crate::error::DocaError;
+use crate::extension::{
+    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
+};
+use crate::list::ListLink;
+use crate::plugin::{
+    AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
+    WorkerCtx, WorkerNotifDesc,
+};
+
+/// The first field that an interface lacks, by its name in C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing(pub &'static str);
+
+/// The name in C of the version word.
+pub const VERSION_WORD: &str = "__doca_api_version";
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the interface lacks `{}`", self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+macro_rules! methods {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        /// The methods of an interface that has all of them.
+        #[derive(Debug, Clone, Copy)]
+        pub struct Methods {
+            $($name: $type,)*
+        }
+
+        impl Methods {
+            /// The names of all methods.
+            pub const NAMES: [&str; 6] = [$(stringify!($name)),*];
+
+            /// The methods that an interface lacks, as indices of [`NAMES`](Self::NAMES).
+            pub fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
+                let none = [$(iface.$name.is_none()),*];
+                none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+            }
+
+            /// The methods of `iface`, which must have its version word, too.
+            ///
+            /// # Errors
+            /// The first field that is missing.
+            pub fn of(iface: &PluginIface) -> Result<Methods, Missing> {
+                if iface.api_version == 0 {
+                    return Err(Missing(VERSION_WORD));
+                }
+                Ok(Methods { $($name: iface.$name.ok_or(Missing(stringify!($name)))?,)* })
+            }
+        }
+    };
+}
+
+methods! {
+    open: OpenFn,
+    close: CloseFn,
+    addr: AddrFn,
+    worker_cmd: WorkerCmdFn,
+    progress: ProgressFn,
+    notif_pack: NotifPackFn,
+}
+
+/// Gives the worker's services to a plugin that is about to be opened.
+///
+/// # Safety
+/// `attach` is the function of the plugin that is opened with `ctx` on this thread; `services` stay
+/// until it is closed.
+pub unsafe fn attach(
+    extension: &PluginExtension,
+    ctx: NonNull<WorkerCtx>,
+    services: *const WorkerServices,
+) {
+    if let Some(attach) = extension.attach {
+        // SAFETY: the caller keeps context and services until after `close`.
+        unsafe { attach(ctx.as_ptr(), services) };
+    }
+}
+
+/// An open plugin. Dropping it closes it.
+///
+/// Every call of a method is sound by the promise of [`open`](Self::open) and because this value
+/// exists: it is made by a successful `open`, calls `close` when it is dropped, and stays on its
+/// thread.
+#[derive(Debug)]
+pub struct OpenPlugin {
+    ctx: NonNull<WorkerCtx>,
+    methods: Methods,
+    extension: PluginExtension,
+    commands: DescriptorList<WorkerCmdDesc>,
+    notifications: DescriptorList<WorkerNotifDesc>,
+}
+
+/// The end of a [call](OpenPlugin::call).
+#[derive(Debug, Clone, Copy)]
+pub struct CallEnd {
+    /// What the function returned.
+    pub called: Called,
+    /// The status of an answer.
+    pub status: DocaError,
+    /// The length of an answer, as the plugin gives it.
+    pub len: usize,
+}
+
+/// A notification after the plugin [packed](OpenPlugin::pack) it.
+#[derive(Debug)]
+pub struct Packed {
+    /// What the method returned.
+    pub code: DocaError,
+    /// The length with the header, as the plugin gives it.
+    pub len: usize,
+    /// The notification.
+    pub notification: NotificationDesc,
+}
+
+impl OpenPlugin {
+    /// Opens a plugin.
+    ///
+    /// # Errors
+    /// The plugin's code. A plugin that failed to open is not closed.
+    ///
+    /// # Safety
+    /// Methods and extension are of one plugin, which keeps the contract of `doca_urom_plugin.h` on
+    /// this thread. `ctx` is its context; it and the services that were
+    /// [attached](attach) stay valid and in place until the plugin is dropped.
+    pub unsafe fn open(
+        methods: Methods,
+        extension: PluginExtension,
+        ctx: NonNull<WorkerCtx>,
+    ) -> Result<OpenPlugin, DocaError> {
+        // SAFETY: the caller keeps the context until after `close`.
+        unsafe { (methods.open)(ctx.as_ptr()) }.check()?;
+        let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
+        Ok(OpenPlugin { ctx, methods, extension, commands, notifications })
+    }
+
+    /// What the plugin has beyond DOCA's interface.
+    pub fn extension(&self) -> &PluginExtension {
+        &self.extension
+    }
+
+    /// Asks for the plugin's address: the code and the length that the plugin gives. With too
+    /// little room, the code is `INVALID_VALUE` and the length is the room that it needs.
+    pub fn address(&self, room: &mut [u8]) -> (DocaError, usize) {
+        let mut len = room.len();
+        let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
+        // SAFETY: the plugin is open, and `room` has as many bytes as `len` says.
+        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
+        (code, len)
+    }
+
+    /// Adds a command to the list that the plugin gets next.
+    #[inline]
+    pub fn push(&mut self, command: CommandDesc) {
+        self.commands.push_back(command);
+    }
+
+    /// Removes the first command of the list.
+    pub fn take_back(&mut self) -> Option<CommandDesc> {
+        self.commands.pop_front()
+    }
+
+    /// Whether the list has commands.
+    #[inline]
+    pub fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// Hands the list over. A plugin stops at the first command that fails, which `failed` gets, so
+    /// it is called again while that takes commands off the list.
+    ///
+    /// # Errors
+    /// The code of a call that took none. The commands are still in the list.
+    #[inline]
+    pub fn deliver(&mut self, mut failed: impl FnMut(DocaError)) -> Result<(), DocaError> {
+        loop {
+            let first = self.first_command();
+            // SAFETY: the plugin is open, and the list holds descriptors of the C heap.
+            let code =
+                unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
+            if code == DocaError::SUCCESS {
+                return Ok(());
+            }
+            failed(code);
+            if self.commands.is_empty() {
+                return Ok(());
+            }
+            if self.first_command() == first {
+                return Err(code);
+            }
+        }
+    }
+
+    #[inline]
+    fn first_command(&mut self) -> *mut ListLink {
+        // SAFETY: `DescriptorList` initialises the head that it gives.
+        unsafe { (*self.commands.as_raw()).next }
+    }
+
+    /// The function by which the next command may be [called](Self::call): no command waits in the
+    /// list.
+    #[inline]
+    pub fn callable(&self) -> Option<CallFn> {
+        self.extension.call.filter(|_| self.commands.is_empty())
+    }
+
+    /// Runs a command of connection `dest_id` through [`callable`](Self::callable). The plugin may
+    /// write an answer to `place`. `None` without such a function.
+    #[inline]
+    pub fn call(
+        &mut self,
+        (dest_id, plugin_id, urom_context): (u64, u64, u64),
+        command: &[u8],
+        place: &mut [u8],
+    ) -> Option<CallEnd> {
+        let function = self.callable()?;
+        let mut call = CommandCall {
+            size: size_of::<CommandCall>(),
+            dest_id,
+            plugin_id,
+            urom_context,
+            command: command.as_ptr(),
+            command_len: command.len(),
+            answer: place.as_mut_ptr(),
+            answer_room: place.len(),
+            answer_len: 0,
+            status: DocaError::SUCCESS,
+            reserved: 0,
+        };
+        // SAFETY: the plugin is open; the borrows of command and place outlive the call.
+        let called = unsafe { function(self.ctx.as_ptr(), &mut call) };
+        Some(CallEnd { called, status: call.status, len: call.answer_len })
+    }
+
+    /// Calls `progress`, which may add notifications; `EMPTY` counts as success.
+    #[inline]
+    pub fn progress(&mut self) -> Result<(), DocaError> {
+        // SAFETY: the plugin is open, and the list is one of notifications.
+        match unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) } {
+            DocaError::SUCCESS | DocaError::EMPTY => Ok(()),
+            code => Err(code),
+        }
+    }
+
+    /// Whether notifications wait to be taken.
+    #[inline]
+    pub fn has_notifications(&self) -> bool {
+        !self.notifications.is_empty()
+    }
+
+    /// Removes the oldest notification.
+    #[inline]
+    pub fn notification(&mut self) -> Option<NotificationDesc> {
+        self.notifications.pop_front()
+    }
+
+    /// Lets the plugin write a notification of its own, its 32-byte header first, into `place`.
+    #[inline]
+    pub fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Packed {
+        let mut len = place.len();
+        let block = notification.into_raw();
+        // SAFETY: `into_raw` gives a whole descriptor.
+        let header = unsafe { &raw mut (*block).worker_notif };
+        // SAFETY: the notification came from this plugin's list, and `place` has as many bytes as
+        // `len` says.
+        let code =
+            unsafe { (self.methods.notif_pack)(header, &mut len, place.as_mut_ptr().cast()) };
+        // SAFETY: `into_raw` gave it from a `NonNull`.
+        let block = unsafe { NonNull::new_unchecked(block) };
+        // SAFETY: it came from `into_raw` above, and `notif_pack` leaves the block to its caller.
+        let notification = unsafe { NotificationDesc::from_raw(block) };
+        Packed { code, len, notification }
+    }
+
+    /// Reports that a command is cancelled.
+    pub fn cancel(&self, dest_id: u64, urom_context: u64, reason: CancelReason) {
+        if let Some(cancel) = self.extension.cancel {
+            // SAFETY: the plugin is open.
+            unsafe { cancel(self.ctx.as_ptr(), dest_id, urom_context, reason) };
+        }
+    }
+
+    /// Reports that a connection is over.
+    pub fn host_left(&self, dest_id: u64) {
+        if let Some(host_left) = self.extension.host_left {
+            // SAFETY: the plugin is open.
+            unsafe { host_left(self.ctx.as_ptr(), dest_id) };
+        }
+    }
+
+    /// Adds the descriptors that end a sleep of the worker. Whether the plugin has nothing to do
+    /// now.
+    pub fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
+        let Some(arm) = self.extension.arm else { return true };
+        let mut fds = [0; extension::DESCRIPTORS];
+        // SAFETY: the plugin is open, and the array has as much room as the call says.
+        let count = unsafe { arm(self.ctx.as_ptr(), fds.as_mut_ptr(), fds.len()) };
+        wake.extend(fds.iter().take(if count == extension::READY { 0 } else { count }));
+        count != extension::READY
+    }
+}
+
+impl Drop for OpenPlugin {
+    fn drop(&mut self) {
+        // SAFETY: the plugin is open, and this value is its only user.
+        unsafe { (self.methods.close)(self.ctx.as_ptr()) };
+    }
+}
