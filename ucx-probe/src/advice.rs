@@ -59,7 +59,7 @@ fn remedies(search: &Search) -> Vec<String> {
     if search.kit.join("xtask").is_dir() {
         let option = if *foreign { format!(" --target {target}") } else { String::new() };
         remedies.push(format!(
-            "with the kit's clone: cd {} && cargo xtask setup{option}",
+            "with the kit's clone, if you may write there: cd {} && cargo xtask setup{option}",
             quoted(&search.kit)
         ));
     }

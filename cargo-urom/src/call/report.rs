@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use urom_abi::Count;
 use urom_host::{DocaError, RawReply};
+use urom_service::MAX_MAX_MESSAGE;
 
 use super::Call;
 use super::crew::Outcome;
@@ -85,6 +86,11 @@ impl Call<'_> {
         };
         let is_remote = self.args.service.is_some();
         let reason = match answer.bytes {
+            None if code == DocaError::TOO_BIG
+                && self.args.max_msg_size == Some(MAX_MAX_MESSAGE) =>
+            {
+                "the answer is longer than any message may be: ask for less"
+            }
             None if code == DocaError::TOO_BIG => {
                 "the answer is longer than a message may be: ask for less, or raise \
                  --max-msg-size, and that of a `uromd` that is called"

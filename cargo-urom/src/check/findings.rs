@@ -103,8 +103,8 @@ findings! {
         "run `cargo urom check` on a machine of that kind as well";
     load(text, remedy) => Error, "load", "the loader refuses it: {text}", "{remedy}";
     crash(stage, how) => Error, "crash", "the process that tried it ended {stage}: {how}",
-        "run it under a debugger: `gdb --args cargo-urom uromd examine FILE.so`; a service that \
-         lists plugins would end the same way";
+        "run it under a debugger: `gdb --args cargo-urom uromd examine FILE.so`; NVIDIA's service, \
+         which loads plugins to list them, would end the same way";
     crash_at_exit(stage, how) => Warning, "crash", "the process that tried it ended {stage}: {how}",
         "look into its destructors and what it does with threads: the daemon and its workers end \
          like this too";
