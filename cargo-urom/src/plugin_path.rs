@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use urom_service::daemon::plugin_path_entries;
 use urom_service::freshness;
+use urom_service::plugin_path_entries;
 
 use crate::description::PluginFile;
 

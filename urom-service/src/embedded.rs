@@ -21,7 +21,8 @@ use urom_wire::control::PLUGIN_PATH_VARIABLE;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
+use crate::daemon::DaemonArgs;
+use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::descriptors;
 use crate::daemon::discovery::entries;
 use crate::daemon::{Launcher, Manager, serve};

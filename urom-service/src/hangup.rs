@@ -16,7 +16,7 @@ const DEBUG_VARIABLE: &str = "UCX_DEBUG_SIGNO";
 
 /// Makes a program remember whether `SIGHUP` was ignored when it started.
 ///
-/// For executables that call [`main_of`](crate::uromd::main_of): they alone may have what runs
+/// For executables that call `uromd::main_of`: they alone may have what runs
 /// before all libraries.
 #[macro_export]
 macro_rules! remember_hangup {

@@ -2,9 +2,9 @@
 //!
 //! Three kinds of process, all of them the program `uromd`:
 //!
-//! - the **daemon** ([`daemon`]) finds plugins and numbers them, starts one worker for each worker
+//! - the **daemon** (`daemon`) finds plugins and numbers them, starts one worker for each worker
 //!   id, and tells hosts where the workers are. It sees no command;
-//! - a **worker** ([`worker`]) loads the plugins it was told to, takes commands from hosts over
+//! - a **worker** (`worker`) loads the plugins it was told to, takes commands from hosts over
 //!   UCX, gives them to the plugins, and sends back what those answer. One worker can serve several
 //!   hosts, and ends when the last one has left;
 //! - an **examiner** ([`examine`]) loads one file for the daemon and tells what it is.
@@ -20,14 +20,14 @@
 //! twenty times otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`]
-//! is what host, daemon and worker say to each other; [`log`] is how daemon and workers say what
+//! is what host, daemon and worker say to each other; `log` is how daemon and workers say what
 //! they do, and [`urom_log`] how C programs and plugins do.
 
 #[macro_use]
-pub mod log;
+mod log;
 
 mod aside;
-pub mod daemon;
+mod daemon;
 pub mod embedded;
 mod entrance;
 pub mod examine;
@@ -48,8 +48,9 @@ mod process_one;
 mod threads;
 mod unproven;
 pub mod uromd;
-pub mod worker;
+mod worker;
 
+pub use daemon::{Asked, DaemonArgs, OPTIONS, plugin_path_entries};
 #[doc(hidden)]
 pub use hangup::remember_hangup_now;
 #[doc(hidden)]

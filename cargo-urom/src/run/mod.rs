@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use urom_host::{Library, Service};
-use urom_service::daemon::{Asked, OPTIONS};
+use urom_service::{Asked, OPTIONS};
 
 use crate::elf::Machine;
 use crate::exit::usage;

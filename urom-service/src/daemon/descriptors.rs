@@ -10,7 +10,7 @@ use tracing::warn;
 
 use urom_abi::Count;
 
-use super::config::Limits;
+use super::options::Limits;
 use crate::unproven::UNPROVEN;
 
 /// The descriptors of a daemon with a worker and one host, and some spare ones.

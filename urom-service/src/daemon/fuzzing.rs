@@ -10,8 +10,9 @@ use urom_wire::control::{
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
-use super::config::{DaemonArgs, DaemonConfig, Limits};
+use super::config::DaemonConfig;
 use super::discovery::Found;
+use super::options::{DaemonArgs, Limits};
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use urom_abi::cpu::CpuSet;

@@ -2,7 +2,7 @@
 
 mod address_file;
 mod background;
-pub mod config;
+pub(crate) mod config;
 pub(crate) mod descriptors;
 pub(crate) mod discovery;
 mod dispatch;
@@ -37,12 +37,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
 use address_file::AddressFile;
-pub use config::DaemonArgs;
 use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
-pub use options::{Asked, OPTIONS};
+pub use options::{Asked, DaemonArgs, OPTIONS};
 use process::Reaper;
 pub(crate) use server::serve;
 

@@ -1,17 +1,21 @@
-//! The options of `uromd`, from the words of a command line.
+//! The options of `uromd`, from the words of a command line. A new option is a field and a line of
+//! [`Asked::read`] here, and its help in `options.txt`.
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use lexopt::{Arg, Parser};
+use urom_abi::DEFAULT_MAX_MESSAGE;
+use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
-use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use urom_wire::frame::{MAX_MAX_MESSAGE, MESSAGE_LEN, MIN_MAX_MESSAGE};
+use urom_wire::patience::Patience;
 
-use super::config::DaemonArgs;
 use super::environment::{allowed, given};
+use crate::log::LogLevel;
 
 /// The help for each option.
 pub const OPTIONS: &str = include_str!("options.txt");
@@ -19,6 +23,89 @@ pub const OPTIONS: &str = include_str!("options.txt");
 /// The longest path of a folder for sockets: an address has 107 bytes, and a worker's name takes
 /// some 40 of them.
 const LONGEST_SOCKET_DIR: usize = 64;
+
+/// A daemon's options: those of `uromd`, which [`OPTIONS`] describes.
+#[derive(Debug, Clone)]
+pub struct DaemonArgs {
+    pub(crate) listen: SocketAddr,
+    pub(crate) address_file: Option<PathBuf>,
+    pub(crate) key_file: Option<PathBuf>,
+    pub(crate) limits: Limits,
+    pub(crate) patience: Option<Patience>,
+    pub(crate) plugin_timeout: Option<u32>,
+    pub(crate) plain_doca: bool,
+    pub(crate) socket_dir: Option<PathBuf>,
+    pub(crate) emulate_exported_memory: bool,
+    pub(crate) log_level: LogLevel,
+    pub(crate) sdk_log_level: Option<LogLevel>,
+    pub(crate) max_message: usize,
+    pub(crate) max_unread: Option<usize>,
+    pub(crate) cpus: Option<CpuSet>,
+    /// A program and its arguments.
+    pub(crate) worker_launcher: Vec<OsString>,
+    pub(crate) worker_env: Vec<String>,
+    pub(crate) worker_env_allow: Vec<String>,
+}
+
+impl Default for DaemonArgs {
+    fn default() -> DaemonArgs {
+        DaemonArgs {
+            listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
+            address_file: None,
+            key_file: None,
+            limits: Limits::default(),
+            patience: None,
+            plugin_timeout: None,
+            plain_doca: false,
+            socket_dir: None,
+            emulate_exported_memory: false,
+            log_level: LogLevel::INFO,
+            sdk_log_level: None,
+            max_message: DEFAULT_MAX_MESSAGE,
+            max_unread: None,
+            cpus: None,
+            worker_launcher: Vec::new(),
+            worker_env: Vec::new(),
+            worker_env_allow: Vec::new(),
+        }
+    }
+}
+
+/// How many of everything a daemon takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The most hosts that may be connected at a time: to the daemon, and to each worker.
+    pub hosts: usize,
+    /// The most workers that there may be at a time.
+    pub workers: usize,
+    /// The most of them that one host may use at a time.
+    pub workers_per_host: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { hosts: 1024, workers: 1024, workers_per_host: 256 }
+    }
+}
+
+impl DaemonArgs {
+    pub(crate) fn sdk_log_level(&self) -> LogLevel {
+        self.sdk_log_level.unwrap_or(LogLevel::WARNING)
+    }
+
+    /// How much one host may leave unread: unless it is set, 64 MiB, or 128 messages where these
+    /// are more. A host with 64 tasks in flight, `urom-host`'s default, never has more unread,
+    /// however slowly it reads: the worker may have two answers for each, because a host may have
+    /// an answer, and use its slot again, before UCX tells the worker.
+    pub(crate) fn max_unread(&self) -> usize {
+        self.max_unread.unwrap_or_else(|| (64 << 20).max(128 * (self.max_message + MESSAGE_LEN)))
+    }
+
+    /// The least that can be set: four messages.
+    pub(crate) fn min_max_unread(&self) -> usize {
+        4 * (self.max_message + MESSAGE_LEN)
+    }
+}
 
 /// The request of a command line.
 #[derive(Debug)]
@@ -183,7 +270,6 @@ fn max_message(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Limits;
     use super::*;
 
     fn read(words: &[&str]) -> Result<(DaemonArgs, Vec<OsString>), String> {

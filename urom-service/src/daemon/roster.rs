@@ -14,7 +14,7 @@ use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 use urom_wire::relay::BACKLOG;
 
 use self::entry::{Entry, Stage, State, Waiting};
-use super::config::Limits;
+use super::options::Limits;
 
 pub(crate) type HostKey = u64;
 pub(crate) type Serial = u64;

@@ -19,7 +19,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::config::Limits;
+    use crate::daemon::options::Limits;
     use crate::daemon::roster::{Action, Roster};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 

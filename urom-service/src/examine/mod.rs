@@ -146,7 +146,7 @@ enum Step {
 }
 
 /// This same program, however it was started, and whatever has become of its file. Its arguments
-/// begin with `words`, which lead it to [`main_of`](crate::uromd::main_of).
+/// begin with `words`, which lead it to `uromd::main_of`.
 ///
 /// # Errors
 /// `/proc` is not mounted.

@@ -9,33 +9,29 @@ use urom_log::filter_of;
 
 /// A level of DOCA's scale (`enum doca_log_level`), 10 to 70.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LogLevel(u8);
+pub(crate) struct LogLevel(u8);
 
 impl LogLevel {
     /// Nothing (10).
-    pub const DISABLE: LogLevel = LogLevel(DISABLE as u8);
-    /// Errors (30).
-    pub const ERROR: LogLevel = LogLevel::of(Level::Error);
+    pub(crate) const DISABLE: LogLevel = LogLevel(DISABLE as u8);
     /// Warnings (40).
-    pub const WARNING: LogLevel = LogLevel::of(Level::Warning);
+    pub(crate) const WARNING: LogLevel = LogLevel::of(Level::Warning);
     /// What happens (50): the default.
-    pub const INFO: LogLevel = LogLevel::of(Level::Info);
+    pub(crate) const INFO: LogLevel = LogLevel::of(Level::Info);
     /// Details (60).
-    pub const DEBUG: LogLevel = LogLevel::of(Level::Debug);
-    /// Everything (70).
-    pub const TRACE: LogLevel = LogLevel::of(Level::Trace);
+    pub(crate) const DEBUG: LogLevel = LogLevel::of(Level::Debug);
 
     pub(crate) const fn of(level: Level) -> LogLevel {
         LogLevel(level.number() as u8)
     }
 
     /// The number.
-    pub fn number(self) -> u8 {
+    pub(crate) fn number(self) -> u8 {
         self.0
     }
 
     /// Whether a line of `level` is within this limit.
-    pub fn allows(self, level: Level) -> bool {
+    pub(crate) fn allows(self, level: Level) -> bool {
         level.number() <= u32::from(self.0)
     }
 
@@ -44,7 +40,7 @@ impl LogLevel {
     }
 
     /// The same level in UCX's words, for `UCX_LOG_LEVEL`.
-    pub fn ucx_name(self) -> &'static str {
+    pub(crate) fn ucx_name(self) -> &'static str {
         match self.most() {
             None | Some(Level::Crit) => "fatal",
             Some(Level::Error) => "error",
@@ -89,7 +85,7 @@ mod tests {
     #[test]
     fn levels_are_docas_numbers() {
         assert_eq!("50".parse(), Ok(LogLevel::INFO));
-        assert_eq!("70".parse(), Ok(LogLevel::TRACE));
+        assert_eq!("70".parse(), Ok(LogLevel::of(Level::Trace)));
         for text in ["", "9", "71", "info", "-10", "50.0"] {
             assert_eq!(text.parse::<LogLevel>(), Err(NO_LEVEL), "{text}");
         }

@@ -29,7 +29,7 @@ use urom_abi::log::Level;
 use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, text_of};
 use urom_os::fork::PerProcess;
 
-pub use limit::LogLevel;
+pub(crate) use limit::LogLevel;
 pub(crate) use writer::{Lines, write};
 
 pub(crate) type Budget = PerProcess<Mutex<LineBudget>>;
@@ -40,7 +40,7 @@ pub(crate) fn line_of(budget: &Budget) -> Option<LeftOut> {
 
 /// Writes events to standard error.
 #[derive(Debug, Clone)]
-pub struct Log {
+pub(crate) struct Log {
     name: String,
     program: LogLevel,
     plugins: LogLevel,
@@ -54,7 +54,7 @@ static PROCESS: OnceLock<Log> = OnceLock::new();
 impl Log {
     /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`,
     /// events of other crates up to `sdk`.
-    pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
+    pub(crate) fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
         Log { name: name.into(), program, plugins: program, sdk }
     }
 
@@ -73,7 +73,7 @@ impl Log {
 
     /// Makes this the log of the whole process, and of the plugins in it that log through
     /// `doca_log`. The first call wins.
-    pub fn install(self) {
+    pub(crate) fn install(self) {
         // A second log in one process is no reason to fail: the first one goes on.
         let log = PROCESS.get_or_init(|| self);
         urom_log::set_process_log(log);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn this_crate_and_others_have_levels_of_their_own() {
-        let log = Log::new("test", LogLevel::ERROR, LogLevel::DEBUG);
+        let log = Log::new("test", LogLevel::of(Level::Error), LogLevel::DEBUG);
         let seen = Arc::new(Mutex::new(Vec::new()));
         struct Capture(Log, Arc<Mutex<Vec<String>>>);
         impl Subscriber for Capture {

@@ -32,7 +32,7 @@ pub(crate) const WORKER: &str = "worker";
 
 /// A worker's configuration. As arguments it follows the role `worker`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerConfig {
+pub(crate) struct WorkerConfig {
     /// The worker's id.
     pub id: WorkerId,
     /// Its group.
@@ -66,7 +66,7 @@ pub struct WorkerConfig {
 
 /// A plugin to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PluginItem {
+pub(crate) struct PluginItem {
     /// Its file.
     pub path: PathBuf,
     /// Its id: a single bit.
@@ -95,7 +95,7 @@ impl WorkerConfig {
     }
 
     /// The arguments of a worker process with this configuration.
-    pub fn to_args(&self) -> Vec<OsString> {
+    pub(crate) fn to_args(&self) -> Vec<OsString> {
         let mut args = Vec::new();
         let mut option = |name: &str, value: &dyn Display| {
             args.extend([format!("--{name}").into(), OsString::from(value.to_string())]);
@@ -130,7 +130,7 @@ impl WorkerConfig {
     ///
     /// # Errors
     /// The arguments are not those of [`Self::to_args`].
-    pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
+    pub(crate) fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
         let mut parser = Parser::from_args(args);
         let mut config = WorkerConfig::unlimited();
         let mut missing = vec![
@@ -183,7 +183,7 @@ impl PluginItem {
 
     /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its
     /// description. The file states them.
-    pub fn stated(&self) -> (String, Option<u64>) {
+    pub(crate) fn stated(&self) -> (String, Option<u64>) {
         let looked = plugin_elf::look(&self.path).ok();
         let stated = looked.as_ref().and_then(PluginElf::stated_name);
         let of_file = |_| self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

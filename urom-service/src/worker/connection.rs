@@ -9,7 +9,7 @@ use urom_wire::control::cut;
 use urom_wire::frame::{AM_NOTIFICATIONS, MAX_PAYLOAD, NOTIFICATION_HEADER};
 use urom_wire::pass::Pass;
 
-use super::hosts::Ends;
+use super::ends::Ends;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, Token};

@@ -1,6 +1,6 @@
 //! [`Desk`]: the answers to plugins' calls of the worker's services.
 //!
-//! It is kept apart from [`Core`](super::core::Core), which is borrowed while a plugin runs.
+//! It is kept apart from `Core`, which is borrowed while a plugin runs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -16,7 +16,6 @@ use urom_wire::control::Failure;
 use urom_wire::frame::{MAX_STATUS, NOTIFICATION_HEADER};
 use urom_wire::pass::first_channel;
 
-pub(crate) use self::ends::Ends;
 use self::unread::{Allowance, give_memory_back};
 use super::connection::Connection;
 use super::connections::Connections;

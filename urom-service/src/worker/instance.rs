@@ -4,22 +4,19 @@
 use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use tracing::{debug, info, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{self, OpenPlugin, Packed};
-use urom_abi::extension::{Called, CancelReason, PluginExtension, Words, WorkerServices};
+use urom_abi::extension::{Called, CancelReason, PluginExtension, Words};
 use urom_abi::plugin::WorkerCtx;
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::config::PluginItem;
-use super::desk::Desk;
-use super::domains::Domains;
-use super::lookups::PluginCtx;
+use super::lookups::{PluginCtx, Supply};
 use super::watch::{Calls, Watch};
 use crate::identity::Identity;
 use crate::plugin_file::PluginFile;
@@ -28,16 +25,6 @@ use urom_log::LineBudget;
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
 /// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
-
-/// What a worker has for its plugins.
-#[derive(Debug)]
-pub(crate) struct Supply {
-    pub(crate) domains: Arc<Domains>,
-    pub(crate) services: WorkerServices,
-    pub(crate) desk: Rc<Desk>,
-    /// Nothing but DOCA's interface is used.
-    pub(crate) plain_doca: bool,
-}
 
 /// What a plugin made of a command that it was called with.
 #[derive(Debug)]

@@ -17,7 +17,16 @@ use urom_log::guard;
 
 use super::desk::Desk;
 use super::domains::Domains;
-use super::instance::Supply;
+
+/// What a worker has for its plugins.
+#[derive(Debug)]
+pub(crate) struct Supply {
+    pub(crate) domains: Arc<Domains>,
+    pub(crate) services: WorkerServices,
+    pub(crate) desk: Rc<Desk>,
+    /// Nothing but DOCA's interface is used.
+    pub(crate) plain_doca: bool,
+}
 
 /// A plugin's `WorkerCtx`, and what belongs to it.
 #[derive(Debug)]

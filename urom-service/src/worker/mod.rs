@@ -13,6 +13,7 @@ pub(crate) mod data;
 mod departed;
 mod desk;
 mod domains;
+mod ends;
 mod hosts;
 mod idle;
 mod instance;
@@ -36,7 +37,7 @@ use tracing::{error, warn};
 
 pub(crate) use config::WORKER;
 pub(crate) use config::{LOOPBACK, is_loopback};
-pub use config::{PluginItem, WorkerConfig};
+pub(crate) use config::{PluginItem, WorkerConfig};
 
 use control_thread::{ControlHandle, Setup};
 use data::Data;
@@ -47,7 +48,7 @@ use watch::Watch;
 
 /// Where a worker runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// In a process of its own.
     Process,
     /// On a thread of the embedded service.
@@ -57,7 +58,7 @@ pub enum Place {
 /// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is
 /// gone. When a plugin then does not return from a call, a process exits all the same; a thread is
 /// left behind.
-pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
+pub(crate) fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
         // First of all, so that every thread started from here on inherits it.
         confine(&config);
