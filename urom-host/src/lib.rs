@@ -62,8 +62,7 @@
 //!
 //! | what is set | the library |
 //! | --- | --- |
-//! | [`ServiceBuilder::library`] | the file |
-//! | [`ServiceBuilder::with_library`], [`engine`](ServiceBuilder::engine) | that one |
+//! | [`ServiceBuilder::library`], [`engine`](ServiceBuilder::engine) | that one |
 //! | the variable `UROM_DOCA_LIBRARY` | that file, or for the word `builtin` the built-in one |
 //! | the variable `DOCA_UROM_SERVICE_FILE` | that below `/opt/mellanox/doca`, if it is there |
 //! | nothing | the built-in one |
