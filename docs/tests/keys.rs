@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 /// The sources in which the macros define their keys.
-const KEYS: [&str; 3] = [
+const KEYS: [&str; 4] = [
+    include_str!("../../urom-pdk-derive/src/attrs.rs"),
     include_str!("../../urom-pdk-derive/src/parse/keys.rs"),
     include_str!("../../urom-pdk-derive/src/parse/plugin.rs"),
     include_str!("../../urom-pdk-derive/src/described.rs"),
@@ -21,6 +22,7 @@ const REFERENCE: [&str; 5] = [
 /// Returns the first argument, a literal, of each call that takes a key.
 fn keys(source: &str) -> BTreeSet<&str> {
     let calls = ["flag(", "value(", "value_with(", "value::<", "required(&mut keys,"];
+    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let after = calls.iter().flat_map(|call| source.split(call).skip(1));
     let literals = after.filter_map(|rest| {
         let (before, rest) = rest.split_once('"')?;

@@ -80,7 +80,11 @@ impl Instance {
         self.left.borrow().iter().any(|(left, _)| *left == connection)
     }
 
+    /// Reports hosts that left to a plugin that is open.
     pub(super) fn tell_of_left(&self) {
+        if !self.is_open() {
+            return;
+        }
         for (connection, is_told) in &mut *self.left.borrow_mut() {
             if !*is_told && self.ledger().waiting(*connection).is_empty() {
                 *is_told = true;
