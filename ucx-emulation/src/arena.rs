@@ -14,7 +14,7 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use crate::lock::Lock;
 use crate::memfd::{self, File};
 use crate::note::fatal;
-use crate::runs::{Entry, GRANULE, Given, NoRun, RELEASE, Run, Runs};
+use crate::runs::{GRANULE, Given, NoRun, RELEASE, Run, RunEntry, Runs};
 use crate::slot::{self, SLOT_SIZE};
 
 /// Granules of the header: a whole page, on kernels with pages of 64 KiB, too.
@@ -45,18 +45,18 @@ pub(crate) struct Arena {
     alive: AtomicPtr<AtomicBool>,
     /// Whether the system takes memory back, as emulators of processors only say.
     gives_back: AtomicBool,
-    pub(crate) state: Lock<Option<State>>,
+    pub(crate) state: Lock<Option<ArenaState>>,
 }
 
-pub(crate) struct State {
+pub(crate) struct ArenaState {
     pub(crate) runs: Runs<Table>,
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedFile,
     /// This process's, and that of the processes it forked until they exec.
-    _slot: slot::Slot,
+    _slot: slot::AddressSlot,
 }
 
 /// What other processes need to find an arena.
-pub(crate) struct Shared {
+pub(crate) struct SharedFile {
     /// None in a child that could not be given a copy of its own.
     pub(crate) memfd: Option<OwnedFd>,
     pub(crate) file: File,
@@ -90,7 +90,7 @@ impl Arena {
         // SAFETY: the page is there, zero, and that is a valid value.
         unsafe { &*alive }.store(true, Ordering::Relaxed);
 
-        let entries = (size / GRANULE) * size_of::<Entry>();
+        let entries = (size / GRANULE) * size_of::<RunEntry>();
         let table = Table { start: reserve(None, entries, ProtFlags::empty())?.cast(), len: 0 };
         let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
         for slot in slot::free(pid) {
@@ -102,9 +102,9 @@ impl Arena {
             let base = slot.base;
             let (memfd, file, cookie) = memfd::create(base, size)?;
             map(base, size, ProtFlags::empty(), MapFlags::SHARED, memfd.as_fd())?;
-            let shared = Shared { memfd: Some(memfd), file, cookie };
+            let shared = SharedFile { memfd: Some(memfd), file, cookie };
             let runs = Runs::new(table, FIRST);
-            self.state.with(|state| *state = Some(State { runs, shared, _slot: slot }));
+            self.state.with(|state| *state = Some(ArenaState { runs, shared, _slot: slot }));
             self.alive.store(alive, Ordering::Relaxed);
             self.size.store(size, Ordering::Relaxed);
             self.gives_back.store(takes_back(base)?, Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl Arena {
         }
         let (base, size) = (self.base(), self.size());
         self.with(|state| {
-            let Shared { memfd, file, cookie } = &state.shared;
+            let SharedFile { memfd, file, cookie } = &state.shared;
             let memfd = memfd.as_ref()?;
             // A program may have closed it, and have another file under the same number.
             let stat = rustix::fs::fstat(memfd).ok()?;
@@ -277,7 +277,7 @@ impl Arena {
     }
 
     /// Only where the arena is open.
-    fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut ArenaState) -> R) -> R {
         self.state.with(|state| f(state.as_mut().unwrap_or_else(|| no_block())))
     }
 }
@@ -285,7 +285,7 @@ impl Arena {
 /// Entries for the granules that are accessible; there is room for those of all others.
 #[derive(Debug)]
 pub(crate) struct Table {
-    start: *mut Entry,
+    start: *mut RunEntry,
     len: usize,
 }
 
@@ -293,16 +293,16 @@ pub(crate) struct Table {
 unsafe impl Send for Table {}
 
 impl Deref for Table {
-    type Target = [Entry];
+    type Target = [RunEntry];
 
-    fn deref(&self) -> &[Entry] {
+    fn deref(&self) -> &[RunEntry] {
         // SAFETY: so many are accessible, zero or written by this table, and zero is valid.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
 impl DerefMut for Table {
-    fn deref_mut(&mut self) -> &mut [Entry] {
+    fn deref_mut(&mut self) -> &mut [RunEntry] {
         // SAFETY: as above, and nobody else has them.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
@@ -316,7 +316,7 @@ fn extend(base: usize, size: usize, runs: &mut Runs<Table>, least: u32) -> Optio
     let more = wanted.checked_sub(end).filter(|more| *more >= least)?;
     let read_write = MprotectFlags::READ | MprotectFlags::WRITE;
     let table = runs.table().start.cast();
-    let entries = wanted as usize * size_of::<Entry>();
+    let entries = wanted as usize * size_of::<RunEntry>();
     // SAFETY: the table has room for all granules' entries, and its beginning stays as it is.
     unsafe { rustix::mm::mprotect(table, entries, read_write) }.ok()?;
     let start = ptr::with_exposed_provenance_mut(base);

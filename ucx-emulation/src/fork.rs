@@ -13,7 +13,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::arena::{ARENA, FIRST, Shared, State, map};
+use crate::arena::{ARENA, ArenaState, FIRST, SharedFile, map};
 use crate::lock::Lock;
 use crate::memfd::{self, File};
 use crate::note::{fatal, warn};
@@ -21,7 +21,7 @@ use crate::runs::GRANULE;
 
 /// Between the handlers of one fork. The arena's lock is held for all of that time, and by that
 /// this one is nobody else's.
-static COPY: Lock<Option<Shared>> = Lock::new(None);
+static COPY: Lock<Option<SharedFile>> = Lock::new(None);
 
 /// Whether the lock is held: not when the arena cannot be used.
 static HELD: AtomicBool = AtomicBool::new(false);
@@ -81,7 +81,7 @@ extern "C" fn in_child() {
 }
 
 /// Another arena's file with the content of all blocks.
-fn copy(state: &mut State) -> Result<Shared, Errno> {
+fn copy(state: &mut ArenaState) -> Result<SharedFile, Errno> {
     let base = ARENA.base();
     let (new, file, cookie) = memfd::create(base, ARENA.size())?;
     let old = state.shared.memfd.as_ref().filter(|old| {
@@ -94,7 +94,7 @@ fn copy(state: &mut State) -> Result<Shared, Errno> {
         copy_range(old, &new, base, (start, end), &mut data)?;
         from = run.start + run.len;
     }
-    Ok(Shared { memfd: Some(new), file, cookie })
+    Ok(SharedFile { memfd: Some(new), file, cookie })
 }
 
 /// Copies what exists between two offsets; everything where the file itself is gone.
@@ -149,7 +149,7 @@ fn offset(found: u64) -> usize {
 /// Puts a copy, or the parent's own file without a way back, in place of the arena.
 ///
 /// By system calls alone: what watches the C library's may wait for a thread of the parent.
-fn replace(state: &mut State, copy: Option<Shared>) -> Result<(), Errno> {
+fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno> {
     let (base, size) = (ARENA.base(), ARENA.size());
     let used = state.runs.end() as usize * GRANULE;
     let read_write = ProtFlags::READ | ProtFlags::WRITE;
@@ -170,7 +170,7 @@ fn replace(state: &mut State, copy: Option<Shared>) -> Result<(), Errno> {
 }
 
 /// A descriptor whose file a program has replaced is the program's.
-fn drop_if_own(shared: Shared) {
+fn drop_if_own(shared: SharedFile) {
     let Some(memfd) = shared.memfd else { return };
     let is_own = rustix::fs::fstat(&memfd).is_ok_and(|stat| File::of(&stat) == shared.file);
     if !is_own {

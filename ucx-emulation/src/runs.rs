@@ -24,7 +24,7 @@ const NONE: u32 = u32::MAX;
 /// Zero bytes are an entry that is inside of a run.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Kind {
+enum RunKind {
     #[default]
     Inside,
     Used,
@@ -33,8 +33,8 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Entry {
-    kind: Kind,
+pub(crate) struct RunEntry {
+    kind: RunKind,
     /// Of a run's first and last entries.
     len: u32,
     /// How many granules of a free run may have other content than zeros, at most.
@@ -82,7 +82,7 @@ pub(crate) struct Runs<T> {
     filled: u32,
 }
 
-impl<T: DerefMut<Target = [Entry]>> Runs<T> {
+impl<T: DerefMut<Target = [RunEntry]>> Runs<T> {
     /// Manages nothing yet. Granules before `first` are never handed out.
     pub(crate) const fn new(table: T, first: u32) -> Runs<T> {
         Runs { table, end: first, bins: [NONE; 32], filled: 0 }
@@ -101,7 +101,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
     pub(crate) fn extend(&mut self, more: u32) {
         let start = self.end;
         self.end += more;
-        self.mark(start, more, Kind::Used);
+        self.mark(start, more, RunKind::Used);
         self.join(start, more, 0);
     }
 
@@ -120,7 +120,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         if behind != 0 {
             self.link(start + len, behind, found.dirty.min(behind));
         }
-        self.mark(start, len, Kind::Used);
+        self.mark(start, len, RunKind::Used);
         Some(Taken { start, clean: found.dirty == 0 })
     }
 
@@ -140,7 +140,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         }
         let len = self.at(joined).len;
         self.unlink(joined);
-        self.mark(joined, len, Kind::Used);
+        self.mark(joined, len, RunKind::Used);
         Ok(Given::Release(Run { start: joined, len }))
     }
 
@@ -150,15 +150,15 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
             return Err(NoRun);
         }
         let entry = *self.at(start);
-        if entry.kind == Kind::Used { Ok(entry.len) } else { Err(NoRun) }
+        if entry.kind == RunKind::Used { Ok(entry.len) } else { Err(NoRun) }
     }
 
     /// Makes two runs in use of one, the first of `len` granules. Returns where the second begins.
     pub(crate) fn split(&mut self, start: u32, len: u32) -> Result<u32, NoRun> {
         let all = self.len(start)?;
         self.clear(start, all);
-        self.mark(start, len, Kind::Used);
-        self.mark(start + len, all - len, Kind::Used);
+        self.mark(start, len, RunKind::Used);
+        self.mark(start + len, all - len, RunKind::Used);
         Ok(start + len)
     }
 
@@ -171,7 +171,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         }
         let behind = *self.at(next);
         let wanted = len - old;
-        if behind.kind != Kind::Free || behind.len < wanted {
+        if behind.kind != RunKind::Free || behind.len < wanted {
             return Ok(false);
         }
         self.unlink(next);
@@ -181,7 +181,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         if rest != 0 {
             self.link(next + wanted, rest, behind.dirty.min(rest));
         }
-        self.mark(start, len, Kind::Used);
+        self.mark(start, len, RunKind::Used);
         Ok(true)
     }
 
@@ -191,9 +191,9 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         while start < self.end {
             let entry = *self.at(start);
             match entry.kind {
-                Kind::Used => return Some(Run { start, len: entry.len }),
-                Kind::Free => start += entry.len,
-                Kind::Inside | Kind::End => broken(),
+                RunKind::Used => return Some(Run { start, len: entry.len }),
+                RunKind::Free => start += entry.len,
+                RunKind::Inside | RunKind::End => broken(),
             }
         }
         None
@@ -216,7 +216,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         let (mut whole, mut whole_dirty) = (Run { start, len }, dirty);
         self.clear(start, len);
         let next = start + len;
-        if next < self.end && self.at(next).kind == Kind::Free {
+        if next < self.end && self.at(next).kind == RunKind::Free {
             let entry = *self.at(next);
             self.unlink(next);
             self.clear(next, entry.len);
@@ -239,12 +239,12 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         let last = start.checked_sub(1)?;
         let entry = *self.at(last);
         let first = match entry.kind {
-            Kind::End => start - entry.len,
+            RunKind::End => start - entry.len,
             // What is handed out to nobody lies before the first run.
-            Kind::Inside => return None,
-            Kind::Used | Kind::Free => last,
+            RunKind::Inside => return None,
+            RunKind::Used | RunKind::Free => last,
         };
-        (self.at(first).kind == Kind::Free).then_some(first)
+        (self.at(first).kind == RunKind::Free).then_some(first)
     }
 
     fn find(&mut self, len: u32) -> Option<u32> {
@@ -264,7 +264,7 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
 
     /// Puts a free run into its bin.
     fn link(&mut self, start: u32, len: u32, dirty: u32) {
-        self.mark(start, len, Kind::Free);
+        self.mark(start, len, RunKind::Free);
         let bin = bin(len);
         let next = self.bins[bin];
         if next != NONE {
@@ -292,19 +292,19 @@ impl<T: DerefMut<Target = [Entry]>> Runs<T> {
         }
     }
 
-    fn mark(&mut self, start: u32, len: u32, kind: Kind) {
+    fn mark(&mut self, start: u32, len: u32, kind: RunKind) {
         if len > 1 {
-            *self.at(start + len - 1) = Entry { kind: Kind::End, len, ..Entry::default() };
+            *self.at(start + len - 1) = RunEntry { kind: RunKind::End, len, ..RunEntry::default() };
         }
-        *self.at(start) = Entry { kind, len, ..Entry::default() };
+        *self.at(start) = RunEntry { kind, len, ..RunEntry::default() };
     }
 
     fn clear(&mut self, start: u32, len: u32) {
-        *self.at(start) = Entry::default();
-        *self.at(start + len - 1) = Entry::default();
+        *self.at(start) = RunEntry::default();
+        *self.at(start + len - 1) = RunEntry::default();
     }
 
-    fn at(&mut self, index: u32) -> &mut Entry {
+    fn at(&mut self, index: u32) -> &mut RunEntry {
         self.table.get_mut(index as usize).unwrap_or_else(|| broken())
     }
 }

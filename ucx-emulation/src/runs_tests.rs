@@ -6,7 +6,7 @@ const FIRST: u32 = 3;
 
 /// The allocator, and what it should be: for each granule, whether it is in use and may be dirty.
 struct Checked {
-    runs: Runs<Vec<Entry>>,
+    runs: Runs<Vec<RunEntry>>,
     used: Vec<Run>,
     dirty: Vec<bool>,
 }
@@ -23,7 +23,7 @@ enum Step {
 impl Checked {
     fn new() -> Checked {
         Checked {
-            runs: Runs::new(vec![Entry::default(); FIRST as usize], FIRST),
+            runs: Runs::new(vec![RunEntry::default(); FIRST as usize], FIRST),
             used: Vec::new(),
             dirty: vec![true; FIRST as usize],
         }
@@ -31,7 +31,7 @@ impl Checked {
 
     fn extend(&mut self, more: u32) {
         let len = self.runs.table().len() + more as usize;
-        self.runs.table().resize(len, Entry::default());
+        self.runs.table().resize(len, RunEntry::default());
         self.dirty.resize(len, false);
         self.runs.extend(more);
     }
@@ -94,7 +94,7 @@ impl Checked {
             assert_eq!(run != NONE, self.runs.filled & (1 << bin) != 0);
             while run != NONE {
                 let entry = *self.runs.at(run);
-                assert_eq!((entry.kind, super::bin(entry.len)), (Kind::Free, bin));
+                assert_eq!((entry.kind, super::bin(entry.len)), (RunKind::Free, bin));
                 let found = Run { start: run, len: entry.len };
                 let dirty = self.dirty[range(found)].iter().filter(|dirty| **dirty).count();
                 assert!(dirty <= entry.dirty as usize && entry.dirty <= entry.len);

@@ -17,7 +17,7 @@ const COUNT: usize = 768;
 
 /// A slot, which no other process of this user takes while this exists.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct AddressSlot {
     pub(crate) base: usize,
     /// A socket whose abstract name stands for the slot; the kernel lets go of it when the last
     /// process does that has it.
@@ -28,14 +28,14 @@ pub(crate) struct Slot {
 ///
 /// Where claims are not possible, without sockets, it is its own slot alone: processes that start
 /// one after another still have different ones.
-pub(crate) fn free(pid: u32) -> impl Iterator<Item = Slot> {
+pub(crate) fn free(pid: u32) -> impl Iterator<Item = AddressSlot> {
     (0..COUNT).filter_map(move |at| {
         let slot = (pid as usize + at) % COUNT;
         let base = FIRST + slot * SLOT_SIZE;
         match claim(slot) {
-            Ok(claim) => Some(Slot { base, _claim: Some(claim) }),
+            Ok(claim) => Some(AddressSlot { base, _claim: Some(claim) }),
             Err(Errno::ADDRINUSE) => None,
-            Err(_) => (at == 0).then_some(Slot { base, _claim: None }),
+            Err(_) => (at == 0).then_some(AddressSlot { base, _claim: None }),
         }
     })
 }

@@ -13,7 +13,7 @@ use crate::features::Features;
 use crate::fork;
 use crate::queues::{Queues, UNIFIED_MODE, WATCHED_QUEUE};
 use crate::settings;
-use crate::slot::Slot;
+use crate::slot::RequestSlot;
 use crate::status::{Result, Status, check};
 use crate::version::{require_version, version};
 use crate::zeroed::Zeroed;
@@ -37,10 +37,10 @@ use crate::zeroed::Zeroed;
 /// ```
 #[derive(Clone)]
 pub struct Context {
-    inner: Rc<Inner>,
+    inner: Rc<ContextState>,
 }
 
-struct Inner {
+struct ContextState {
     raw: sys::ucp_context_h,
     features: Features,
     queues: Queues,
@@ -52,7 +52,7 @@ struct Inner {
     rendezvous: bool,
 }
 
-impl Drop for Inner {
+impl Drop for ContextState {
     fn drop(&mut self) {
         // SAFETY: made by `ucp_init`; everything made from it held this structure alive, so nothing
         // is left.
@@ -269,8 +269,8 @@ impl ContextBuilder {
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();
         params.features = self.features.bits();
-        params.request_size = size_of::<Slot>();
-        params.request_init = Some(Slot::init);
+        params.request_size = size_of::<RequestSlot>();
+        params.request_init = Some(RequestSlot::init);
         let mut fields = sys::UCP_PARAM_FIELD_FEATURES
             | sys::UCP_PARAM_FIELD_REQUEST_SIZE
             | sys::UCP_PARAM_FIELD_REQUEST_INIT;
@@ -290,7 +290,7 @@ impl ContextBuilder {
         let unified = unified.map(|value| (UNIFIED_MODE.to_owned(), value));
         let shared: Vec<_> = self.config.iter().cloned().chain(unified).collect();
         let own = self.config.iter().rev().find(|(name, _)| name == "NET_DEVICES");
-        let inner = Inner {
+        let inner = ContextState {
             raw,
             features: self.features,
             queues: Queues::of(&shared),

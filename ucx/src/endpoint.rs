@@ -15,7 +15,7 @@ pub use self::close::CloseMode;
 use self::close::close;
 pub use self::connect::EndpointBuilder;
 use crate::address::WorkerAddress;
-use crate::inner::Inner;
+use crate::inner::WorkerState;
 use crate::status::Status;
 use crate::watch::WatchId;
 use crate::worker::Worker;
@@ -23,11 +23,11 @@ use crate::worker::Worker;
 type Hook = Box<dyn FnOnce(Status)>;
 
 /// The argument of UCX's error handler. It lives until UCX has closed the endpoint.
-struct Shared {
-    worker: *const Inner,
+struct EndpointState {
+    worker: *const WorkerState,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
-    /// It is closed or about to be, possibly before its handle is gone: see [`lose`](Shared::lose).
+    /// It is closed or about to be, possibly before its handle is gone: see [`lose`](EndpointState::lose).
     over: Cell<bool>,
     /// Whether its peer is in a mesh with this worker, and writes into one queue with others.
     in_mesh: Cell<bool>,
@@ -35,7 +35,7 @@ struct Shared {
     watched: Cell<Option<WatchId>>,
 }
 
-impl Shared {
+impl EndpointState {
     /// The handle is gone.
     fn forget(&self, worker: &Worker) {
         self.hook.set(None);
@@ -68,14 +68,14 @@ const LEFT: Status = Status::CONNECTION_RESET;
 
 /// UCX's error handler: notes the status, and leaves the hook for the end of the round of progress.
 unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: sys::ucs_status_t) {
-    // SAFETY: `arg` is the endpoint's `Shared`, which stays until the endpoint is closed.
-    let shared = unsafe { &*arg.cast::<Shared>() };
+    // SAFETY: `arg` is the endpoint's `EndpointState`, which stays until the endpoint is closed.
+    let shared = unsafe { &*arg.cast::<EndpointState>() };
     let status = Status::from_raw(status);
     shared.failed.set(Some(shared.failed.get().unwrap_or(status)));
     // SAFETY: the endpoint's worker is live.
     let inner = unsafe { &*shared.worker };
     if shared.in_mesh.get() {
-        inner.later(Inner::lose_peer);
+        inner.later(WorkerState::lose_peer);
     }
     if let Some(hook) = shared.hook.take() {
         inner.later(move |inner| {
@@ -135,7 +135,7 @@ impl fmt::Display for EndpointId {
 pub struct Endpoint {
     raw: sys::ucp_ep_h,
     mode: ErrorMode,
-    shared: Rc<Shared>,
+    shared: Rc<EndpointState>,
     worker: Worker,
     address: WorkerAddress,
 }

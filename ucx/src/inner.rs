@@ -14,7 +14,7 @@ use ucx_sys as sys;
 use crate::context::{Context, void};
 use crate::features::Features;
 use crate::handler_table::Handlers;
-use crate::slot::{Completion, Slot};
+use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
@@ -46,11 +46,11 @@ pub(crate) trait QueueTest {
     fn losses(&self) -> (u64, u64);
 }
 
-type Job = Box<dyn FnOnce(&Inner)>;
+type Job = Box<dyn FnOnce(&WorkerState)>;
 
 /// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed
 /// the worker.
-pub(crate) struct Inner {
+pub(crate) struct WorkerState {
     pub(crate) raw: sys::ucp_worker_h,
     pub(crate) context: Context,
     /// The context's, here because every send looks at them.
@@ -60,7 +60,7 @@ pub(crate) struct Inner {
     /// worker's are. Zero before the worker has its place in memory.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
-    pub(crate) watch: Watch<Inner>,
+    pub(crate) watch: Watch<WorkerState>,
     /// The test of its receive queue, in a mesh.
     pub(crate) queue: OnceCell<Box<dyn QueueTest>>,
     /// UCX progresses, or Rust code runs that UCX called.
@@ -78,9 +78,13 @@ pub(crate) struct Inner {
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
-impl Inner {
-    pub(crate) fn new(raw: sys::ucp_worker_h, context: Context, max_am_header: usize) -> Rc<Inner> {
-        let inner = Rc::new(Inner {
+impl WorkerState {
+    pub(crate) fn new(
+        raw: sys::ucp_worker_h,
+        context: Context,
+        max_am_header: usize,
+    ) -> Rc<WorkerState> {
+        let inner = Rc::new(WorkerState {
             raw,
             features: context.features(),
             context,
@@ -174,14 +178,14 @@ impl Inner {
     }
 
     /// Leaves a job for the end of the next round of progress.
-    pub(crate) fn later(&self, job: impl FnOnce(&Inner) + 'static) {
+    pub(crate) fn later(&self, job: impl FnOnce(&WorkerState) + 'static) {
         self.jobs.borrow_mut().push_back(Box::new(job));
         self.attention.set(true);
     }
 
     /// Leaves a job for a round of progress that finds nothing: UCX has then read what peers had
     /// sent. A busy worker does it after some rounds.
-    pub(crate) fn once_idle(&self, job: impl FnOnce(&Inner) + 'static) {
+    pub(crate) fn once_idle(&self, job: impl FnOnce(&WorkerState) + 'static) {
         self.idle_jobs.borrow_mut().push_back(Box::new(job));
         self.busy_rounds.set(0);
         self.chores.set(true);
@@ -220,7 +224,7 @@ impl Inner {
         self.idle_jobs.borrow_mut().pop_front()
     }
 
-    /// Runs a callback's Rust part. A panic is kept from C and goes on in [`Inner::progress`]. UCX
+    /// Runs a callback's Rust part. A panic is kept from C and goes on in [`WorkerState::progress`]. UCX
     /// also calls back from a send, or any other call that ends a request at once.
     #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
@@ -291,23 +295,23 @@ unsafe extern "C" fn on_send(
 /// # Safety
 ///
 /// `request` and `user_data` are what UCX gives to the callback of a request made with
-/// [`Inner::params`].
+/// [`WorkerState::params`].
 pub(crate) unsafe fn complete(
     request: *mut c_void,
     user_data: *mut c_void,
     completion: Completion,
 ) {
-    let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
-    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's
+    let Some(slot) = NonNull::new(request.cast::<RequestSlot>()) else { return };
+    // SAFETY: `params` set a worker's `WorkerState` as the user data, and it outlives the worker's
     // requests.
-    let inner = unsafe { &*user_data.cast::<Inner>() };
+    let inner = unsafe { &*user_data.cast::<WorkerState>() };
     // SAFETY: a live request starts with its slot.
     let this = unsafe { slot.as_ref() };
     this.completion.set(Some(completion));
     if let Some(parked) = this.parked.take() {
         inner.guard(|| drop(parked));
         // SAFETY: the request is complete, and its handle was forgotten when it was parked.
-        unsafe { Slot::free(slot) };
+        unsafe { RequestSlot::free(slot) };
         inner.parked.set(inner.parked.get() - 1);
     } else if let Some(waker) = this.waker.take() {
         inner.guard(|| waker.wake());

@@ -36,10 +36,10 @@ use crate::zeroed::Zeroed;
 /// ```
 #[derive(Clone)]
 pub struct Memory {
-    inner: Rc<Inner>,
+    inner: Rc<MemoryState>,
 }
 
-struct Inner {
+struct MemoryState {
     start: NonNull<u8>,
     length: usize,
     /// Unmapped before the bytes go.
@@ -116,7 +116,7 @@ impl Memory {
         bytes: Option<Box<dyn Any>>,
     ) -> Memory {
         Memory {
-            inner: Rc::new(Inner {
+            inner: Rc::new(MemoryState {
                 start,
                 length,
                 mapping,

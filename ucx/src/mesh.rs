@@ -15,7 +15,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::endpoint::{Endpoint, FULL};
 use crate::features::Features;
-use crate::inner::Inner;
+use crate::inner::WorkerState;
 use crate::own_queue::OwnQueue;
 use crate::peer::{Local, Machine, PeerAddress};
 use crate::sealed;
@@ -226,7 +226,7 @@ impl Door {
 
 impl Kept {
     /// Accepts connections; whether there were any. Without a free descriptor they wait.
-    fn accept(&self, weak: &Weak<Kept>, inner: &Inner, listener: &OwnedFd) -> bool {
+    fn accept(&self, weak: &Weak<Kept>, inner: &WorkerState, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
             let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
             else {
@@ -246,7 +246,12 @@ impl Kept {
         true
     }
 
-    fn keep(&self, weak: &Weak<Kept>, inner: &Inner, socket: Rc<OwnedFd>) -> io::Result<WatchId> {
+    fn keep(
+        &self,
+        weak: &Weak<Kept>,
+        inner: &WorkerState,
+        socket: Rc<OwnedFd>,
+    ) -> io::Result<WatchId> {
         let weak = Weak::clone(weak);
         // Nobody sends anything: any news is the end.
         inner.watch.add(socket, move |inner, _, id| {

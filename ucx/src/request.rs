@@ -1,6 +1,6 @@
 //! Requests: operations under way, as futures that own their buffer until UCX is done with it.
 //!
-//! UCX reserves a [`Slot`] in each of its own pooled requests, so an operation allocates nothing on
+//! UCX reserves a [`RequestSlot`] in each of its own pooled requests, so an operation allocates nothing on
 //! the Rust heap. A request that is dropped early leaves its buffer in the slot, where it stays
 //! until UCX calls back: memory that UCX may still touch is never freed.
 
@@ -18,7 +18,7 @@ use ucx_sys as sys;
 
 use crate::buffer::Buffer;
 use crate::held::{Held, Parked};
-use crate::slot::{Completion, Slot};
+use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::worker::Worker;
 
@@ -51,7 +51,7 @@ pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_requ
 }
 
 enum Phase {
-    Pending { slot: NonNull<Slot>, worker: Worker, cancel: bool },
+    Pending { slot: NonNull<RequestSlot>, worker: Worker, cancel: bool },
     Done(Completion),
     Taken,
 }
@@ -103,7 +103,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     ) -> Self {
         let phase = if sys::UCS_PTR_IS_ERR(returned) {
             Phase::Done(Completion::new(Status::from_raw(sys::UCS_PTR_STATUS(returned))))
-        } else if let Some(slot) = NonNull::new(returned.cast::<Slot>()) {
+        } else if let Some(slot) = NonNull::new(returned.cast::<RequestSlot>()) {
             Phase::Pending { slot, worker: worker.clone(), cancel: false }
         } else {
             Phase::Done(immediate)
@@ -211,7 +211,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         let completion = unsafe { slot.as_ref() }.completion.get();
         let Some(completion) = completion else { return };
         // SAFETY: it is complete, and the phase ends below.
-        unsafe { Slot::free(slot) };
+        unsafe { RequestSlot::free(slot) };
         // Before the phase, which may have the last of the worker.
         drop(self.keep.take());
         self.phase = Phase::Done(completion);

@@ -26,25 +26,25 @@ impl Completion {
 }
 
 /// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a
-/// request leaves it as [`Slot::new`] made it.
-pub(crate) struct Slot {
+/// request leaves it as [`RequestSlot::new`] made it.
+pub(crate) struct RequestSlot {
     pub(crate) completion: Cell<Option<Completion>>,
     pub(crate) waker: Cell<Option<Waker>>,
     /// The buffer of a request that was dropped before its end.
     pub(crate) parked: Cell<Option<Box<dyn Any>>>,
 }
 
-impl Slot {
-    fn new() -> Slot {
-        Slot { completion: Cell::new(None), waker: Cell::new(None), parked: Cell::new(None) }
+impl RequestSlot {
+    fn new() -> RequestSlot {
+        RequestSlot { completion: Cell::new(None), waker: Cell::new(None), parked: Cell::new(None) }
     }
 
     /// UCX's `request_init`.
     pub(crate) unsafe extern "C" fn init(request: *mut c_void) {
-        let slot = request.cast::<Slot>();
+        let slot = request.cast::<RequestSlot>();
         debug_assert!(slot.is_aligned(), "UCX aligns its requests to eight bytes or more");
         // SAFETY: UCX reserved `request_size` bytes here, which is the size of a slot.
-        unsafe { slot.write(Slot::new()) };
+        unsafe { slot.write(RequestSlot::new()) };
     }
 
     /// Gives the request back to UCX, with the slot as new.
@@ -52,7 +52,7 @@ impl Slot {
     /// # Safety
     ///
     /// `slot` belongs to a request that UCX has completed and that nobody frees again.
-    pub(crate) unsafe fn free(slot: NonNull<Slot>) {
+    pub(crate) unsafe fn free(slot: NonNull<RequestSlot>) {
         // SAFETY: the slot is live until the request is freed below.
         let this = unsafe { slot.as_ref() };
         this.completion.set(None);

@@ -12,7 +12,7 @@ use crate::address::WorkerAddress;
 use crate::context::{Context, ContextBuilder};
 use crate::descriptors;
 use crate::features::{Features, has_rdma_device};
-use crate::inner::Inner;
+use crate::inner::WorkerState;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
@@ -42,7 +42,7 @@ use crate::zeroed::Zeroed;
 /// ```
 #[derive(Clone)]
 pub struct Worker {
-    inner: Rc<Inner>,
+    inner: Rc<WorkerState>,
 }
 
 impl Worker {
@@ -169,7 +169,7 @@ impl Worker {
         self.inner.raw
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &WorkerState {
         &self.inner
     }
 
@@ -178,13 +178,13 @@ impl Worker {
     /// # Safety
     ///
     /// `inner` is the state of a worker that has a handle for as long as the result lives.
-    pub(crate) unsafe fn borrowed(inner: *const Inner) -> ManuallyDrop<Worker> {
+    pub(crate) unsafe fn borrowed(inner: *const WorkerState) -> ManuallyDrop<Worker> {
         // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not
         // touched.
         ManuallyDrop::new(Worker { inner: unsafe { Rc::from_raw(inner) } })
     }
 
-    pub(crate) fn as_ptr(&self) -> *const Inner {
+    pub(crate) fn as_ptr(&self) -> *const WorkerState {
         Rc::as_ptr(&self.inner)
     }
 }
@@ -218,7 +218,7 @@ impl Context {
         check(status, format!("making a worker{}", missing(Status::from_raw(status))))?;
         let max_am_header = max_am_header(raw);
         let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Inner::new(raw, self.clone(), limit) };
+        let worker = Worker { inner: WorkerState::new(raw, self.clone(), limit) };
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
     }
@@ -269,7 +269,7 @@ debug_fields!(Worker, |it| { context: it.inner.context });
 /// A handle of a worker that does not keep it alive.
 #[derive(Clone)]
 pub struct WeakWorker {
-    inner: Weak<Inner>,
+    inner: Weak<WorkerState>,
 }
 
 impl WeakWorker {

@@ -20,7 +20,7 @@ pub use crate::describe::{
     Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
 pub use crate::protocol::{
-    Answer, Armed, FilledIn, HostSide, Incoming, Place, PluginSide, Protocol, Reply, Request,
+    Answer, AnswerPlace, Armed, FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request,
     Serve, Submitted, Task,
 };
 #[cfg(feature = "test-util")]

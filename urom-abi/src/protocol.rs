@@ -115,7 +115,7 @@ pub trait Reply: Sized {
     /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
     #[doc(hidden)]
-    fn write(self, echo: &Self::Echo, place: Place<'_>) -> Result<Answer, EncodeError>;
+    fn write(self, echo: &Self::Echo, place: AnswerPlace<'_>) -> Result<Answer, EncodeError>;
 
     /// Writes the notification into a descriptor of its own.
     ///
@@ -131,7 +131,7 @@ pub trait Reply: Sized {
 
 /// The worker's place for a notification, if there is one.
 #[doc(hidden)]
-pub type Place<'a> = Option<Room<'a>>;
+pub type AnswerPlace<'a> = Option<Room<'a>>;
 
 /// Bytes for a notification, and how many of them one takes, for whoever writes it.
 #[doc(hidden)]
@@ -248,7 +248,7 @@ pub trait PluginSide: 'static {
 
     /// The place that the worker gave for the answer to this command, which is taken: the first
     /// call alone gives it. `None` where the answer goes into a descriptor.
-    fn place(cx: &Self::Context, now: Now) -> Place<'_>;
+    fn place(cx: &Self::Context, now: Now) -> AnswerPlace<'_>;
 }
 
 /// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that

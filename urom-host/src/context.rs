@@ -42,7 +42,7 @@ impl From<CtxState> for State {
 }
 
 /// A kind of context, and what one of it has besides that of all kinds.
-pub(crate) trait Kind: Sized + 'static {
+pub(crate) trait ObjectKind: Sized + 'static {
     /// The library's object.
     type Raw;
 
@@ -75,7 +75,7 @@ pub(crate) type Functions<T> = (
 );
 
 /// A context in the library, with everything that must live as long as it.
-pub(crate) struct Context<K: Kind> {
+pub(crate) struct Context<K: ObjectKind> {
     pub(crate) maker: Maker,
     pub(crate) library: Library,
     pub(crate) engine: ProgressEngine,
@@ -85,7 +85,7 @@ pub(crate) struct Context<K: Kind> {
     pub(crate) kind: K,
 }
 
-impl<K: Kind> Deref for Context<K> {
+impl<K: ObjectKind> Deref for Context<K> {
     type Target = K;
 
     fn deref(&self) -> &K {
@@ -93,7 +93,7 @@ impl<K: Kind> Deref for Context<K> {
     }
 }
 
-impl<K: Kind> Context<K> {
+impl<K: ObjectKind> Context<K> {
     /// `BAD_STATE` if it was made before a fork.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {

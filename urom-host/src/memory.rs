@@ -42,7 +42,7 @@ pub use urom_memory::{
 };
 use urom_os::fork::Maker;
 
-use crate::context::Kind;
+use crate::context::ObjectKind;
 use crate::error::{Error, Result, made_here};
 use crate::pending::Pending;
 use crate::worker::{Context, MemoryUse, Owner, Worker};

@@ -11,7 +11,7 @@ use urom_abi::host::{Ctx, CtxState, Data};
 use urom_os::fork::Maker;
 
 use crate::callback;
-use crate::context::{Context, Kind};
+use crate::context::{Context, ObjectKind};
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
 use crate::error::{Result, check};
@@ -19,9 +19,9 @@ use crate::library::{get, non_null};
 use crate::wait;
 
 /// Stops, destroys and frees its context when dropped, or leaves that to the context's engine.
-pub(crate) struct Owner<K: Kind>(NonNull<Context<K>>);
+pub(crate) struct Owner<K: ObjectKind>(NonNull<Context<K>>);
 
-impl<K: Kind> Owner<K> {
+impl<K: ObjectKind> Owner<K> {
     /// Creates an object of the engine's library, and connects its context to the engine.
     pub(crate) fn create(engine: ProgressEngine, kind: K) -> Result<Owner<K>> {
         let library = engine.library();
@@ -56,7 +56,7 @@ impl<K: Kind> Owner<K> {
     }
 }
 
-unsafe extern "C" fn on_state_changed<K: Kind>(
+unsafe extern "C" fn on_state_changed<K: ObjectKind>(
     data: Data,
     ctx: *mut Ctx,
     _previous: CtxState,
@@ -79,7 +79,7 @@ unsafe extern "C" fn on_state_changed<K: Kind>(
     });
 }
 
-impl<K: Kind> Deref for Owner<K> {
+impl<K: ObjectKind> Deref for Owner<K> {
     type Target = Context<K>;
 
     fn deref(&self) -> &Context<K> {
@@ -88,7 +88,7 @@ impl<K: Kind> Deref for Owner<K> {
     }
 }
 
-impl<K: Kind> Drop for Owner<K> {
+impl<K: ObjectKind> Drop for Owner<K> {
     fn drop(&mut self) {
         if !self.maker.is_here() {
             // The library's part is the parent's, so the context is leaked with all that it keeps.
@@ -118,7 +118,7 @@ impl<K: Kind> Drop for Owner<K> {
     }
 }
 
-impl<K: Kind> Leaver for Owner<K> {
+impl<K: ObjectKind> Leaver for Owner<K> {
     fn ctx(&self) -> *mut Ctx {
         self.ctx.as_ptr()
     }

@@ -15,7 +15,7 @@ use crate::sink::Sink;
 
 /// Whose lines a backend takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BackendKind {
     /// The program's, and those of plugins in its process.
     Program,
     /// The library's own.
@@ -36,7 +36,7 @@ pub enum End {
 /// Where lines go (`struct doca_log_backend`).
 #[derive(Debug)]
 pub struct Backend {
-    kind: Kind,
+    kind: BackendKind,
     sink: Sink,
     from: u32,
     to: u32,
@@ -48,7 +48,7 @@ pub struct Backend {
 const STRICT: u32 = 1 << 31;
 
 impl Backend {
-    const fn new(kind: Kind, sink: Sink, from: Level, to: Level) -> Backend {
+    const fn new(kind: BackendKind, sink: Sink, from: Level, to: Level) -> Backend {
         let (from, to) = (from.number(), to.number());
         let limits = [AtomicU32::new(0), AtomicU32::new(0)];
         Backend { kind, sink, from, to, limits, next: OnceLock::new() }
@@ -77,8 +77,8 @@ pub static BACKENDS: Backends = Backends::new();
 impl Backends {
     const fn new() -> Backends {
         let otherwise = [
-            Backend::new(Kind::Program, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
-            Backend::new(Kind::Sdk, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
+            Backend::new(BackendKind::Program, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
+            Backend::new(BackendKind::Sdk, Sink::STANDARD_ERROR, Level::Crit, Level::Warning),
         ];
         Backends {
             first: OnceLock::new(),
@@ -91,7 +91,7 @@ impl Backends {
 
     /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets
     /// its own.
-    pub fn create(&'static self, kind: Kind, sink: Sink) -> *const Backend {
+    pub fn create(&'static self, kind: BackendKind, sink: Sink) -> *const Backend {
         let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
         crate::changes::limits_changed();
         backend
@@ -107,8 +107,8 @@ impl Backends {
             return Err(DocaError::IO_FAILED);
         };
         self.standard.get_or_init(|| {
-            self.add(Backend::new(Kind::Program, out, Level::Info, Level::Trace));
-            self.add(Backend::new(Kind::Program, err, Level::Crit, Level::Warning));
+            self.add(Backend::new(BackendKind::Program, out, Level::Info, Level::Trace));
+            self.add(Backend::new(BackendKind::Program, err, Level::Crit, Level::Warning));
         });
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Backends {
 
     pub(super) fn takers(
         &'static self,
-        kind: Kind,
+        kind: BackendKind,
         level: Level,
     ) -> impl Iterator<Item = &'static Backend> {
         let mut made = self.all().filter(move |backend| backend.kind == kind).peekable();
@@ -143,8 +143,8 @@ impl Backends {
 
     fn takes(&self, backend: &Backend, level: Level) -> bool {
         let [lower, upper] = match backend.kind {
-            Kind::Program => self.limits.each_ref().map(|limit| limit.load(Relaxed)),
-            Kind::Sdk => [self.sdk.load(Relaxed), DISABLE],
+            BackendKind::Program => self.limits.each_ref().map(|limit| limit.load(Relaxed)),
+            BackendKind::Sdk => [self.sdk.load(Relaxed), DISABLE],
         };
         let [own_lower, own_upper] = backend.limits.each_ref().map(|limit| limit.load(Relaxed));
         let lower = match own_lower {
@@ -170,7 +170,7 @@ impl Backends {
         strict: bool,
     ) -> Result<(), DocaError> {
         let level = checked(level)? | if strict { STRICT } else { 0 };
-        self.find(backend, Kind::Program)?.limits[end as usize].store(level, Relaxed);
+        self.find(backend, BackendKind::Program)?.limits[end as usize].store(level, Relaxed);
         Ok(())
     }
 
@@ -181,7 +181,8 @@ impl Backends {
         level: u32,
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
-        self.find(backend, Kind::Sdk)?.limits[End::Lower as usize].store(level | STRICT, Relaxed);
+        self.find(backend, BackendKind::Sdk)?.limits[End::Lower as usize]
+            .store(level | STRICT, Relaxed);
         crate::changes::limits_changed();
         Ok(())
     }
@@ -201,7 +202,7 @@ impl Backends {
     pub fn set_global_sdk_limit(&'static self, level: u32) -> Result<(), DocaError> {
         self.sdk.store(checked(level)?, Relaxed);
         self.all()
-            .filter(|backend| backend.kind == Kind::Sdk)
+            .filter(|backend| backend.kind == BackendKind::Sdk)
             .for_each(|backend| backend.limits[End::Lower as usize].store(0, Relaxed));
         crate::changes::limits_changed();
         Ok(())
@@ -215,7 +216,7 @@ impl Backends {
     fn find(
         &'static self,
         backend: *const Backend,
-        kind: Kind,
+        kind: BackendKind,
     ) -> Result<&'static Backend, DocaError> {
         let mut of_kind = self.all().filter(|known| known.kind == kind);
         of_kind.find(|known| ptr::eq(*known, backend)).ok_or(DocaError::INVALID_VALUE)

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use urom_abi::DocaError;
 use urom_abi::log::Level;
 
-use crate::backend::{BACKENDS, Kind};
+use crate::backend::{BACKENDS, BackendKind};
 use crate::guard::{guard, guard_or};
 use crate::line::Origin;
 
@@ -82,7 +82,7 @@ unsafe extern "C" fn wanted(
         answer = DocaError::SUCCESS;
         match PROCESS.get() {
             Some(log) => log.wants(level),
-            None => BACKENDS.takers(Kind::Program, level).next().is_some(),
+            None => BACKENDS.takers(BackendKind::Program, level).next().is_some(),
         }
     });
     // SAFETY: the C file gives the address of a local variable.
@@ -115,7 +115,7 @@ unsafe extern "C" fn line(
         let text = String::from_utf8_lossy(text);
         match PROCESS.get() {
             Some(log) => log.write(&origin, &text),
-            None => write(Kind::Program, &origin, &text),
+            None => write(BackendKind::Program, &origin, &text),
         }
         Ok(())
     })
@@ -128,7 +128,7 @@ unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-pub(crate) fn write(kind: Kind, origin: &Origin<'_>, text: &str) {
+pub(crate) fn write(kind: BackendKind, origin: &Origin<'_>, text: &str) {
     let mut takers = BACKENDS.takers(kind, origin.level).peekable();
     if takers.peek().is_some() {
         let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();

@@ -8,7 +8,7 @@ use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 
 use crate::Output;
-use crate::backend::{BACKENDS, Kind};
+use crate::backend::{BACKENDS, BackendKind};
 pub use crate::changes::limits_changed;
 use crate::line::{Origin, filter_of, level_of, text_of};
 
@@ -18,11 +18,11 @@ pub struct SdkBackends;
 
 impl Output for SdkBackends {
     fn wants(&self, level: Level) -> bool {
-        BACKENDS.takers(Kind::Sdk, level).next().is_some()
+        BACKENDS.takers(BackendKind::Sdk, level).next().is_some()
     }
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
-        crate::call::write(Kind::Sdk, origin, text);
+        crate::call::write(BackendKind::Sdk, origin, text);
     }
 }
 

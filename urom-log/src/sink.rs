@@ -16,10 +16,10 @@ unsafe extern "C" {
 
 /// Where lines are written to. What it stands for stays the program's and is never closed here.
 #[derive(Debug)]
-pub struct Sink(Kind);
+pub struct Sink(SinkKind);
 
 #[derive(Debug)]
-enum Kind {
+enum SinkKind {
     Stream(NonNull<libc::FILE>),
     Descriptor(c_int),
 }
@@ -31,7 +31,7 @@ unsafe impl Sync for Sink {}
 
 impl Sink {
     /// The process's standard error, past the C library.
-    pub(super) const STANDARD_ERROR: Sink = Sink(Kind::Descriptor(libc::STDERR_FILENO));
+    pub(super) const STANDARD_ERROR: Sink = Sink(SinkKind::Descriptor(libc::STDERR_FILENO));
 
     /// A stream of the C library; `None` for null. Each line is flushed, so that it stands where it
     /// belongs among those that the program itself prints to the stream.
@@ -39,7 +39,7 @@ impl Sink {
     /// # Safety
     /// An open stream that stays open for as long as the process logs.
     pub unsafe fn stream(stream: *mut libc::FILE) -> Option<Sink> {
-        NonNull::new(stream).map(|stream| Sink(Kind::Stream(stream)))
+        NonNull::new(stream).map(|stream| Sink(SinkKind::Stream(stream)))
     }
 
     pub(super) fn stdout() -> Option<Sink> {
@@ -60,20 +60,20 @@ impl Sink {
 
     /// A file descriptor; `None` for a negative number. One that is closed loses its lines.
     pub fn descriptor(descriptor: c_int) -> Option<Sink> {
-        (descriptor >= 0).then_some(Sink(Kind::Descriptor(descriptor)))
+        (descriptor >= 0).then_some(Sink(SinkKind::Descriptor(descriptor)))
     }
 
     /// Writes a whole line in one call, so that lines of several threads do not mix. There is
     /// nobody to tell when it fails.
     pub(super) fn write(&self, line: &str) {
         match self.0 {
-            Kind::Stream(stream) => {
+            SinkKind::Stream(stream) => {
                 // SAFETY: as many bytes as said, and an open stream, as its maker promised.
                 unsafe { libc::fwrite(line.as_ptr().cast(), 1, line.len(), stream.as_ptr()) };
                 // SAFETY: an open stream.
                 unsafe { libc::fflush(stream.as_ptr()) };
             }
-            Kind::Descriptor(descriptor) => {
+            SinkKind::Descriptor(descriptor) => {
                 // SAFETY: not negative; and it is not closed here. That it is still what the
                 // program meant is the program's care.
                 let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd as _;
 use urom_abi::DocaError;
 use urom_abi::log::Level;
 use urom_log::Sink;
-use urom_log::backend::{BACKENDS, Kind};
+use urom_log::backend::{BACKENDS, BackendKind};
 
 urom_log::export_doca_log!();
 
@@ -48,7 +48,7 @@ macro_rules! info {
 #[test]
 fn arguments_of_all_kinds_arrive() {
     let (reader, writer) = std::io::pipe().unwrap();
-    BACKENDS.create(Kind::Program, Sink::descriptor(writer.as_raw_fd()).unwrap());
+    BACKENDS.create(BackendKind::Program, Sink::descriptor(writer.as_raw_fd()).unwrap());
     let mut lines = BufReader::new(reader).lines();
     let mut expect = |text: &str| {
         let line = lines.next().unwrap().unwrap();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use urom_abi::plugin::WorkerCtx;
 
-use self::lookups::{Entered, Packed, Shared};
+use self::lookups::{Entered, Packed, SharedLookups};
 use crate::Result;
 
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
@@ -79,7 +79,7 @@ impl fmt::Display for Segment {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Domains<'cx> {
-    shared: &'cx Shared,
+    shared: &'cx SharedLookups,
 }
 
 impl<'cx> Domains<'cx> {
@@ -171,7 +171,7 @@ impl<'cx> Domains<'cx> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DomainHandle {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLookups>,
 }
 
 impl DomainHandle {
@@ -235,7 +235,7 @@ impl OpenDomains {
     pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
         // SAFETY: the caller says that the worker filled it in.
         let lookups = unsafe { (*ctx.as_ptr()).domain_iface };
-        OpenDomains { handle: DomainHandle { shared: Arc::new(Shared::new(lookups, ctx)) } }
+        OpenDomains { handle: DomainHandle { shared: Arc::new(SharedLookups::new(lookups, ctx)) } }
     }
 
     /// A handle for whoever wants one.
@@ -260,7 +260,7 @@ impl DomainHandle {
             memh_lookup: None,
             mkey_lookup: None,
         };
-        let shared = Shared::new(lookups, NonNull::dangling());
+        let shared = SharedLookups::new(lookups, NonNull::dangling());
         shared.close();
         DomainHandle { shared: Arc::new(shared) }
     }

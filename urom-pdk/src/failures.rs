@@ -9,7 +9,7 @@ use urom_abi::shared::SharedCommand;
 use urom_abi::{Count, DocaError};
 
 use crate::lines::{Unsaid, Window};
-use crate::panic::{Panic, Place};
+use crate::panic::{CodeLocation, Panic};
 use crate::{Error, guard, log};
 
 pub(crate) enum Failure {
@@ -40,11 +40,11 @@ impl Failure {
 /// plugin's, not the host's, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    kinds: Vec<(Kind, Window)>,
+    kinds: Vec<(FailureKind, Window)>,
 }
 
 /// The name of a command, and whether its handler panicked.
-type Kind = (&'static str, bool);
+type FailureKind = (&'static str, bool);
 
 impl Failures {
     /// Logs why a command got no value from the handler, a type of the name `handler`, unless many
@@ -65,7 +65,7 @@ impl Failures {
         match failure {
             Failure::Error(error) => log::failure(
                 Level::Warning,
-                error.at().map(Place::of),
+                error.at().map(CodeLocation::of),
                 format_args!("{name} of {len} from {host} failed: {}{unsaid}", log::shown(&error)),
             ),
             Failure::Panic(panic) => {
@@ -79,7 +79,7 @@ impl Failures {
     }
 
     /// Counts a failure of this kind; what its line has to say of those before it, if it gets one.
-    fn note(&mut self, kind: Kind, now: Instant) -> Option<Unsaid> {
+    fn note(&mut self, kind: FailureKind, now: Instant) -> Option<Unsaid> {
         if let Some((_, window)) = self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             return window.note(now);
         }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::lines::LINES;
 
-    const ECHO: Kind = ("Echo", false);
+    const ECHO: FailureKind = ("Echo", false);
 
     #[test]
     fn a_flood_of_one_kind_hides_no_other() {

@@ -18,7 +18,7 @@ use urom_abi::version::API_VERSION;
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
 use crate::guard::{Calls, catch, guard, install_hook};
-use crate::panic::Place;
+use crate::panic::CodeLocation;
 use crate::worker_side::{WorkerSide, attach};
 use crate::{CancelReason, Context, Error, OpenContext, Result, Side, log};
 
@@ -374,7 +374,7 @@ unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), Doc
 
 /// Logs why a method failed, and gives its code.
 fn failed(method: &str, error: Error) -> DocaError {
-    let (status, at) = (error.status(), error.at().map(Place::of));
+    let (status, at) = (error.status(), error.at().map(CodeLocation::of));
     // Displaying and dropping an error runs the handler's code.
     catch("a handler's error", || {
         log::failure(Level::Error, at, format_args!("{method} failed: {}", log::shown(&error)));

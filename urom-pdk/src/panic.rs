@@ -16,14 +16,14 @@ pub(crate) const FILE: &str = file!();
 
 /// Where in the plugin's code something comes from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CodeLocation<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: u32,
 }
 
-impl<'a> Place<'a> {
-    pub(crate) fn of(location: &'a Location<'_>) -> Place<'a> {
-        Place { file: location.file(), line: location.line() }
+impl<'a> CodeLocation<'a> {
+    pub(crate) fn of(location: &'a Location<'_>) -> CodeLocation<'a> {
+        CodeLocation { file: location.file(), line: location.line() }
     }
 }
 
@@ -42,8 +42,8 @@ struct Kept {
 
 impl Panic {
     /// Where it happened, if the hook was told.
-    pub(crate) fn place(&self) -> Option<Place<'_>> {
-        self.0.place.as_ref().map(|(file, line, _)| Place { file, line: *line })
+    pub(crate) fn place(&self) -> Option<CodeLocation<'_>> {
+        self.0.place.as_ref().map(|(file, line, _)| CodeLocation { file, line: *line })
     }
 
     /// Its backtrace as Rust prints it, where the environment asks for one.

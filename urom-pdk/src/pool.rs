@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::bell::Bell;
-use crate::slot::Slot;
+use crate::slot::CommandSlot;
 use crate::waker::slot_waker;
 use crate::woken::{SLOTS, Woken};
 
@@ -21,7 +21,7 @@ pub(crate) struct Pool<F> {
     taken: usize,
     /// The first of the free slots, of which there is always one: the one used last. Most commands
     /// end at once in it and leave the others alone. Each free slot leads to the next.
-    next: NonNull<Slot<F>>,
+    next: NonNull<CommandSlot<F>>,
     bell: Arc<Bell>,
 }
 
@@ -35,7 +35,7 @@ impl<F: Future> Pool<F> {
 
     /// The free slot to use next. It stays free until [`take`](Self::take) says otherwise.
     #[inline]
-    pub(crate) fn next(&self) -> &Slot<F> {
+    pub(crate) fn next(&self) -> &CommandSlot<F> {
         // SAFETY: it points into a chunk since `new`, and chunks neither move their slots nor go
         // before the pool does.
         unsafe { self.next.as_ref() }
@@ -66,7 +66,7 @@ impl<F: Future> Pool<F> {
     }
 
     #[inline]
-    pub(crate) fn slot(&self, index: usize) -> &Slot<F> {
+    pub(crate) fn slot(&self, index: usize) -> &CommandSlot<F> {
         &self.chunks[index / CHUNK].slots()[index % CHUNK]
     }
 
@@ -101,11 +101,11 @@ pub(crate) struct Chunk<F> {
     woken: Arc<Woken>,
     /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it
     /// is moved, but futures point into them.
-    slots: Vec<Slot<F>>,
+    slots: Vec<CommandSlot<F>>,
 }
 
 impl<F> Chunk<F> {
-    pub(crate) fn slots(&self) -> &[Slot<F>] {
+    pub(crate) fn slots(&self) -> &[CommandSlot<F>] {
         &self.slots
     }
 
@@ -119,7 +119,7 @@ impl<F: Future> Chunk<F> {
     pub(crate) fn new(bell: &Arc<Bell>) -> Chunk<F> {
         let woken = Arc::new(Woken::new());
         let waker = |index: usize| slot_waker(&woken, 1 << index, bell);
-        let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
+        let slots = (0..CHUNK).map(|index| CommandSlot::new(waker(index))).collect();
         Chunk { woken, slots }
     }
 }
@@ -160,7 +160,7 @@ mod tests {
         let mut pool = Pool::<Never>::new(Arc::default());
         let mut taken = Vec::new();
         for _ in 0..2 * CHUNK + 1 {
-            let next: *const Slot<Never> = pool.next();
+            let next: *const CommandSlot<Never> = pool.next();
             assert!(!taken.contains(&next));
             taken.push(next);
             pool.take();

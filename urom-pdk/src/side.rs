@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use urom_abi::plugin::WorkerNotify;
-use urom_abi::protocol::{Now, Place, PluginSide, Protocol, Room};
+use urom_abi::protocol::{AnswerPlace, Now, PluginSide, Protocol, Room};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
@@ -26,7 +26,7 @@ impl PluginSide for Side {
     type Error = Error;
 
     #[inline]
-    fn place(cx: &Context, _: Now) -> Place<'_> {
+    fn place(cx: &Context, _: Now) -> AnswerPlace<'_> {
         let mut place = cx.worker.take_place()?;
         // SAFETY: the worker's place, which is valid while the command's first poll runs and was
         // just taken; `Now` says that it is let go of in this poll.

@@ -16,7 +16,7 @@ use crate::Context;
 ///
 /// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it
 /// is dropped first.
-pub(crate) struct Slot<F> {
+pub(crate) struct CommandSlot<F> {
     /// Initialised while `pending`.
     future: UnsafeCell<MaybeUninit<F>>,
     context: UnsafeCell<Option<Context>>,
@@ -25,12 +25,12 @@ pub(crate) struct Slot<F> {
     pending: Cell<bool>,
     waker: Waker,
     /// The free slot after this one, while this one is free.
-    next_free: Cell<Option<NonNull<Slot<F>>>>,
+    next_free: Cell<Option<NonNull<CommandSlot<F>>>>,
 }
 
-impl<F: Future> Slot<F> {
-    pub(crate) fn new(waker: Waker) -> Slot<F> {
-        Slot {
+impl<F: Future> CommandSlot<F> {
+    pub(crate) fn new(waker: Waker) -> CommandSlot<F> {
+        CommandSlot {
             future: UnsafeCell::new(MaybeUninit::uninit()),
             context: UnsafeCell::new(None),
             pending: Cell::new(false),
@@ -106,10 +106,10 @@ impl<F: Future> Slot<F> {
     }
 }
 
-impl<F> Slot<F> {
+impl<F> CommandSlot<F> {
     /// The slot that the [pool](crate::pool::Pool) uses after this one.
     #[inline]
-    pub(crate) fn next_free(&self) -> &Cell<Option<NonNull<Slot<F>>>> {
+    pub(crate) fn next_free(&self) -> &Cell<Option<NonNull<CommandSlot<F>>>> {
         &self.next_free
     }
 
@@ -143,7 +143,7 @@ impl<F> Slot<F> {
     }
 }
 
-impl<F> Drop for Slot<F> {
+impl<F> Drop for CommandSlot<F> {
     fn drop(&mut self) {
         // SAFETY: a future cannot own the slot it is in.
         unsafe { self.drop_future() };

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use urom_abi::DocaError;
-use urom_log::backend::{BACKENDS, Backend, End, Kind};
+use urom_log::backend::{BACKENDS, Backend, BackendKind, End};
 use urom_log::sdk::{self, SdkBackends};
 use urom_log::{Sink, guard, guard_or};
 
@@ -27,7 +27,7 @@ static ON_LOAD: extern "C" fn() = {
 /// # Safety
 /// `backend` is null or may be written.
 unsafe fn create(
-    kind: Kind,
+    kind: BackendKind,
     sink: Option<Sink>,
     backend: *mut *mut Backend,
 ) -> Result<(), DocaError> {
@@ -56,11 +56,11 @@ macro_rules! backends {
             // SAFETY: the caller promises an open stream, or null.
             let sink = unsafe { Sink::stream(file) };
             // SAFETY: the caller promises the place, or null.
-            unsafe { create(Kind::$kind, sink, backend) }
+            unsafe { create(BackendKind::$kind, sink, backend) }
         }}
         fn $with_fd(descriptor: c_int, backend: *mut *mut Backend) {
             // SAFETY: the caller promises the place, or null.
-            unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) }
+            unsafe { create(BackendKind::$kind, Sink::descriptor(descriptor), backend) }
         }
     )*} };
 }

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use super::Shared;
+use super::EndpointState;
 use crate::held::Held;
-use crate::inner::Inner;
+use crate::inner::WorkerState;
 use crate::request::Request;
 use crate::slot::Completion;
 use crate::status::Status;
@@ -29,14 +29,19 @@ pub enum CloseMode {
 ///
 /// By force, and in a mesh, that is once UCX has read what peers had sent: UCX 1.22 crashes on the
 /// request to connect of a process that is gone if the endpoint to it is closed.
-pub(super) fn close(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
+pub(super) fn close(
+    raw: sys::ucp_ep_h,
+    shared: Rc<EndpointState>,
+    worker: &Worker,
+    mode: CloseMode,
+) {
     shared.forget(worker);
     let reads_first = mode == CloseMode::Force && shared.in_mesh.get();
     if !reads_first && !worker.is_progressing() {
         return begin(raw, shared, worker, mode);
     }
     let inner = worker.as_ptr();
-    let job = move |_: &Inner| {
+    let job = move |_: &WorkerState| {
         // SAFETY: the worker whose jobs run has a handle.
         let worker = unsafe { Worker::borrowed(inner) };
         begin(raw, shared, &worker, mode);
@@ -44,7 +49,7 @@ pub(super) fn close(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mod
     if reads_first { worker.inner().once_idle(job) } else { worker.inner().later(job) }
 }
 
-fn begin(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: &Worker, mode: CloseMode) {
+fn begin(raw: sys::ucp_ep_h, shared: Rc<EndpointState>, worker: &Worker, mode: CloseMode) {
     let mut params = worker.inner().params();
     if mode == CloseMode::Force {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;

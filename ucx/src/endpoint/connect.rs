@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
-use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
+use super::{Endpoint, EndpointState, ErrorMode, Hook, on_error};
 use crate::address::WorkerAddress;
 use crate::context::void;
 use crate::status::{Result, Status, check};
@@ -70,7 +70,7 @@ impl EndpointBuilder {
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
-        let shared = Rc::new(Shared {
+        let shared = Rc::new(EndpointState {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
             hook: Cell::new(self.hook),

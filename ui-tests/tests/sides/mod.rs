@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::protocol::{HostSide, Now, Place, PluginSide, Reply, Request, Serve};
+use urom_abi::protocol::{AnswerPlace, HostSide, Now, PluginSide, Reply, Request, Serve};
 use urom_abi::wire::{DecodeError, EncodeError};
 
 /// A failure of either side.
@@ -45,7 +45,7 @@ impl PluginSide for Plugin {
     type Context = u32;
     type Error = Failure;
 
-    fn place(_: &u32, _: Now) -> Place<'_> {
+    fn place(_: &u32, _: Now) -> AnswerPlace<'_> {
         None
     }
 }

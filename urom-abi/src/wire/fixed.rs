@@ -4,7 +4,7 @@
 use super::write::{in_place, zeroed};
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::protocol::{Answer, Place, Room};
+use crate::protocol::{Answer, AnswerPlace, Room};
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
@@ -152,7 +152,7 @@ pub fn room<const LEN: usize>(
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
-    place: Place<'_>,
+    place: AnswerPlace<'_>,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
     let mut desc = None;

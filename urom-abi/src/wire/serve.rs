@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::{DecodeError, EncodeError};
-use crate::protocol::{Answer, Now, Place, Reply, Request};
+use crate::protocol::{Answer, AnswerPlace, Now, Reply, Request};
 
 /// This file, which backtraces show above a handler's method.
 pub const FILE: &str = file!();
@@ -17,7 +17,7 @@ pub const FILE: &str = file!();
 pub fn serve<'a, C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
     run: impl FnOnce(C) -> F,
-    place: impl Fn(Now) -> Place<'a>,
+    place: impl Fn(Now) -> AnswerPlace<'a>,
 ) -> impl Future<Output = Result<Answer, E>>
 where
     C: Request,
@@ -48,7 +48,7 @@ impl<'a, C, F, P, E> Future for Answering<C, F, P>
 where
     C: Request,
     F: Future<Output = Result<C::Reply, E>>,
-    P: Fn(Now) -> Place<'a>,
+    P: Fn(Now) -> AnswerPlace<'a>,
     E: From<DecodeError> + From<EncodeError>,
 {
     type Output = Result<Answer, E>;

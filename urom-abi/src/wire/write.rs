@@ -4,7 +4,7 @@ use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
-use crate::protocol::{Answer, Place, Placed, Room};
+use crate::protocol::{Answer, AnswerPlace, Placed, Room};
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
@@ -172,7 +172,7 @@ pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDe
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
-    place: Place<'_>,
+    place: AnswerPlace<'_>,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {

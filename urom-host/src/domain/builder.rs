@@ -10,7 +10,7 @@ use super::context::{self, Member, Owner};
 use super::exchange::Exchange;
 use super::{Buffer, Domain};
 use crate::callback;
-use crate::context::Kind;
+use crate::context::ObjectKind;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;

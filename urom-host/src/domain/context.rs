@@ -6,7 +6,7 @@ use std::rc::Rc;
 use urom_abi::host::{Api, Domain as RawDomain};
 
 use super::exchange::Exchange;
-use crate::context::{self, Functions, Kind};
+use crate::context::{self, Functions, ObjectKind};
 use crate::error::Error;
 use crate::{gather, owner, worker};
 
@@ -43,7 +43,7 @@ impl Deref for Member {
     }
 }
 
-impl Kind for Domain {
+impl ObjectKind for Domain {
     type Raw = RawDomain;
 
     const KIND: &'static str = "a domain";

@@ -9,7 +9,7 @@ pub use builder::DomainBuilder;
 use context::Owner;
 use urom_abi::DocaError;
 
-use crate::context::{Kind, State};
+use crate::context::{ObjectKind, State};
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::LEAVE_LIMIT;
 use crate::error::{Error, Result};

@@ -6,7 +6,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{self, Library};
 use crate::service::core::ServiceCore;
-use crate::service::settings::{Place, Settings};
+use crate::service::settings::{ServicePlace, Settings};
 use crate::service::{Service, ServiceHandle};
 
 /// A service that is to be connected to: made by [`Service::builder`], ended by
@@ -65,7 +65,8 @@ impl ServiceBuilder {
     /// The daemon at `host:port`, or `@file`. Error messages name `origin`, where the address came
     /// from: an option or a variable.
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
-        self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
+        self.settings.place =
+            ServicePlace::Address { address: address.into(), origin: origin.into() };
         self
     }
 
@@ -77,7 +78,7 @@ impl ServiceBuilder {
     /// It runs the code of the daemon and the workers on threads: right for tests and first steps.
     /// Workers there have no environment and no CPUs of their own.
     pub fn embedded(mut self) -> Self {
-        self.settings.place = Place::Embedded { plugin_path: None };
+        self.settings.place = ServicePlace::Embedded { plugin_path: None };
         self
     }
 
@@ -88,7 +89,7 @@ impl ServiceBuilder {
     /// file states that name. Their code runs in this process, which cannot check it: name places
     /// that you would take the program itself from.
     pub fn load_plugins_from(mut self, directories: impl Into<PathBuf>) -> Self {
-        self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
+        self.settings.place = ServicePlace::Embedded { plugin_path: Some(directories.into()) };
         self
     }
 
@@ -165,7 +166,7 @@ impl ServiceBuilder {
             (Some(library), _) => Ok(library),
             (None, Some(engine)) => Ok(engine.library()),
             (None, None) => {
-                let is_placed = !matches!(self.settings.place, Place::Environment);
+                let is_placed = !matches!(self.settings.place, ServicePlace::Environment);
                 library::find(is_placed || self.settings.key_file.is_some())
             }
         }

@@ -11,13 +11,13 @@ use urom_abi::describe::section::{self, Description};
 use urom_abi::host::{Api, CtxState, Service as RawService};
 use urom_abi::plugin::PluginInfo;
 
-use crate::context::{self, Functions, Kind};
+use crate::context::{self, Functions, ObjectKind};
 use crate::device::Device;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::library::{Library, get};
 use crate::owner::Owner;
-use crate::service::settings::{Place, Settings};
+use crate::service::settings::{ServicePlace, Settings};
 use crate::wait;
 
 /// How long the library may take to connect.
@@ -35,7 +35,7 @@ pub(super) struct Service {
     device: OnceCell<Device>,
 }
 
-impl Kind for Service {
+impl ObjectKind for Service {
     type Raw = RawService;
 
     const KIND: &'static str = "the service";
@@ -120,12 +120,12 @@ impl Connection {
         let hint = "set that variable instead";
         let code = match &settings.place {
             // DOCA demands a device; this project's library takes any.
-            Place::Environment => match extensions.urom_service_set_any_device {
+            ServicePlace::Environment => match extensions.urom_service_set_any_device {
                 // SAFETY: `ServiceCore` owns the service and starts it after these calls.
                 Some(set) if settings.device.is_none() => unsafe { set(service) },
                 _ => return Ok(()),
             },
-            Place::Address { address, origin } => {
+            ServicePlace::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 let set = extensions.urom_service_set_address;
                 let set = self.needed(set, settings, why, hint)?;
@@ -133,7 +133,7 @@ impl Connection {
                 // which copies them.
                 unsafe { set(service, address.as_ptr(), origin.as_ptr()) }
             }
-            Place::Embedded { plugin_path } => {
+            ServicePlace::Embedded { plugin_path } => {
                 let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
                 let set = extensions.urom_service_set_embedded;

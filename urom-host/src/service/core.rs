@@ -27,7 +27,7 @@ use crate::plugin::Plugin;
 use crate::service::connection::{self, Connection};
 use crate::service::query::{Counts, Deadline, expire};
 #[cfg(feature = "embedded")]
-use crate::service::settings::Place;
+use crate::service::settings::ServicePlace;
 use crate::service::settings::Settings;
 use crate::wait;
 
@@ -56,7 +56,7 @@ pub(crate) struct ServiceCore {
     service: Pointer,
     pub(super) plugins: Vec<Plugin>,
     #[cfg(feature = "embedded")]
-    pub(super) place: Place,
+    pub(super) place: ServicePlace,
     pub(super) cpus: CpuSet,
     failure: Arc<OnceLock<String>>,
     pub(super) counts: Arc<Counts>,

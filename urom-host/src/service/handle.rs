@@ -17,7 +17,7 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
 #[cfg(feature = "embedded")]
-use crate::service::settings::Place;
+use crate::service::settings::ServicePlace;
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each
@@ -183,13 +183,13 @@ impl ServiceHandle {
     fn not_served(&self, name: &str) -> Option<(String, String)> {
         self.core.library.extensions().urom_service_set_embedded?;
         let path = match &self.core.place {
-            Place::Embedded { plugin_path } => plugin_path.as_ref(),
-            Place::Environment
+            ServicePlace::Embedded { plugin_path } => plugin_path.as_ref(),
+            ServicePlace::Environment
                 if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>
             {
                 None
             }
-            Place::Environment | Place::Address { .. } => return None,
+            ServicePlace::Environment | ServicePlace::Address { .. } => return None,
         };
         Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
     }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
-    pub(super) place: Place,
+    pub(super) place: ServicePlace,
     pub(super) device: Option<String>,
     pub(super) key_file: Option<PathBuf>,
     pub(super) max_workers: Option<u32>,
@@ -18,7 +18,7 @@ pub(super) struct Settings {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) enum Place {
+pub(super) enum ServicePlace {
     /// Wherever the library finds it.
     #[default]
     Environment,
@@ -32,12 +32,14 @@ pub(super) enum Place {
 impl Settings {
     pub(super) fn what(&self) -> String {
         match &self.place {
-            Place::Environment => "connecting to the service".to_owned(),
-            Place::Address { address, origin } => {
+            ServicePlace::Environment => "connecting to the service".to_owned(),
+            ServicePlace::Address { address, origin } => {
                 format!("connecting to the service at {} (from {origin})", address.escape_debug())
             }
-            Place::Embedded { plugin_path: None } => "starting the embedded service".to_owned(),
-            Place::Embedded { plugin_path: Some(path) } => {
+            ServicePlace::Embedded { plugin_path: None } => {
+                "starting the embedded service".to_owned()
+            }
+            ServicePlace::Embedded { plugin_path: Some(path) } => {
                 format!("starting the embedded service with plugins from {}", path.display())
             }
         }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
 use crate::task::{Completion, TaskHandle, future};
-use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
+use crate::worker::{CALLBACK_ROOM, Context, Slot, SlotState, Worker};
 
 const ALIGNMENT: usize = 8;
 
@@ -66,7 +66,7 @@ where
     let owner = worker.owner();
     let task = future::prepare(owner, plugin, command)?;
     // It is stored after the submission: nothing completes before the next progress.
-    match task.submit(State::Calling, deadline) {
+    match task.submit(SlotState::Calling, deadline) {
         Ok(slot) => {
             let waiting = StoredCallback { echo: command.echo(), callback };
             // SAFETY: the slot is this task's, and its memory is used for nothing else.
@@ -123,7 +123,7 @@ where
     // SAFETY: the slot is this task's, and its memory is used for nothing else.
     unsafe { waiting.store(slot.callback()) };
     slot.deliver.set(Some(deliver_attached::<R, F>));
-    slot.state.set(State::Calling);
+    slot.state.set(SlotState::Calling);
     drop(slot.waker.take());
 }
 

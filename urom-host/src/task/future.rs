@@ -16,7 +16,7 @@ use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
 use crate::task::{Task, TaskHandle};
 use crate::wait;
-use crate::worker::{Context, End, Owner, Slot, State, Worker};
+use crate::worker::{Context, End, Owner, Slot, SlotState, Worker};
 
 /// A future's access to its task: the slot that the completion fills.
 pub(super) struct Ticket {
@@ -33,7 +33,7 @@ impl Ticket {
         task: Task<'a>,
         deadline: Option<Duration>,
     ) -> std::result::Result<Ticket, (DocaError, Task<'a>)> {
-        let slot = task.submit(State::Waiting, deadline)?;
+        let slot = task.submit(SlotState::Waiting, deadline)?;
         Ok(Ticket { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
     }
 
@@ -67,7 +67,7 @@ impl Ticket {
         let Some(slot) = self.slot() else {
             panic!("a completion was polled after it had resolved")
         };
-        if slot.state.get() == State::Watched && self.owner.engine.is_undriven() {
+        if slot.state.get() == SlotState::Watched && self.owner.engine.is_undriven() {
             self.owner.end_future(slot, End::Undriven);
         }
         if self.owner.engine.poll(cx, || !slot.is_pending()) {

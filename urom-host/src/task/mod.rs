@@ -27,7 +27,7 @@ use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Context, Doca, RawReply, Slot, State};
+use crate::worker::{Context, Doca, RawReply, Slot, SlotState};
 
 /// A command task that is not in flight. Dropping this gives its slot back, with the task.
 pub(crate) struct Task<'a> {
@@ -171,7 +171,7 @@ impl<'a> Task<'a> {
     #[inline]
     pub(crate) fn submit(
         self,
-        state: State,
+        state: SlotState,
         deadline: Option<Duration>,
     ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
         let (context, slot) = (self.context, self.slot);
@@ -184,7 +184,7 @@ impl<'a> Task<'a> {
         // SAFETY: the task is live, not in flight, and has its callback.
         let code = unsafe { (self.api().doca_task_submit)(self.doca.task.as_ptr()) };
         if code != DocaError::SUCCESS {
-            slot.state.set(State::Held);
+            slot.state.set(SlotState::Held);
             return Err((code, self));
         }
         slot.serial.set(slot.serial.get().wrapping_add(1));
@@ -285,9 +285,9 @@ unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data:
     let slot = unsafe { slot.as_ref() };
     // SAFETY: the context is freed after its last callback, as its slots are.
     let context = unsafe { context.as_ref() };
-    if slot.state.get() == State::Waiting && !context.is_winding_down() {
+    if slot.state.get() == SlotState::Waiting && !context.is_winding_down() {
         // The usual case; nothing in it can unwind.
-        slot.state.set(State::Complete);
+        slot.state.set(SlotState::Complete);
     } else {
         // SAFETY: this is the completion of the slot's task.
         guard(|| unsafe { context.complete(slot) });

@@ -5,7 +5,7 @@ use urom_abi::protocol::{Incoming, Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
-use crate::context::Kind;
+use crate::context::ObjectKind;
 use crate::error::{Error, Result, inherited};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};

@@ -8,7 +8,7 @@ use urom_abi::protocol::Incoming;
 use urom_abi::{DocaError, Payload};
 
 use crate::task::Task;
-use crate::worker::{Context, End, Owner, RawReply, Slot, State};
+use crate::worker::{Context, End, Owner, RawReply, Slot, SlotState};
 
 /// The end of a task.
 pub(crate) enum Response<'a> {
@@ -71,7 +71,7 @@ impl<'a> Arrived<'a> {
     /// without a call: the usual end, for speed. Otherwise nothing changes.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Arrived<'a>> {
-        if slot.state.get() != State::Complete {
+        if slot.state.get() != SlotState::Complete {
             return None;
         }
         let end = slot.doca.get()?.end?;
@@ -82,7 +82,7 @@ impl<'a> Arrived<'a> {
             return None;
         }
         let data = NonNull::new(end.response.cast::<u8>())?;
-        slot.state.set(State::Held);
+        slot.state.set(SlotState::Held);
         let bytes = NonNull::slice_from_raw_parts(data, end.length);
         Some(Arrived { context, slot, bytes, kept: Cell::new(false) })
     }

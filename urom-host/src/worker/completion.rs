@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use crate::task::{Response, Task};
 use crate::worker::RawReply;
 use crate::worker::context::{Context, Slot};
-use crate::worker::slots::State;
+use crate::worker::slots::SlotState;
 
 impl Context {
     /// Ends a task that the library has completed, for all but the usual case.
@@ -20,10 +20,10 @@ impl Context {
         // which still says that it is in flight.
         let Some(task) = (unsafe { Task::of(self, slot) }) else { return };
         match state {
-            State::Waiting | State::Watched => {
+            SlotState::Waiting | SlotState::Watched => {
                 let waker = slot.waker.take();
                 task.leave();
-                slot.state.set(State::Complete);
+                slot.state.set(SlotState::Complete);
                 if self.is_winding_down() {
                     self.copy(slot);
                 }
@@ -31,25 +31,25 @@ impl Context {
                     waker.wake();
                 }
             }
-            State::Calling => {
+            SlotState::Calling => {
                 task.leave();
-                self.deliver(slot, State::Complete);
+                self.deliver(slot, SlotState::Complete);
             }
-            State::Late => {
+            SlotState::Late => {
                 self.count(&self.late_replies, &task);
                 drop(Response::of(task));
             }
             // The future has the slot until it is polled.
-            State::Ended | State::CallCancelled => {
+            SlotState::Ended | SlotState::CallCancelled => {
                 self.count(&self.late_replies, &task);
                 task.leave();
                 self.release(slot);
-                slot.state.set(State::EndedAndBack);
-                if state == State::CallCancelled {
-                    self.deliver(slot, State::EndedAndBack);
+                slot.state.set(SlotState::EndedAndBack);
+                if state == SlotState::CallCancelled {
+                    self.deliver(slot, SlotState::EndedAndBack);
                 }
             }
-            State::Dropped => {
+            SlotState::Dropped => {
                 self.count(&self.dropped_replies, &task);
                 drop(Response::of(task));
             }
@@ -62,7 +62,7 @@ impl Context {
     }
 
     /// Runs the callback of a task that has ended.
-    pub(crate) fn deliver(&self, slot: &Slot, end: State) {
+    pub(crate) fn deliver(&self, slot: &Slot, end: SlotState) {
         slot.state.set(end);
         if let Some(deliver) = slot.deliver.take() {
             // SAFETY: it was there, so it was stored with its callback and none of the two was
@@ -74,7 +74,7 @@ impl Context {
     /// Copies the replies that no future has taken yet, and releases their tasks and those that are
     /// ready for use.
     pub(crate) fn release_all(&self) {
-        for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Complete) {
+        for slot in self.slots.iter().filter(|slot| slot.state.get() == SlotState::Complete) {
             self.copy(slot);
         }
         self.release_ready();
@@ -88,7 +88,7 @@ impl Context {
     }
 
     fn copy(&self, slot: &Slot) {
-        if slot.state.get() != State::Complete {
+        if slot.state.get() != SlotState::Complete {
             return;
         }
         // SAFETY: it is complete, and nobody has taken it, or the state would say so.
@@ -96,7 +96,7 @@ impl Context {
         slot.reply.set(Some(task.reply()));
         task.leave();
         self.release(slot);
-        slot.state.set(State::Copied);
+        slot.state.set(SlotState::Copied);
     }
 
     /// Takes the end of a task for its future, and frees the slot.
@@ -105,11 +105,11 @@ impl Context {
     /// When nothing has ended.
     #[inline]
     pub(crate) fn take<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
-        if slot.state.get() == State::Complete
+        if slot.state.get() == SlotState::Complete
             // SAFETY: it is complete, and the state that it gets here says that it was taken.
             && let Some(task) = (unsafe { Task::of(self, slot) })
         {
-            slot.state.set(State::Held);
+            slot.state.set(SlotState::Held);
             return Response::of(task);
         }
         self.take_rare(slot)
@@ -118,18 +118,18 @@ impl Context {
     #[cold]
     fn take_rare<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
         match slot.state.get() {
-            State::Copied => {
+            SlotState::Copied => {
                 let reply = slot.reply.take();
                 self.slots.put_empty(slot);
                 let none =
                     RawReply { status: DocaError::UNEXPECTED, bytes: None, why: String::new() };
                 Response::Held(reply.unwrap_or(none))
             }
-            State::Ended => {
-                slot.state.set(State::Late);
+            SlotState::Ended => {
+                slot.state.set(SlotState::Late);
                 Response::GivenUp(slot.end.get())
             }
-            State::EndedAndBack => {
+            SlotState::EndedAndBack => {
                 self.slots.put_empty(slot);
                 Response::GivenUp(slot.end.get())
             }
@@ -156,7 +156,7 @@ impl Context {
         let waker = cx.waker().clone();
         if slot.is_pending() {
             slot.waker.set(Some(waker));
-            slot.state.set(State::Watched);
+            slot.state.set(SlotState::Watched);
         } else {
             waker.wake();
         }
@@ -165,9 +165,9 @@ impl Context {
     /// Gives up a slot whose future is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
         match slot.state.get() {
-            State::Waiting | State::Watched => {
+            SlotState::Waiting | SlotState::Watched => {
                 self.tell_plugin(slot, false);
-                slot.state.set(State::Dropped);
+                slot.state.set(SlotState::Dropped);
                 drop(slot.waker.take());
             }
             _ => drop(self.take(slot)),

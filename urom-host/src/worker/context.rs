@@ -9,7 +9,7 @@ use std::time::Duration;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{Api, CtxState, Worker as RawWorker};
 
-use crate::context::{self, Functions, Kind};
+use crate::context::{self, Functions, ObjectKind};
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
 use crate::library::get;
@@ -135,7 +135,7 @@ impl Context {
     }
 }
 
-impl Kind for Worker {
+impl ObjectKind for Worker {
     type Raw = RawWorker;
 
     const KIND: &'static str = "a worker";

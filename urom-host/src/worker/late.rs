@@ -15,7 +15,7 @@ use crate::callback;
 use crate::engine::Timed;
 use crate::task::Task;
 use crate::worker::context::{Context, Slot};
-use crate::worker::slots::{End, State};
+use crate::worker::slots::{End, SlotState};
 
 impl Timed for Context {
     fn expire(&self, now: Instant) -> (bool, Option<Instant>) {
@@ -23,7 +23,10 @@ impl Timed for Context {
         for slot in self.slots.iter() {
             let waits = matches!(
                 slot.state.get(),
-                State::Waiting | State::Watched | State::Calling | State::CallCancelled
+                SlotState::Waiting
+                    | SlotState::Watched
+                    | SlotState::Calling
+                    | SlotState::CallCancelled
             );
             match slot.deadline.get() {
                 Some(at) if waits && at <= now => {
@@ -55,17 +58,17 @@ impl Context {
     /// Ends a task by its deadline, or by a cancel that its callback is to be told of.
     fn end(&self, slot: &Slot) {
         slot.deadline.set(None);
-        if slot.state.get() != State::CallCancelled {
+        if slot.state.get() != SlotState::CallCancelled {
             self.tell_plugin(slot, true);
         }
         let end = End::TimedOut(slot.limit.get());
         match slot.state.get() {
-            State::Waiting | State::Watched => self.end_future(slot, end),
-            State::Calling => {
+            SlotState::Waiting | SlotState::Watched => self.end_future(slot, end),
+            SlotState::Calling => {
                 slot.end.set(end);
-                self.deliver(slot, State::Ended);
+                self.deliver(slot, SlotState::Ended);
             }
-            State::CallCancelled => self.deliver(slot, State::Ended),
+            SlotState::CallCancelled => self.deliver(slot, SlotState::Ended),
             _ => {}
         }
     }
@@ -73,7 +76,7 @@ impl Context {
     /// Ends a task whose future waits for it.
     pub(crate) fn end_future(&self, slot: &Slot, end: End) {
         slot.end.set(end);
-        slot.state.set(State::Ended);
+        slot.state.set(SlotState::Ended);
         if let Some(waker) = slot.waker.take() {
             waker.wake();
         }
@@ -83,20 +86,21 @@ impl Context {
     #[cold]
     pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
         slot.end.set(End::Inherited(why));
-        slot.state.set(State::Ended);
+        slot.state.set(SlotState::Ended);
     }
 
     /// Gives a task up; whether it was still to be answered. A future is told at once, a callback
     /// by the next progress.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
-        if matches!(slot.state.get(), State::Waiting | State::Watched | State::Calling) {
+        if matches!(slot.state.get(), SlotState::Waiting | SlotState::Watched | SlotState::Calling)
+        {
             self.tell_plugin(slot, false);
         }
         match slot.state.get() {
-            State::Waiting | State::Watched => self.end_future(slot, End::Cancelled),
-            State::Calling => {
+            SlotState::Waiting | SlotState::Watched => self.end_future(slot, End::Cancelled),
+            SlotState::Calling => {
                 slot.end.set(End::Cancelled);
-                slot.state.set(State::CallCancelled);
+                slot.state.set(SlotState::CallCancelled);
                 self.set_deadline(slot, Instant::now());
                 self.engine.core().deadlines().check_next();
             }

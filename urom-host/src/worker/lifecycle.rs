@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
-use crate::context::Kind;
+use crate::context::ObjectKind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::pending::Pending;

@@ -17,7 +17,7 @@ pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, MemoryUse, Owner, Slot};
 pub use health::Health;
 pub use raw_reply::RawReply;
-pub(crate) use slots::{CALLBACK_ROOM, Doca, End, State};
+pub(crate) use slots::{CALLBACK_ROOM, Doca, End, SlotState};
 
 use crate::ServiceHandle;
 use crate::engine::ProgressEngine;

@@ -18,7 +18,7 @@ use super::raw_reply::RawReply;
 /// Who has a slot's task, and who waits for it. The states that a wait polls for come first, so
 /// that one comparison finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SlotState {
     Waiting,
     /// The same, and the future left its waker.
     Watched,
@@ -77,7 +77,7 @@ pub(crate) const CALLBACK_ROOM: usize = 32;
 
 /// The place of one task of a worker, whose context is a `C`.
 pub(crate) struct Slot<C> {
-    pub(crate) state: Cell<State>,
+    pub(crate) state: Cell<SlotState>,
     next: Cell<Option<NonNull<Slot<C>>>>,
     pub(crate) doca: Cell<Option<Doca>>,
     /// The length that the payload buffer has now.
@@ -105,7 +105,7 @@ pub(crate) struct Slot<C> {
 impl<C> Slot<C> {
     fn new() -> Slot<C> {
         Slot {
-            state: Cell::new(State::Unused),
+            state: Cell::new(SlotState::Unused),
             next: Cell::new(None),
             doca: Cell::new(None),
             length: Cell::new(0),
@@ -131,14 +131,14 @@ impl<C> Slot<C> {
     /// Whether a future waits for it and has nothing to take yet.
     #[inline]
     pub(crate) fn is_pending(&self) -> bool {
-        matches!(self.state.get(), State::Waiting | State::Watched)
+        matches!(self.state.get(), SlotState::Waiting | SlotState::Watched)
     }
 
     /// Whether its task is in flight and its reply will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(
             self.state.get(),
-            State::Dropped | State::Late | State::Ended | State::CallCancelled
+            SlotState::Dropped | SlotState::Late | SlotState::Ended | SlotState::CallCancelled
         )
     }
 }
@@ -161,13 +161,13 @@ impl<C> Slots<C> {
         // SAFETY: slots live as long as this, which the borrow keeps.
         let slot = unsafe { slot.as_ref() };
         list.set(slot.next.get());
-        slot.state.set(State::Held);
+        slot.state.set(SlotState::Held);
         Some(slot)
     }
 
     #[inline]
     fn push(list: &Cell<Option<NonNull<Slot<C>>>>, slot: &Slot<C>) {
-        slot.state.set(State::Unused);
+        slot.state.set(SlotState::Unused);
         slot.next.set(list.replace(Some(NonNull::from(slot))));
     }
 
@@ -184,7 +184,7 @@ impl<C> Slots<C> {
         self.all.borrow_mut().push(new);
         // SAFETY: slots live as long as this, which the borrow keeps.
         let slot = unsafe { new.as_ref() };
-        slot.state.set(State::Held);
+        slot.state.set(SlotState::Held);
         slot
     }
 
@@ -247,6 +247,6 @@ mod tests {
         slots.put_ready(slot);
         assert!(!ptr::eq(take(&slots), slot));
         assert!(slots.take_ready().is_some_and(|ready| ptr::eq(ready, slot)));
-        assert_eq!(slot.state.get(), State::Held);
+        assert_eq!(slot.state.get(), SlotState::Held);
     }
 }

@@ -11,7 +11,7 @@ use crate::model::{Field, Role, Variant};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
-struct Slot {
+struct LayoutSlot {
     /// The constant that reads and writes it.
     constant: Ident,
     ty: TokenStream,
@@ -82,12 +82,12 @@ impl Render<'_> {
     }
 
     /// The header's, then those of the variant's structure.
-    fn slots(&self, variant: &Variant) -> Vec<Slot> {
+    fn slots(&self, variant: &Variant) -> Vec<LayoutSlot> {
         variant.fields.iter().flat_map(|field| self.slots_of(variant, field)).collect()
     }
 
     /// What stands in the fixed part for a field: the field itself, or the words of a payload.
-    fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
+    fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<LayoutSlot> {
         let (name, ty, constant, docs) =
             (field.name(), &field.ty, field.place(), docs(&field.docs));
         let kind = if field.is_echoed() { "echo" } else { "plain" };
@@ -100,27 +100,27 @@ impl Render<'_> {
         match &field.role {
             Role::Plain => {
                 let item = item(kind, None, ty);
-                vec![Slot { constant, ty: quote!(#ty), unsure, docs, item }]
+                vec![LayoutSlot { constant, ty: quote!(#ty), unsure, docs, item }]
             }
             Role::Word => {
                 let mut uses = variant.payloads().filter_map(|(payload, words)| {
                     Some(item(words.use_of(field.at)?, Some(payload.name()), ty))
                 });
                 let item = uses.next().unwrap_or_else(|| unreachable!("no payload fills `{name}`"));
-                vec![Slot { constant, ty: quote!(#ty), unsure, docs, item }]
+                vec![LayoutSlot { constant, ty: quote!(#ty), unsure, docs, item }]
             }
             Role::Codec(module) => {
                 // On the module's span as everywhere, so that a missing type is one error.
                 let ty = tokens::at(quote!(#module::Wire), module.span());
                 let item = item(kind, None, &Type::Verbatim(ty.clone()));
-                vec![Slot { constant, ty, unsure: Some(module.span()), docs, item }]
+                vec![LayoutSlot { constant, ty, unsure: Some(module.span()), docs, item }]
             }
             Role::Payload(payload) => {
                 let word = |own: &str| {
                     let (kind, short) = (Ident::new(own, Span::call_site()), word_name(own, field));
                     let item = quote!(__p::#kind(#short, #name, __p::WORD));
                     let (constant, ty) = (field.constant(own), quote!(__p::u64));
-                    Slot { constant, ty, unsure: None, docs: quote!(""), item }
+                    LayoutSlot { constant, ty, unsure: None, docs: quote!(""), item }
                 };
                 payload.own_words().map(word).collect()
             }
@@ -151,16 +151,17 @@ impl Render<'_> {
         let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let slots = self.slots(variant);
         let count = Literal::usize_unsuffixed(slots.len());
-        let places = slots.iter().enumerate().map(|(at, Slot { constant, ty, unsure, .. })| {
-            let at = Literal::usize_unsuffixed(at);
-            let Some(span) = unsure else {
-                return quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field(););
-            };
-            let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
-            // On the type's span, so that a type that is no plain data is underlined itself.
-            let new = quote_spanned!(*span=> __p::any_field());
-            quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
-        });
+        let places =
+            slots.iter().enumerate().map(|(at, LayoutSlot { constant, ty, unsure, .. })| {
+                let at = Literal::usize_unsuffixed(at);
+                let Some(span) = unsure else {
+                    return quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field(););
+                };
+                let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
+                // On the type's span, so that a type that is no plain data is underlined itself.
+                let new = quote_spanned!(*span=> __p::any_field());
+                quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
+            });
         quote! {
             const #of: [__p::usize; #count] = __p::offsets(&__LAYOUT, &#fields);
             #(#places)*

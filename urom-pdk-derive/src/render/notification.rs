@@ -105,7 +105,7 @@ impl Render<'_> {
                 fn write(
                     self,
                     #echo: &#echo_name,
-                    #place: __p::Place<'_>,
+                    #place: __p::AnswerPlace<'_>,
                 ) -> __p::Written {
                     #encode
                 }

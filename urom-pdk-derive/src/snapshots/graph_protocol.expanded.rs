@@ -444,7 +444,7 @@ const _: () = {
         fn write(
             self,
             __echo: &LoopbackDoneEcho,
-            __place: __p::Place<'_>,
+            __place: __p::AnswerPlace<'_>,
         ) -> __p::Written {
             __p::notification(
                 "LoopbackDone",

@@ -1207,7 +1207,11 @@ const _: () = {
             __p::Ok((MemMapped { memh_id: __f1 }, __repeated))
         }
         #[inline]
-        fn write(self, __echo: &MemMappedEcho, __place: __p::Place<'_>) -> __p::Written {
+        fn write(
+            self,
+            __echo: &MemMappedEcho,
+            __place: __p::AnswerPlace<'_>,
+        ) -> __p::Written {
             __p::notification(
                 "MemMapped",
                 __place,
@@ -1254,7 +1258,11 @@ const _: () = {
             __p::Ok((TagSent { status: __f1 }, __repeated))
         }
         #[inline]
-        fn write(self, __echo: &TagSentEcho, __place: __p::Place<'_>) -> __p::Written {
+        fn write(
+            self,
+            __echo: &TagSentEcho,
+            __place: __p::AnswerPlace<'_>,
+        ) -> __p::Written {
             __p::notification(
                 "TagSent",
                 __place,
@@ -1336,7 +1344,7 @@ const _: () = {
         fn write(
             self,
             __echo: &TagReceivedEcho,
-            __place: __p::Place<'_>,
+            __place: __p::AnswerPlace<'_>,
         ) -> __p::Written {
             let __address_of_data = __p::address_word(
                 "TagReceived",

@@ -12,7 +12,7 @@ use super::Segment;
 use crate::{Error, Result};
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedLookups {
     lookups: DomainLookups,
     ctx: Ctx,
     /// Whether the plugin is open, and so the context live. Locked for reading during another
@@ -33,15 +33,15 @@ unsafe impl Sync for Ctx {}
 
 /// What a plugin's handles share, while it stays open.
 pub(crate) struct Entered<'s> {
-    shared: &'s Shared,
+    shared: &'s SharedLookups,
     /// Nothing where something else keeps the plugin open.
     _open: Option<RwLockReadGuard<'s, bool>>,
 }
 
-impl Shared {
+impl SharedLookups {
     /// For a plugin that opens, with its context.
-    pub(crate) fn new(lookups: DomainLookups, ctx: NonNull<WorkerCtx>) -> Shared {
-        Shared { lookups, ctx: Ctx(ctx), open: RwLock::new(true) }
+    pub(crate) fn new(lookups: DomainLookups, ctx: NonNull<WorkerCtx>) -> SharedLookups {
+        SharedLookups { lookups, ctx: Ctx(ctx), open: RwLock::new(true) }
     }
 
     /// Lets nobody in any more, and waits for the look-ups of other threads.

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::failures::Failure;
 use crate::guard::{self, catch};
 use crate::panic::contain;
-use crate::slot::Slot;
+use crate::slot::CommandSlot;
 
 /// What a panic in the drop of a future is logged under.
 pub(super) const DROPPING: &str = "dropping a handler's future";
@@ -34,7 +34,7 @@ impl Drop for Given<'_> {
 /// afterwards.
 #[inline]
 pub(super) fn run<F: Future>(
-    slot: &Slot<F>,
+    slot: &CommandSlot<F>,
     poll: impl FnOnce() -> Poll<Result<Answer>>,
 ) -> Poll<Result<Answer, Failure>> {
     let mut polled = Poll::Pending;
@@ -57,7 +57,7 @@ pub(super) fn run<F: Future>(
     polled.map_err(Failure::Error)
 }
 
-pub(super) fn drop_future<F>(slot: &Slot<F>) {
+pub(super) fn drop_future<F>(slot: &CommandSlot<F>) {
     // SAFETY: whoever holds the executor is not one of its futures.
     catch(DROPPING, || unsafe { slot.drop_future() });
 }

@@ -7,7 +7,7 @@ use log::kv::{Error, Key, Value, VisitSource};
 use log::{LevelFilter, Metadata, Record};
 use urom_abi::log::Level;
 
-use crate::panic::Place;
+use crate::panic::CodeLocation;
 
 /// Makes the plugin's log that of the crate `log` in this library.
 pub(super) fn install() {
@@ -33,7 +33,7 @@ impl log::Log for ToWorker {
         if record.target().starts_with("tracing::span") {
             return;
         }
-        let at = record.file().zip(record.line()).map(|(file, line)| Place { file, line });
+        let at = record.file().zip(record.line()).map(|(file, line)| CodeLocation { file, line });
         let text = format_args!("{}{}", record.args(), Fields(record));
         super::write(level_of(record.metadata()), at, record.target(), text);
     }

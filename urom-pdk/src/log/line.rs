@@ -2,12 +2,12 @@
 
 use urom_abi::log::Level;
 
-use crate::panic::Place;
+use crate::panic::CodeLocation;
 
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) level: Level,
-    pub(super) at: Place<'a>,
+    pub(super) at: CodeLocation<'a>,
     /// The plugin's name.
     pub(super) source: &'a str,
     /// What in the plugin wrote it; empty for the plugin itself.

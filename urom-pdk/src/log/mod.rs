@@ -20,11 +20,11 @@ use urom_abi::log::Level;
 use self::line::Line;
 pub(crate) use self::out::{host_of, to_worker};
 use crate::Error;
-use crate::panic::{Place, contain};
+use crate::panic::{CodeLocation, contain};
 
 /// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's
 /// own lines help nobody.
-pub(crate) fn failure(level: Level, at: Option<Place<'_>>, text: fmt::Arguments<'_>) {
+pub(crate) fn failure(level: Level, at: Option<CodeLocation<'_>>, text: fmt::Arguments<'_>) {
     write(level, at, "", text);
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn shown(error: &Error) -> String {
     if text.ends_with(&format!("({code})")) { text } else { format!("{text} ({code})") }
 }
 
-fn write(level: Level, at: Option<Place<'_>>, target: &str, text: fmt::Arguments<'_>) {
+fn write(level: Level, at: Option<CodeLocation<'_>>, target: &str, text: fmt::Arguments<'_>) {
     if !wants(level) {
         return;
     }
     let text = contained(text);
-    let at = at.unwrap_or(Place { file: "", line: 0 });
+    let at = at.unwrap_or(CodeLocation { file: "", line: 0 });
     out::write(&Line { level, at, source: source(), target, text: &text });
 }
 

@@ -22,7 +22,7 @@ use urom_abi::test_util::watch;
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;
 use super::lookups::{Lookup, Member, Seat};
-use super::members::Shared;
+use super::members::SharedDomain;
 use super::pack;
 use super::services::Services;
 
@@ -32,7 +32,7 @@ pub(super) const PLUGIN_ID: u64 = 4;
 /// What a domain is made of.
 #[derive(Default)]
 pub(super) struct World {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedDomain>,
     members: RefCell<Vec<Weak<Instance>>>,
 }
 

@@ -17,7 +17,7 @@ pub struct Notification {
 }
 
 /// One command.
-struct Entry {
+struct LedgerEntry {
     asked: Asked,
     /// The first notification, until somebody takes it.
     first: Option<Notification>,
@@ -27,7 +27,7 @@ struct Entry {
     is_excused: bool,
 }
 
-impl Entry {
+impl LedgerEntry {
     fn is_waiting(&self) -> bool {
         self.times == 0 && !self.is_excused
     }
@@ -36,7 +36,7 @@ impl Entry {
 /// All commands of one worker, by their tokens.
 #[derive(Default)]
 pub(super) struct Ledger {
-    entries: BTreeMap<u64, Entry>,
+    entries: BTreeMap<u64, LedgerEntry>,
     pub(super) notifications: u64,
     pub(super) cut_off: usize,
     pub(super) faults: Vec<Fault>,
@@ -48,7 +48,7 @@ impl Ledger {
         let number = self.entries.len() as u64 + 1;
         let token = token(number);
         let asked = Asked { number, name, len, connection };
-        self.entries.insert(token, Entry { asked, first: None, times: 0, is_excused: false });
+        self.entries.insert(token, LedgerEntry { asked, first: None, times: 0, is_excused: false });
         token
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 
-use super::members::Shared;
+use super::members::SharedDomain;
 use super::services::{Served, Services};
 use crate::guard::guard;
 
@@ -29,7 +29,7 @@ pub enum Lookup {
 
 /// One plugin's place in a domain.
 pub(super) struct Member {
-    pub(super) domain: Arc<Shared>,
+    pub(super) domain: Arc<SharedDomain>,
     pub(super) plugin: &'static str,
     pub(super) failures: Mutex<VecDeque<(Lookup, DocaError)>>,
 }
@@ -89,7 +89,7 @@ unsafe fn answer(
     ctx: *mut WorkerCtx,
     lookup: Lookup,
     places_are_there: bool,
-    look: impl FnOnce(&Shared, &str) -> Option<()>,
+    look: impl FnOnce(&SharedDomain, &str) -> Option<()>,
 ) -> DocaError {
     guard("a look-up", DocaError::UNEXPECTED, || {
         if ctx.is_null() || !places_are_there {
@@ -111,7 +111,7 @@ unsafe fn answer(
 }
 
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
-    let look = |domain: &Shared, plugin: &str| {
+    let look = |domain: &SharedDomain, plugin: &str| {
         let found = domain.address(member, plugin)?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.
         unsafe { addr.write(found.cast::<c_void>().cast_mut()) };
@@ -122,7 +122,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_vo
 }
 
 unsafe extern "C" fn seg(ctx: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaError {
-    let look = |domain: &Shared, _: &str| {
+    let look = |domain: &SharedDomain, _: &str| {
         let found = c_int::try_from(domain.segment(member, va)?).ok()?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.
         unsafe { seg.write(found) };
@@ -166,7 +166,7 @@ unsafe fn packed(
     len: *mut usize,
     start: *mut *mut c_void,
 ) -> DocaError {
-    let look = |domain: &Shared, _: &str| {
+    let look = |domain: &SharedDomain, _: &str| {
         let found = domain.packed(member, usize::try_from(seg).ok()?, lookup == Lookup::Key)?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.
         unsafe { len.write(found.len()) };

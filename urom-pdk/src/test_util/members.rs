@@ -38,7 +38,7 @@ impl Buffer {
 
 /// What look-ups read, on any thread. What they were given stays until all of it goes.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedDomain {
     pub(super) members: RwLock<Members>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Members {
     pub(super) kept_buffers: Vec<Arc<Buffer>>,
 }
 
-impl Shared {
+impl SharedDomain {
     /// See [`Domain::set_address`](super::Domain::set_address).
     ///
     /// # Panics

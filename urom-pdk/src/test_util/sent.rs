@@ -3,7 +3,7 @@
 use std::fmt;
 
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, Incoming, Place, Reply};
+use urom_abi::protocol::{Answer, AnswerPlace, Incoming, Reply};
 use urom_abi::wire::{DecodeError, EncodeError};
 
 /// A command that was sent, to be exchanged for its answer: see
@@ -35,7 +35,7 @@ impl Reply for Bytes {
         Ok((Bytes(incoming.bytes().to_vec()), ()))
     }
 
-    fn write(self, (): &(), _: Place<'_>) -> Result<Answer, EncodeError> {
+    fn write(self, (): &(), _: AnswerPlace<'_>) -> Result<Answer, EncodeError> {
         let desc = NotificationDesc::zeroed(self.0.len());
         let mut desc = desc.map_err(|_| EncodeError::NoMemory { message: "Bytes" })?;
         desc.payload_mut().copy_from_slice(&self.0);

@@ -7,7 +7,7 @@ use ucx::Rendezvous;
 
 use crate::LIMITS;
 use crate::failure::Failure;
-use crate::message::{Kind, Request};
+use crate::message::{OperationKind, Request};
 use crate::pieces::Pieces;
 
 /// The most bytes that are kept because their operation has to wait.
@@ -20,14 +20,14 @@ const MOST_AT_A_TIME: usize = 64;
 pub(crate) struct Incoming {
     /// The number of the first entry.
     base: u64,
-    entries: VecDeque<Option<Entry>>,
+    entries: VecDeque<Option<IncomingEntry>>,
     early: usize,
 }
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct IncomingEntry {
     pub(crate) request: Request,
-    pub(crate) kind: Kind,
+    pub(crate) kind: OperationKind,
     /// What its bytes go to, or come from; once it has started.
     pub(crate) memory: Pieces,
     /// How many bytes are not where they belong.
@@ -61,9 +61,9 @@ impl Early {
     }
 }
 
-impl Entry {
-    fn new(request: Request, kind: Kind) -> Entry {
-        Entry {
+impl IncomingEntry {
+    fn new(request: Request, kind: OperationKind) -> IncomingEntry {
+        IncomingEntry {
             request,
             kind,
             memory: Pieces::default(),
@@ -90,28 +90,29 @@ impl Entry {
 impl Incoming {
     /// The entry of a request, which may be one of several parts; `None` when there cannot be such
     /// a request.
-    pub(crate) fn entry(&mut self, request: Request) -> Option<&mut Entry> {
+    pub(crate) fn entry(&mut self, request: Request) -> Option<&mut IncomingEntry> {
         let index = request.number.checked_sub(self.base)?;
         // What is over here may not be known to be over there.
         if index >= 2 * u64::from(LIMITS.operations) || request.total > LIMITS.message {
             return None;
         }
-        let (index, kind) = (index as usize, Kind::of(request.kind)?);
+        let (index, kind) = (index as usize, OperationKind::of(request.kind)?);
         if self.entries.len() <= index {
             self.entries.resize_with(index + 1, || None);
         }
-        let entry = self.entries[index].get_or_insert_with(|| Entry::new(request, kind));
+        let entry = self.entries[index].get_or_insert_with(|| IncomingEntry::new(request, kind));
         (entry.kind == kind && entry.request.total == request.total).then_some(entry)
     }
 
-    pub(crate) fn get(&mut self, number: u64) -> Option<&mut Entry> {
+    pub(crate) fn get(&mut self, number: u64) -> Option<&mut IncomingEntry> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
         self.entries.get_mut(index)?.as_mut()
     }
 
     /// The next operation that is to be started: all before it have started.
-    pub(crate) fn next(&mut self) -> Option<(u64, &mut Entry)> {
-        let waits = |entry: &Option<Entry>| !entry.as_ref().is_some_and(|entry| entry.has_started);
+    pub(crate) fn next(&mut self) -> Option<(u64, &mut IncomingEntry)> {
+        let waits =
+            |entry: &Option<IncomingEntry>| !entry.as_ref().is_some_and(|entry| entry.has_started);
         let index = self.entries.iter().position(waits)?;
         // Nothing behind a failure happens.
         if self.entries.iter().take(index).flatten().any(|entry| entry.outcome.is_err()) {
@@ -147,9 +148,9 @@ impl Incoming {
     }
 
     /// Takes the first operation, if it is over.
-    pub(crate) fn pop(&mut self) -> Option<(u64, Entry)> {
+    pub(crate) fn pop(&mut self) -> Option<(u64, IncomingEntry)> {
         let front = self.entries.front()?;
-        if !front.as_ref().is_some_and(Entry::is_over) {
+        if !front.as_ref().is_some_and(IncomingEntry::is_over) {
             return None;
         }
         let entry = self.entries.pop_front()??;

@@ -61,7 +61,7 @@ use urom_pdk::{Armed, Tasks, prelude::*, time};
 use connection::Connection;
 use instance::Instance;
 use link::Link;
-use message::Kind;
+use message::OperationKind;
 use pieces::Pieces;
 use request::Ask;
 use table::Table;
@@ -189,45 +189,45 @@ impl Handler for Rdma {
     }
 
     async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
-        self.ask(cx, cmd.rdma, Ask::new(Kind::Send), cmd.pieces.iter()).await?;
+        self.ask(cx, cmd.rdma, Ask::new(OperationKind::Send), cmd.pieces.iter()).await?;
         Ok(Sent {})
     }
 
     async fn send_imm(&self, cx: &Context, cmd: SendImm<'_>) -> Result<Sent> {
-        let ask = Ask { immediate: cmd.immediate, ..Ask::new(Kind::SendImm) };
+        let ask = Ask { immediate: cmd.immediate, ..Ask::new(OperationKind::SendImm) };
         self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
         Ok(Sent {})
     }
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
-        let ask = Ask { remote: cmd.target, ..Ask::new(Kind::Write) };
+        let ask = Ask { remote: cmd.target, ..Ask::new(OperationKind::Write) };
         self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
         Ok(Written {})
     }
 
     async fn write_imm(&self, cx: &Context, cmd: WriteImm<'_>) -> Result<Written> {
         let WriteImm { target: remote, immediate, .. } = cmd;
-        let ask = Ask { remote, immediate, ..Ask::new(Kind::WriteImm) };
+        let ask = Ask { remote, immediate, ..Ask::new(OperationKind::WriteImm) };
         self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
         Ok(Written {})
     }
 
     async fn read(&self, cx: &Context, cmd: Read<'_>) -> Result<ReadDone> {
-        let ask = Ask { remote: cmd.source, ..Ask::new(Kind::Read) };
+        let ask = Ask { remote: cmd.source, ..Ask::new(OperationKind::Read) };
         self.ask(cx, cmd.rdma, ask, cmd.places.iter()).await?;
         Ok(ReadDone {})
     }
 
     async fn compare_swap(&self, cx: &Context, cmd: CompareSwap) -> Result<Swapped> {
         let CompareSwap { target: remote, compare, swap: operand, .. } = cmd;
-        let ask = Ask { remote, operand, compare, ..Ask::new(Kind::CompareSwap) };
+        let ask = Ask { remote, operand, compare, ..Ask::new(OperationKind::CompareSwap) };
         let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
         Ok(Swapped { before })
     }
 
     async fn fetch_add(&self, cx: &Context, cmd: FetchAdd) -> Result<Added> {
         let FetchAdd { target: remote, add: operand, .. } = cmd;
-        let ask = Ask { remote, operand, ..Ask::new(Kind::FetchAdd) };
+        let ask = Ask { remote, operand, ..Ask::new(OperationKind::FetchAdd) };
         let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
         Ok(Added { before })
     }

@@ -59,7 +59,7 @@ pub(crate) struct Request {
     pub(crate) route: Route,
     /// Operations of an instance are counted from 0.
     pub(crate) number: u64,
-    /// A [`Kind`].
+    /// A [`OperationKind`].
     pub(crate) kind: u32,
     pub(crate) immediate: [u8; 4],
     /// How many bytes the operation has.
@@ -91,7 +91,7 @@ pub(crate) struct Response {
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     Send,
     SendImm,
     Write,
@@ -101,50 +101,50 @@ pub(crate) enum Kind {
     FetchAdd,
 }
 
-impl Kind {
-    const ALL: [Kind; 7] = [
-        Kind::Send,
-        Kind::SendImm,
-        Kind::Write,
-        Kind::WriteImm,
-        Kind::Read,
-        Kind::CompareSwap,
-        Kind::FetchAdd,
+impl OperationKind {
+    const ALL: [OperationKind; 7] = [
+        OperationKind::Send,
+        OperationKind::SendImm,
+        OperationKind::Write,
+        OperationKind::WriteImm,
+        OperationKind::Read,
+        OperationKind::CompareSwap,
+        OperationKind::FetchAdd,
     ];
 
-    pub(crate) fn of(number: u32) -> Option<Kind> {
-        Kind::ALL.get(number as usize).copied()
+    pub(crate) fn of(number: u32) -> Option<OperationKind> {
+        OperationKind::ALL.get(number as usize).copied()
     }
 
     /// Whether its bytes go to the memory that a receive of the other end names.
     pub(crate) fn is_send(self) -> bool {
-        matches!(self, Kind::Send | Kind::SendImm)
+        matches!(self, OperationKind::Send | OperationKind::SendImm)
     }
 
     /// Whether it completes a receive of the other end.
     pub(crate) fn takes_receive(self) -> bool {
-        self.is_send() || self == Kind::WriteImm
+        self.is_send() || self == OperationKind::WriteImm
     }
 
     /// Whether its bytes go to the other end.
     pub(crate) fn sends(self) -> bool {
-        !(self == Kind::Read || self.is_atomic())
+        !(self == OperationKind::Read || self.is_atomic())
     }
 
     pub(crate) fn is_atomic(self) -> bool {
-        matches!(self, Kind::CompareSwap | Kind::FetchAdd)
+        matches!(self, OperationKind::CompareSwap | OperationKind::FetchAdd)
     }
 
     /// Its name in texts.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Send => "send",
-            Kind::SendImm => "send with immediate",
-            Kind::Write => "write",
-            Kind::WriteImm => "write with immediate",
-            Kind::Read => "read",
-            Kind::CompareSwap => "compare and swap",
-            Kind::FetchAdd => "fetch and add",
+            OperationKind::Send => "send",
+            OperationKind::SendImm => "send with immediate",
+            OperationKind::Write => "write",
+            OperationKind::WriteImm => "write with immediate",
+            OperationKind::Read => "read",
+            OperationKind::CompareSwap => "compare and swap",
+            OperationKind::FetchAdd => "fetch and add",
         }
     }
 }

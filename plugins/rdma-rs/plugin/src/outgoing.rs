@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::LIMITS;
 use crate::failure::Failure;
-use crate::message::Kind;
+use crate::message::OperationKind;
 use crate::pieces::Pieces;
 
 type Outcome = Result<u64, Failure>;
@@ -27,7 +27,7 @@ const MOST_EARLY: u64 = 16 << 20;
 
 #[derive(Debug)]
 struct Operation {
-    kind: Kind,
+    kind: OperationKind,
     /// Where the bytes go that the other end answers with.
     places: Pieces,
     /// How many of these bytes have not arrived.
@@ -49,11 +49,11 @@ impl Operation {
 impl Outgoing {
     /// Adds an operation that `places` wait for, and gives its number; `None` when there are as
     /// many as may be.
-    pub(crate) fn begin(&mut self, kind: Kind, places: Pieces) -> Option<u64> {
+    pub(crate) fn begin(&mut self, kind: OperationKind, places: Pieces) -> Option<u64> {
         if self.entries.len() - self.reported >= LIMITS.operations as usize {
             return None;
         }
-        let left = if kind == Kind::Read { places.len() } else { 0 };
+        let left = if kind == OperationKind::Read { places.len() } else { 0 };
         let (outcome, waker, is_taken) = (None, None, false);
         // The bytes of a read are its answer.
         let outcome = if left > 0 { Some(Ok(0)) } else { outcome };
@@ -82,7 +82,7 @@ impl Outgoing {
     pub(crate) fn places(&mut self, number: u64, at: u64, len: u64) -> Option<Pieces> {
         let operation = self.get(number)?;
         let fits = at.checked_add(len).is_some_and(|end| end <= operation.places.len());
-        (operation.kind == Kind::Read && fits && len <= operation.left)
+        (operation.kind == OperationKind::Read && fits && len <= operation.left)
             .then(|| operation.places.clone())
     }
 

@@ -9,7 +9,7 @@ use urom_pdk::prelude::*;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::message::{self, Kind, REQUEST, Request, Response};
+use crate::message::{self, OperationKind, REQUEST, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
 use crate::transfers::{Of, Transfer};
 
@@ -24,7 +24,7 @@ pub(crate) const LONGEST_PART: u64 = 8 << 20;
 
 /// What a host asks for.
 pub(crate) struct Ask {
-    pub(crate) kind: Kind,
+    pub(crate) kind: OperationKind,
     pub(crate) immediate: [u8; 4],
     pub(crate) remote: Remote,
     pub(crate) operand: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    pub(crate) fn new(kind: Kind) -> Ask {
+    pub(crate) fn new(kind: OperationKind) -> Ask {
         Ask { kind, immediate: [0; 4], remote: Remote::default(), operand: 0, compare: 0 }
     }
 }
@@ -74,15 +74,15 @@ impl Connection {
 
     /// Sends an operation to the other end.
     async fn send(&self, header: Request, local: &Pieces) {
-        let kind = Kind::of(header.kind);
-        if kind.is_some_and(Kind::sends) && header.total > 0 {
+        let kind = OperationKind::of(header.kind);
+        if kind.is_some_and(OperationKind::sends) && header.total > 0 {
             if let Err(error) = self.send_bytes(header, local).await {
                 self.fail_own(header.number, Failure::from(&error));
             }
             return;
         }
         let (bytes, to) = (bytemuck::bytes_of(&header), &self.endpoint);
-        let sent = if kind == Some(Kind::Read) && local.count() > 1 {
+        let sent = if kind == Some(OperationKind::Read) && local.count() > 1 {
             let lengths: Vec<u8> =
                 local.parts().flat_map(|(_, piece)| piece.len().to_le_bytes()).collect();
             begun(to.am_send_with(REQUEST, bytes, lengths, AmFlags::NONE))

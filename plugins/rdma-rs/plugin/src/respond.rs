@@ -11,8 +11,8 @@ use urom_pdk::prelude::*;
 use crate::LIMITS;
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::incoming::{Early, Entry};
-use crate::message::{Kind, RESPONSE, Request, Response};
+use crate::incoming::{Early, IncomingEntry};
+use crate::message::{OperationKind, RESPONSE, Request, Response};
 use crate::pieces::{BLOCK, Pieces};
 use crate::request::{LONGEST_PART, begun, room, violation};
 use crate::transfers::{Of, Transfer};
@@ -28,7 +28,7 @@ impl Connection {
         let mut incoming = self.incoming.borrow_mut();
         let entry = incoming.entry(request);
         let entry = entry.ok_or_else(|| violation("an operation that there cannot be"))?;
-        if entry.kind == Kind::Read {
+        if entry.kind == OperationKind::Read {
             let Data::Eager(lengths) = data else { return Err(violation("a list of that length")) };
             entry.lengths = lengths_of(lengths, request.total)?;
             drop(incoming);
@@ -107,7 +107,7 @@ impl Connection {
                     if !self.incoming.borrow().may_start(number, &memory) {
                         break;
                     }
-                    if kind == Kind::WriteImm
+                    if kind == OperationKind::WriteImm
                         && let Some((receive, _)) = self.base.receives.borrow_mut().take_next()
                         && let Some(entry) = self.incoming.borrow_mut().get(number)
                     {
@@ -157,7 +157,7 @@ impl Connection {
             entry.has_started = true;
             entry.memory = memory.clone();
             match entry.kind {
-                Kind::Read => {
+                OperationKind::Read => {
                     let lengths = std::mem::take(&mut entry.lengths);
                     drop(incoming);
                     return self.send_all(number, &memory, &lengths);
@@ -187,12 +187,12 @@ impl Connection {
 
     /// The memory that an operation of the other end means, if both the instance and the memory
     /// permit it.
-    fn memory_of(&self, kind: Kind, request: &Request) -> Result<Pieces> {
+    fn memory_of(&self, kind: OperationKind, request: &Request) -> Result<Pieces> {
         let permission = match kind {
-            Kind::Send | Kind::SendImm => return Ok(Pieces::default()),
-            Kind::Write | Kind::WriteImm => Access::RDMA_WRITE,
-            Kind::Read => Access::RDMA_READ,
-            Kind::CompareSwap | Kind::FetchAdd => Access::RDMA_ATOMIC,
+            OperationKind::Send | OperationKind::SendImm => return Ok(Pieces::default()),
+            OperationKind::Write | OperationKind::WriteImm => Access::RDMA_WRITE,
+            OperationKind::Read => Access::RDMA_READ,
+            OperationKind::CompareSwap | OperationKind::FetchAdd => Access::RDMA_ATOMIC,
         };
         let refuse = |code, text: String| Err(Error::new(code, text));
         let name = kind.name();
@@ -236,13 +236,13 @@ impl Connection {
         Ok(Pieces::of(opened))
     }
 
-    fn run_atomic(&self, number: u64, kind: Kind, request: Request, memory: &Pieces) {
+    fn run_atomic(&self, number: u64, kind: OperationKind, request: Request, memory: &Pieces) {
         let Some(memory) = memory.single(0..8) else { return };
         let (operand, compare) = (request.operand, request.compare);
         let of = Of::Incoming(number);
         if let Some(view) = memory.mapped() {
             let word = view.atomic_u64(0).map(|word| match kind {
-                Kind::FetchAdd => word.fetch_add(operand, Ordering::AcqRel),
+                OperationKind::FetchAdd => word.fetch_add(operand, Ordering::AcqRel),
                 _ => word
                     .compare_exchange(compare, operand, Ordering::AcqRel, Ordering::Acquire)
                     .unwrap_or_else(|found| found),
@@ -255,7 +255,7 @@ impl Connection {
         }
         let change = async move {
             match kind {
-                Kind::FetchAdd => memory.fetch_add(0, operand).await,
+                OperationKind::FetchAdd => memory.fetch_add(0, operand).await,
                 _ => memory.compare_swap(0, compare, operand).await,
             }
         };
@@ -346,8 +346,8 @@ impl Connection {
     }
 
     /// Answers an operation. Whether it succeeded.
-    fn answer(&self, number: u64, entry: Entry) -> bool {
-        let Entry { request, kind, receive, outcome, .. } = entry;
+    fn answer(&self, number: u64, entry: IncomingEntry) -> bool {
+        let IncomingEntry { request, kind, receive, outcome, .. } = entry;
         let (code, result) = match &outcome {
             Ok(result) => (DocaError::SUCCESS, *result),
             Err(failure) => (failure.code, 0),
@@ -357,7 +357,7 @@ impl Connection {
         match outcome {
             Ok(_) => {
                 // The bytes of a read are its answer.
-                if kind != Kind::Read || request.total == 0 {
+                if kind != OperationKind::Read || request.total == 0 {
                     let sent = self.endpoint.am_send_with(RESPONSE, header, (), AmFlags::EAGER);
                     if let Err(error) = begun(sent) {
                         self.fail(Failure::from(&error));
@@ -365,8 +365,8 @@ impl Connection {
                 }
                 if let Some(receive) = receive {
                     let (opcode, len) = match kind {
-                        Kind::Send => (Opcode::Send, request.total),
-                        Kind::SendImm => (Opcode::SendImm, request.total),
+                        OperationKind::Send => (Opcode::Send, request.total),
+                        OperationKind::SendImm => (Opcode::SendImm, request.total),
                         _ => (Opcode::WriteImm, 0),
                     };
                     let mut receives = self.base.receives.borrow_mut();

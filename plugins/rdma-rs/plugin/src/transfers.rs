@@ -27,7 +27,7 @@ pub(crate) enum Transfer {
 }
 
 /// A transfer, the operation that it belongs to, and its length in bytes.
-type Entry = (Of, u64, Transfer);
+type TransferEntry = (Of, u64, Transfer);
 
 /// For how many turns a worker is kept awake by transfers none of which begins or ends: longer than
 /// UCX takes for a piece of a long one.
@@ -76,7 +76,7 @@ impl Activity {
 
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
-    list: Vec<Entry>,
+    list: Vec<TransferEntry>,
     activity: Rc<Activity>,
     /// Of the task that polls these.
     waker: Option<Waker>,

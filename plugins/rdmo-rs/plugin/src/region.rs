@@ -14,13 +14,13 @@ use urom_pdk::prelude::*;
 pub(crate) struct Region {
     start: u64,
     len: u64,
-    place: Place,
+    place: RegionPlace,
     /// The values of pointers that appends have advanced, by the pointers' addresses.
     pub(crate) pointers: RefCell<BTreeMap<u64, u64>>,
 }
 
 /// Where a region is, and so how it is reached.
-enum Place {
+enum RegionPlace {
     /// In memory that the host shares with this worker.
     Shared(HostMemory),
     /// At the other end of the host's endpoint.
@@ -59,13 +59,13 @@ impl Region {
             Ok(map) => {
                 // Before the map's first byte this wraps, and no map is as long.
                 let offset = start.wrapping_sub(map.address());
-                Place::Shared(cx.memory(MemoryRange { memory: map.id(), offset, len })?)
+                RegionPlace::Shared(cx.memory(MemoryRange { memory: map.id(), offset, len })?)
             }
             // Other handles go with a key.
             Err(error) if cmd.packed_rkey.is_empty() && !cmd.packed_memh.is_empty() => {
                 return Err(error.into());
             }
-            Err(_) => Place::remote(host, cmd)?,
+            Err(_) => RegionPlace::remote(host, cmd)?,
         };
         Ok(Region { start, len, place, pointers: RefCell::default() })
     }
@@ -85,7 +85,7 @@ impl Region {
     /// Whether `len` bytes may be written at `address`. UCX has no permissions that forbid it.
     pub(crate) fn check_write(&self, address: u64, len: usize) -> Result<()> {
         match &self.place {
-            Place::Shared(memory) if !memory.access().others_write() => {
+            RegionPlace::Shared(memory) if !memory.access().others_write() => {
                 Err(Error::new(DocaError::NOT_PERMITTED, "the client shares it for reading only"))
             }
             _ => self.offset(address, len).map(drop),
@@ -94,7 +94,7 @@ impl Region {
 
     /// The region, where it is mapped into this process.
     pub(crate) fn mapped(&self) -> Option<View<'_>> {
-        let Place::Shared(memory) = &self.place else { return None };
+        let RegionPlace::Shared(memory) = &self.place else { return None };
         memory.mapped()
     }
 
@@ -129,8 +129,8 @@ impl Region {
     pub(crate) async fn read(&self, address: u64) -> Result<u64> {
         let (offset, mut word) = (self.offset(address, 8)?, [0; 8]);
         match &self.place {
-            Place::Shared(memory) => memory.read(offset, &mut word).await?,
-            Place::Remote { memory, .. } => {
+            RegionPlace::Shared(memory) => memory.read(offset, &mut word).await?,
+            RegionPlace::Remote { memory, .. } => {
                 let (came, read) = memory.get(offset, word.to_vec()).await;
                 came.or_code(DocaError::DRIVER, "reading a pointer")?;
                 word.copy_from_slice(&read);
@@ -141,7 +141,7 @@ impl Region {
 
     /// Receives announced data, unless a device can write them straight into the region.
     pub(crate) async fn fetch(&self, data: Bytes) -> Result<Bytes> {
-        let is_imported = matches!(self.place, Place::Remote { imported: Some(_), .. });
+        let is_imported = matches!(self.place, RegionPlace::Remote { imported: Some(_), .. });
         let announced = match data {
             Bytes::Announced(announced) if !is_imported => announced,
             data => return Ok(data),
@@ -161,8 +161,10 @@ impl Region {
     pub(crate) async fn write(&self, address: u64, data: Bytes) -> Result<bool> {
         let offset = self.offset(address, data.len())?;
         match (&self.place, data) {
-            (Place::Shared(memory), Bytes::Here(bytes)) => memory.write(offset, &bytes).await?,
-            (Place::Remote { memory, .. }, Bytes::Here(bytes)) => {
+            (RegionPlace::Shared(memory), Bytes::Here(bytes)) => {
+                memory.write(offset, &bytes).await?
+            }
+            (RegionPlace::Remote { memory, .. }, Bytes::Here(bytes)) => {
                 match memory.put(offset, bytes).into_done() {
                     Ok((written, _)) => written.or_code(DocaError::DRIVER, "writing")?,
                     // It fails with the endpoint if at all, and so does the flush.
@@ -170,7 +172,7 @@ impl Region {
                 }
                 return Ok(true);
             }
-            (Place::Remote { imported: Some(imported), .. }, Bytes::Announced(announced)) => {
+            (RegionPlace::Remote { imported: Some(imported), .. }, Bytes::Announced(announced)) => {
                 let (came, ()) = announced.recv_imported(imported, offset).await;
                 came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
             }
@@ -180,8 +182,8 @@ impl Region {
     }
 }
 
-impl Place {
-    fn remote(host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<Place> {
+impl RegionPlace {
+    fn remote(host: &Rc<Endpoint>, cmd: &MrReg<'_>) -> Result<RegionPlace> {
         let (start, len, context) = (cmd.va, cmd.len, host.worker().context());
         // SAFETY: the host's word for its own memory. It is trusted with the worker's memory: the
         // guide's page on security says so.
@@ -189,7 +191,7 @@ impl Place {
         let memory = memory.or_code(DocaError::DRIVER, "unpacking a remote key")?;
         let imports = context.features().contains(Features::EXPORTED_MEMH);
         if !imports || cmd.packed_memh.is_empty() {
-            return Ok(Place::Remote { memory, imported: None });
+            return Ok(RegionPlace::Remote { memory, imported: None });
         }
         // SAFETY: the host describes its own memory. It is trusted with the worker's memory, as the
         // guide's page on security says.
@@ -198,6 +200,6 @@ impl Place {
             Err(error) if error.status() == Status::UNREACHABLE => None,
             opened => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
         };
-        Ok(Place::Remote { memory, imported })
+        Ok(RegionPlace::Remote { memory, imported })
     }
 }

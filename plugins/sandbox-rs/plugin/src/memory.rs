@@ -17,19 +17,19 @@ const LEAST: u64 = 1 << 20;
 
 #[derive(Default)]
 pub(crate) struct Memories {
-    entries: RefCell<SlotMap<DefaultKey, Entry>>,
+    entries: RefCell<SlotMap<DefaultKey, BufferEntry>>,
 }
 
-struct Entry {
+struct BufferEntry {
     owner: u64,
     /// The host's name for the first byte.
     address: u64,
     cost: u64,
-    place: Place,
+    place: BufferPlace,
 }
 
 /// Where registered memory is.
-enum Place {
+enum BufferPlace {
     /// In this process.
     Here(Memory),
     /// In the host, which shares it with this worker.
@@ -70,7 +70,7 @@ impl Memories {
             ));
         }
         let place = match here {
-            true => Place::Here(
+            true => BufferPlace::Here(
                 Memory::allocate(ucx.context(), len as usize)
                     .or_code(DocaError::DRIVER, "registering new memory")?,
             ),
@@ -80,12 +80,15 @@ impl Memories {
             }
             false if Exported::is_meant_by(memh) => {
                 let exported = Exported::read(memh)?;
-                Place::Host(cx.memory(exported.range())?)
+                BufferPlace::Host(cx.memory(exported.range())?)
             }
-            false => Place::Imported(import(ucx, memh)?),
+            false => BufferPlace::Imported(import(ucx, memh)?),
         };
         let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { place.address() };
-        Ok(entries.insert(Entry { owner: cx.dest_id(), address, cost, place }).data().as_ffi())
+        Ok(entries
+            .insert(BufferEntry { owner: cx.dest_id(), address, cost, place })
+            .data()
+            .as_ffi())
     }
 
     /// Ends the registrations of a connection.
@@ -123,28 +126,28 @@ fn import(ucx: &Worker, memh: &[u8]) -> Result<Imported> {
     imported.or_code(DocaError::DRIVER, "importing the host's memory")
 }
 
-impl Place {
+impl BufferPlace {
     /// Where the memory begins in the host; 0 for that of this process, whose place is nobody's
     /// business.
     fn address(&self) -> u64 {
         match self {
-            Place::Here(_) => 0,
-            Place::Host(memory) => memory.address(),
-            Place::Imported(memory) => memory.address(),
+            BufferPlace::Here(_) => 0,
+            BufferPlace::Host(memory) => memory.address(),
+            BufferPlace::Imported(memory) => memory.address(),
         }
     }
 
     /// A part, unless it is not all inside.
     fn part(&self, range: Range<u64>) -> Option<Part> {
         match self {
-            Place::Here(memory) if range.end <= memory.len() as u64 => {
+            BufferPlace::Here(memory) if range.end <= memory.len() as u64 => {
                 Some(Part::Here(memory.clone(), range.start as usize..range.end as usize))
             }
-            Place::Host(memory) => memory.get(range).map(Part::Host),
-            Place::Imported(memory) if range.end <= memory.len() => {
+            BufferPlace::Host(memory) => memory.get(range).map(Part::Host),
+            BufferPlace::Imported(memory) if range.end <= memory.len() => {
                 Some(Part::Imported(memory.clone(), range))
             }
-            Place::Here(_) | Place::Imported(_) => None,
+            BufferPlace::Here(_) | BufferPlace::Imported(_) => None,
         }
     }
 }
