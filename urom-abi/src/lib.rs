@@ -68,6 +68,9 @@ pub mod host;
 pub mod host_memory;
 pub mod list;
 pub mod log;
+// Between the kit's own crates.
+#[doc(hidden)]
+pub mod log_line;
 pub mod memory;
 pub mod payload;
 pub mod plugin;

@@ -22,7 +22,7 @@ pub use budget::{LeftOut, LineBudget};
 pub use call::urom_doca_log;
 pub use call::{Output, set_process_log};
 pub use guard::{guard, guard_or};
-pub use line::{Origin, filter_of, level_of, text_of};
+pub use line::{Origin, filter_of, level_of, origin_of, text_of};
 pub use sink::Sink;
 pub use source::{register, unregister};
 

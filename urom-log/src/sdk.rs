@@ -10,7 +10,7 @@ use urom_abi::log::Level;
 use crate::Output;
 use crate::backend::{BACKENDS, BackendKind};
 pub use crate::changes::limits_changed;
-use crate::line::{Origin, filter_of, level_of, text_of};
+use crate::line::{Origin, filter_of, level_of, origin_of, text_of};
 
 /// The SDK backends of this copy of the crate.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ impl Subscriber for Events {
     fn event(&self, event: &Event<'_>) {
         // An event has no function; the module says as much.
         let origin =
-            Origin { function: event.metadata().module_path(), ..Origin::of(event.metadata()) };
+            Origin { function: event.metadata().module_path(), ..origin_of(event.metadata()) };
         self.0.write(&origin, &text_of(event));
     }
 

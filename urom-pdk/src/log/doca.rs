@@ -55,7 +55,7 @@ fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
 
 /// Writes a line, with the source in the place of the function.
 pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
-    let file = c_text(line.file_name());
+    let file = c_text(line.at.file.rsplit('/').next().unwrap_or_default());
     let number = c_int::try_from(line.at.line).unwrap_or(0);
     let (function, text) = (c_text(source), c_text(line.text));
     // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in

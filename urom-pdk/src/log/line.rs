@@ -14,10 +14,3 @@ pub(super) struct Line<'a> {
     pub(super) target: &'a str,
     pub(super) text: &'a str,
 }
-
-impl Line<'_> {
-    /// The last part of its file's path.
-    pub(super) fn file_name(&self) -> &str {
-        self.at.file.rsplit('/').next().unwrap_or_default()
-    }
-}

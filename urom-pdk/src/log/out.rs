@@ -1,14 +1,14 @@
 //! Where a line goes: to the worker's log, through DOCA's, or to standard error.
 
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use urom_abi::log::{Level, Text};
+use urom_abi::log_line::Origin;
 use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
 use super::line::Line;
-use crate::panic::contain;
+use crate::panic::{CodeLocation, contain};
 
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
@@ -76,30 +76,17 @@ pub(crate) fn host_of(dest_id: u64) -> String {
     }
 }
 
-/// `[HH:MM:SS:uuuuuu][thread][DOCA][INF][file:line][source] text`, time in UTC; without the place
-/// where there is none.
+/// Writes the line in DOCA's form, with the number of the thread.
 fn to_stderr(line: &Line<'_>, source: &str) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (day, micros) = (now.as_secs() % 86_400, now.subsec_micros());
-    let (hour, minute, second) = (day / 3600, day / 60 % 60, day % 60);
-    let (thread, level) = (thread_id(), line.level.tag());
-    let place = match line.file_name() {
-        "" => String::new(),
-        file => format!("[{file}:{}]", line.at.line),
-    };
-    let text = line.text.trim_end_matches(['\n', '\r']);
-    let line = format!(
-        "[{hour:02}:{minute:02}:{second:02}:{micros:06}][{thread}][DOCA][{level}]{place}[{source}] {text}"
-    );
-    // What came from outside stays on its line, as in `urom-log`.
-    let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    line.push('\n');
+    let CodeLocation { file, line: number } = line.at;
+    let origin = Origin { level: line.level, file, line: number, function: Some(source) };
+    let line = origin.line(thread_id(), "DOCA", line.text);
     // One write, so that lines of several threads do not mix, and part of a running test's output.
     // It panics when standard error is closed, and nobody is there to read the line then.
     let _ = contain(|| eprint!("{line}"));
 }
 
-fn thread_id() -> libc::pid_t {
+fn thread_id() -> u32 {
     // SAFETY: gettid has no preconditions.
-    unsafe { libc::gettid() }
+    unsafe { libc::gettid() }.cast_unsigned()
 }

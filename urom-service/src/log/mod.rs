@@ -26,7 +26,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
-use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, text_of};
+use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, origin_of, text_of};
 use urom_os::fork::PerProcess;
 
 pub(crate) use limit::LogLevel;
@@ -131,7 +131,7 @@ impl Subscriber for Log {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let origin = Origin::of(event.metadata());
+        let origin = origin_of(event.metadata());
         // A place in the kit's code helps only when debugging the kit. Beside a line about a plugin
         // it looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
@@ -163,7 +163,7 @@ mod tests {
             fn record(&self, _: &Id, _: &Record<'_>) {}
             fn record_follows_from(&self, _: &Id, _: &Id) {}
             fn event(&self, event: &Event<'_>) {
-                let line = Origin::of(event.metadata()).line(7, "test", &text_of(event));
+                let line = origin_of(event.metadata()).line(7, "test", &text_of(event));
                 self.1.lock().unwrap().push(line);
             }
             fn enter(&self, _: &Id) {}
