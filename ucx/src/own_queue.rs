@@ -1,4 +1,4 @@
-//! The receive queue of a worker in a mesh, which is tested when a peer is gone.
+//! The receive queue of a worker in a mesh, and its test after the loss of a peer.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -175,10 +175,10 @@ mod tests {
         let queues = Queues::now();
         peer_leaves(&worker, &mesh, || ());
         assert!(!mesh.is_blocked());
-        // Two messages, and that of the test.
+        // Two messages, and the test's own.
         peer_leaves(&worker, &mesh, || queues.block(3));
         assert!(mesh.is_blocked());
-        // What is sent still arrives.
+        // The worker's own messages still arrive.
         let (peer, at_peer) = member();
         // SAFETY: of the worker above.
         let endpoint = unsafe { mesh.endpoint(at_peer.address().unwrap().as_bytes()) }.unwrap();

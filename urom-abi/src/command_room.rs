@@ -23,7 +23,7 @@ pub struct CommandRoom {
 unsafe impl Send for CommandRoom {}
 
 impl CommandRoom {
-    /// Allocates room for a command of `capacity` bytes; `None` when the C heap has none.
+    /// Allocates room for a command of `capacity` bytes; `None` when the C heap is full.
     #[inline]
     pub fn new(capacity: usize) -> Option<CommandRoom> {
         let total = size_of::<WorkerCmdDesc>().checked_add(capacity)?.checked_add(COMMAND_SLACK)?;
@@ -32,8 +32,8 @@ impl CommandRoom {
         Some(CommandRoom { block: NonNull::new(memory.cast())?, capacity })
     }
 
-    /// The room of a command that nobody else owns any more; `None`, and the command goes on, while
-    /// somebody does.
+    /// The room of a command with one owner left; `None` while it has others, which keep the
+    /// command.
     ///
     /// # Safety
     /// It was made of a room of this capacity.
@@ -73,7 +73,7 @@ impl CommandRoom {
         unsafe { block.write(desc) };
         // SAFETY: the header is followed by the payload's bytes.
         let body = unsafe { block.add(1) }.cast::<u8>();
-        // SAFETY: `payload.len()` bytes fit behind the header, and a block that nobody has yet
+        // SAFETY: `payload.len()` bytes fit behind the header, and a new block
         // overlaps nothing.
         unsafe { copy(payload.as_ptr(), body.as_ptr(), payload.len()) };
         // SAFETY: the payload's end is within the block.
@@ -90,7 +90,7 @@ impl CommandDesc {
     /// behind.
     ///
     /// # Errors
-    /// `NO_MEMORY` when the C heap has no room.
+    /// `NO_MEMORY` when the C heap is full.
     pub fn new(
         dest_id: u64,
         plugin_id: u64,

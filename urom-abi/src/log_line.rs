@@ -13,7 +13,7 @@ use crate::log::Level;
 pub struct Origin<'a> {
     /// How grave it is.
     pub level: Level,
-    /// A path, of which the last part is written; empty leaves the bracket with the place out.
+    /// A path; the line has its last part. An empty path leaves the bracket with the place out.
     pub file: &'a str,
     /// The line there; 0 when it is not known.
     pub line: u32,
@@ -44,7 +44,7 @@ impl Origin<'_> {
             line.extend(["[", part, "]"]);
         }
         line.extend([" ", text.trim_end_matches(['\n', '\r'])]);
-        // What came from outside stays on its line.
+        // Text from outside stays on its line.
         let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         line.push('\n');
         line

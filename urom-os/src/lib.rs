@@ -1,4 +1,4 @@
-//! What the kit's crates need of the operating system and of Rust's runtime, each once.
+//! Facilities of the operating system and of Rust's runtime for the kit's crates.
 //!
 //! The crate is for the kit's own crates and may change in any version. It knows neither DOCA nor
 //! UCX.

@@ -1,6 +1,6 @@
-//! Which machine an ELF file is for: what the loader does not say of a file that it cannot load.
+//! The machine of an ELF file. The loader's error for a file of another machine omits it.
 
-/// How many bytes of a file say it.
+/// The bytes at the start of a file that contain the machine.
 pub const HEADER_LEN: usize = 20;
 
 /// `EM_X86_64`.
@@ -9,7 +9,7 @@ pub const X86_64: u16 = 62;
 /// `EM_AARCH64`.
 pub const AARCH64: u16 = 183;
 
-/// The machine of this program as ELF numbers it; 0 is none.
+/// The machine of this program as ELF numbers it; 0 for any other.
 const OURS: u16 = if cfg!(target_arch = "x86_64") {
     X86_64
 } else if cfg!(target_arch = "aarch64") {
@@ -19,7 +19,7 @@ const OURS: u16 = if cfg!(target_arch = "x86_64") {
 };
 
 /// A remark on an ELF file that is for another machine than this program, by the file's first
-/// bytes. `None` for one of this machine, and for what is no ELF file.
+/// bytes. `None` for a file of this machine, and for any file but ELF's.
 #[must_use]
 pub fn foreign(header: &[u8; HEADER_LEN]) -> Option<String> {
     let machine = machine(header)?;
@@ -37,7 +37,7 @@ fn machine(header: &[u8; HEADER_LEN]) -> Option<u16> {
     }
 }
 
-/// What people call a machine, by its number in ELF files (`e_machine`).
+/// The common name of a machine, by its number in ELF files (`e_machine`).
 #[must_use]
 pub fn name(machine: u16) -> String {
     match machine {

@@ -1,4 +1,4 @@
-//! What a caught panic carries.
+//! The payload of a caught panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

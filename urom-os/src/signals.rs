@@ -1,15 +1,15 @@
-//! Signals are for the threads of the program, not for those that a library starts.
+//! Threads of a library leave the signals of the process to the program's own threads.
 //!
 //! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to
-//! any thread that does not block it, so every thread of a library does: those started inside
-//! [`blocked`], and what they start themselves.
+//! any thread that does not block it, so every thread of a library blocks it: [`blocked`] starts
+//! such threads, which pass the mask on to their own.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// What a thread does itself. It has to reach the thread, so that a crash report or a sanitizer
-/// sees where that was, and a profiler where the time goes.
+/// Signals that a thread causes itself. They must reach the thread, so that a crash report or a
+/// sanitizer sees the place, and a profiler the time.
 const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -21,8 +21,8 @@ const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGPROF,
 ];
 
-/// Runs `start` with the signals of the process blocked on this thread: threads that it starts
-/// inherit that. What a thread does itself (`SIGSEGV` and its like, `SIGPROF`) stays as it is.
+/// Runs `start` with the signals of the process blocked on this thread; threads that it starts
+/// inherit the mask. It leaves out signals that a thread causes itself, such as `SIGSEGV`.
 pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
     let _restored = Restore(block());
     start()
@@ -65,7 +65,7 @@ fn block() -> Option<libc::sigset_t> {
 }
 
 #[cfg(test)]
-// Miri has no signals.
+// Miri cannot block signals.
 #[cfg(not(miri))]
 mod tests {
     use super::*;
