@@ -76,8 +76,8 @@
 //! another one; NVIDIA's refuses them with `NOT_SUPPORTED`. Nor does NVIDIA's library give reasons
 //! for failures: errors then have DOCA's code only.
 //!
-//! A library is never unloaded. [`Library::load`] says which releases can be used, and what it
-//! means to trust a file.
+//! A library is never unloaded. [`Library::load`] lists the releases that can be used, and what
+//! its caller vouches for.
 //!
 //! # Features
 //!
