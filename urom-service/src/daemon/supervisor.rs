@@ -52,6 +52,8 @@ pub(crate) async fn supervise(
         sleep(CAUSE).await;
     };
     let end = tokio::select! {
+        // The last message of a worker that has ended counts, however late this task runs.
+        biased;
         end = talk(serial, stream, first_word, outgoing, &events, patience) => end,
         () = over => None,
     };
