@@ -27,7 +27,8 @@ struct EndpointState {
     worker: *const WorkerState,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
-    /// It is closed or about to be, possibly before its handle is gone: see [`lose`](EndpointState::lose).
+    /// It is closed or about to be, possibly before its handle is gone: see
+    /// [`lose`](EndpointState::lose).
     over: Cell<bool>,
     /// Whether its peer is in a mesh with this worker, and writes into one queue with others.
     in_mesh: Cell<bool>,

@@ -224,8 +224,9 @@ impl WorkerState {
         self.idle_jobs.borrow_mut().pop_front()
     }
 
-    /// Runs a callback's Rust part. A panic is kept from C and goes on in [`WorkerState::progress`]. UCX
-    /// also calls back from a send, or any other call that ends a request at once.
+    /// Runs a callback's Rust part. A panic is kept from C and goes on in
+    /// [`WorkerState::progress`]. UCX also calls back from a send, or any other call that ends a
+    /// request at once.
     #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         let before = self.progressing.replace(true);

@@ -1,8 +1,8 @@
 //! Requests: operations under way, as futures that own their buffer until UCX is done with it.
 //!
-//! UCX reserves a [`RequestSlot`] in each of its own pooled requests, so an operation allocates nothing on
-//! the Rust heap. A request that is dropped early leaves its buffer in the slot, where it stays
-//! until UCX calls back: memory that UCX may still touch is never freed.
+//! UCX reserves a [`RequestSlot`] in each of its own pooled requests, so an operation allocates
+//! nothing on the Rust heap. A request that is dropped early leaves its buffer in the slot, where
+//! it stays until UCX calls back: memory that UCX may still touch is never freed.
 
 use std::any::Any;
 use std::fmt;

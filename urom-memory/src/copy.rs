@@ -4,10 +4,10 @@
 //! In Rust's model a plain copy of such bytes is a data race, and a compiler that sees the copy may
 //! read its source twice. So the copies are machine code: the C library's `memcpy` and `memmove`,
 //! which are written in assembler. They move each byte by ordinary loads and stores, as relaxed
-//! atomic accesses would. [`hidden`] hides the function from the compiler. The compiler has to treat
-//! the call as a call of an unknown function, and may assume neither that the source stays, nor how
-//! often it is read. The copy is some mixture of old and new bytes, in memory of its own, and does
-//! not change afterwards.
+//! atomic accesses would. [`hidden`] hides the function from the compiler. The compiler has to
+//! treat the call as a call of an unknown function, and may assume neither that the source stays,
+//! nor how often it is read. The copy is some mixture of old and new bytes, in memory of its own,
+//! and does not change afterwards.
 
 use std::ffi::c_void;
 

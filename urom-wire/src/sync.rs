@@ -1,5 +1,5 @@
-//! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) with loom's
-//! types instead, and tries every order of events.
+//! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) with
+//! loom's types instead, and tries every order of events.
 
 pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Builds of plugins and their service, and the plugins' names: cargo builds `libNAME.so`, a service
-//! looks for `NAME.so`.
+//! Builds of plugins and their service, and the plugins' names: cargo builds `libNAME.so`, a
+//! service looks for `NAME.so`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{shell, steps};
 
-/// Builds the plugins of every purpose; with `release`, the plugins for use, optimised. Prints their
-/// directory.
+/// Builds the plugins of every purpose; with `release`, the plugins for use, optimised. Prints
+/// their directory.
 pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
     let directory = match release {
         true => build_for_use(workspace, target)?,

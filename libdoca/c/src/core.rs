@@ -7,8 +7,8 @@ use urom_abi::host::Task;
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
 
-/// Releases a task of any kind, also inside its callback. A task in flight stays, with a line in the
-/// log.
+/// Releases a task of any kind, also inside its callback. A task in flight stays, with a line in
+/// the log.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     // SAFETY: the caller's task, or NULL.

@@ -44,7 +44,8 @@ impl Embedded {
 pub(crate) fn shared(_: Option<OsString>, _: usize) -> Result<Arc<Embedded>, Failure> {
     Err(failure!(
         NOT_SUPPORTED,
-        "this program is built without the embedded service: give it the address of a daemon, or name a file of \
-         services in {FILE_VARIABLE}, or build it with the feature `embedded` of urom-host"
+        "this program is built without the embedded service: give it the address of a daemon, or \
+         name a file of services in {FILE_VARIABLE}, or build it with the feature \
+         `embedded` of urom-host"
     ))
 }

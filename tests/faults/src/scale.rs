@@ -4,8 +4,8 @@
 //! The workers come and go in ten rounds, and the daemon's memory must reach a plateau. While a
 //! worker exists, the daemon's heap has about 13 KiB for it: the future of its supervisor, a queue
 //! and two timers. Between rounds `mallinfo2` counts 0.25 to 0.35 MiB in use. The C library returns
-//! only memory above everything in use, so the rest of the peak stays in the process as holes, which
-//! the next round fills.
+//! only memory above everything in use, so the rest of the peak stays in the process as holes,
+//! which the next round fills.
 
 use std::fs;
 use std::time::{Duration, Instant};

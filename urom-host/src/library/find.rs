@@ -40,8 +40,8 @@ pub(crate) fn find(extensions: bool) -> Result<Library> {
         None => Ok(Library::builtin()),
         #[cfg(not(feature = "builtin"))]
         None => Err(surroundings.nothing(extensions)),
-        // SAFETY: whoever set the environment, or installed DOCA, vouches for the file, as for those
-        // in `LD_LIBRARY_PATH`.
+        // SAFETY: whoever set the environment, or installed DOCA, vouches for the file, as for
+        // those in `LD_LIBRARY_PATH`.
         Some((path, origin)) => unsafe { load::load(&path, Some(&origin)) },
     }
 }

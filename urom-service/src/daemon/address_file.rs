@@ -82,7 +82,8 @@ impl AddressFile {
 impl Drop for AddressFile {
     fn drop(&mut self) {
         if is_at(&self.file, &self.path) {
-            // A file that stays is stale: hosts are refused there, and the next daemon takes it over.
+            // A file that stays is stale: hosts are refused there, and the next daemon takes it
+            // over.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,8 +1,8 @@
 //! Writes lines without waiting for their reader, or for another thread that writes.
 //!
 //! A line is written at once if the kernel takes it without waiting: the last line before a crash
-//! arrives. Others go through a bounded queue to a thread: a pipe may be full, a terminal stopped, a
-//! file system slow. Lines that do not fit are dropped and counted, and the thread logs how many.
+//! arrives. Others go through a bounded queue to a thread: a pipe may be full, a terminal stopped,
+//! a file system slow. Lines that do not fit are dropped and counted, and the thread logs how many.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};

@@ -69,8 +69,8 @@ impl Instance {
         info!("loading {}", item.path.display());
         let calls = watch.plugin(&name);
         calls.begin(Method::Load);
-        // SAFETY: the owner of the service vouches for the files of its plugin path, which the daemon
-        // examined.
+        // SAFETY: the owner of the service vouches for the files of its plugin path, which the
+        // daemon examined.
         let file = unsafe { PluginFile::open(&item.path) }.map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
@@ -99,8 +99,8 @@ impl Instance {
         // SAFETY: context and services are of `leak`, and `drop` frees them after `close`.
         unsafe { driver::attach(&extension, ctx, PluginCtx::services(ctx)) };
         calls.begin(Method::Open);
-        // SAFETY: `PluginFile` has methods and extension of one file. `drop` frees the context after
-        // `close`, and an `Instance` stays on its thread.
+        // SAFETY: `PluginFile` has methods and extension of one file. `drop` frees the context
+        // after `close`, and an `Instance` stays on its thread.
         let plugin = match unsafe { OpenPlugin::open(file.methods, extension, ctx) } {
             Ok(plugin) => ManuallyDrop::new(plugin),
             Err(code) => {

@@ -330,7 +330,8 @@ impl Run {
     #[cold]
     fn make_task(&self, slot: u16) -> Option<CmdTaskRef> {
         let task = CmdTaskRef::new(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
-        // SAFETY: the flight has the task from now on, and ends it when it is dropped with this run.
+        // SAFETY: the flight has the task from now on, and ends it when it is dropped with this
+        // run.
         unsafe { task.join(self) };
         Some(task)
     }

@@ -35,7 +35,8 @@ impl HostBell {
         self.armed.set(true);
     }
 
-    /// Makes [`ring`](HostBell::ring) do nothing, so that a host that polls pays for no system call.
+    /// Makes [`ring`](HostBell::ring) do nothing, so that a host that polls pays for no system
+    /// call.
     pub(crate) fn disarm(&self) {
         self.armed.set(false);
     }

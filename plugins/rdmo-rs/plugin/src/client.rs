@@ -298,8 +298,8 @@ impl Client {
     }
 }
 
-/// Logs why a message was dropped: the first ones of this process, then each whose number is a power
-/// of two. Its initiator gets no answer.
+/// Logs why a message was dropped: the first ones of this process, then each whose number is a
+/// power of two. Its initiator gets no answer.
 pub(crate) fn dropped(error: &Error) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;

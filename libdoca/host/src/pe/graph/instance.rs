@@ -66,7 +66,8 @@ fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaErro
 
 /// The host's instance of a node, if it is one of the node's graph.
 fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
-    // SAFETY: the host destroys an instance of another only after one took its place, as DOCA demands.
+    // SAFETY: the host destroys an instance of another only after one took its place, as DOCA
+    // demands.
     let instance: &Instance = unsafe { borrow(data) }?;
     let is_its = ptr::eq(&*instance.graph, graph);
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
