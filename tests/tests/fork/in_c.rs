@@ -15,12 +15,11 @@ fn services() -> Result<[Service; 2]> {
 
 #[test]
 fn children_and_daemons_of_a_program_in_c_connect_beside_it() -> Result<()> {
-    for source in Source::new("forked_host.c").each_way() {
-        let program = source.program()?;
-        for service in services()? {
-            // A child lacks the threads whose pointers keep memory reachable.
-            Host::new(&program).leaving_memory().run(&service)?.success()?;
-        }
+    // Without the address sanitizer: a child inherits the locks of its allocator as they are.
+    let program = Source::new("forked_host.c").program()?;
+    for service in services()? {
+        // A child lacks the threads whose pointers keep memory reachable.
+        Host::new(&program).leaving_memory().run(&service)?.success()?;
     }
     Ok(())
 }

@@ -83,10 +83,13 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 
 #[test]
 fn a_child_that_exits_waits_for_no_thread_of_its_parent() -> Result<()> {
-    everywhere("forked_exit.c", |host, service| {
+    // Without the address sanitizer: a child inherits the locks of its allocator as they are.
+    let program = Source::new("forked_exit.c").program()?;
+    for service in services()? {
         // What the parent's threads point to looks lost in the child.
-        host.leaving_memory().run(service)
-    })
+        Host::new(&program).leaving_memory().run(&service)?.success()?;
+    }
+    Ok(())
 }
 
 #[test]
