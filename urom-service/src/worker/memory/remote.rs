@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
-use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use rustc_hash::FxHashMap;
 use ucx::{CloseMode, Data, Message, Request, Status, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
@@ -52,9 +52,11 @@ struct Asker {
 
 #[derive(Debug, Default)]
 struct Questions {
-    waiting: SlotMap<DefaultKey, Unanswered>,
-    /// Questions that UCX is still sending, by their operations.
-    sends: Vec<(DefaultKey, Request<Vec<u8>>)>,
+    /// By number. No number is used twice, so a late answer ends no other operation.
+    waiting: FxHashMap<u64, Unanswered>,
+    last_number: u64,
+    /// Questions that UCX is still sending, by the numbers of their operations.
+    sends: Vec<(u64, Request<Vec<u8>>)>,
     /// Hosts that were lost.
     lost: Vec<u64>,
     /// Operations that have ended, whose plugins are to be told.
@@ -159,8 +161,10 @@ impl Remote {
         self.revive(asker, &host)?;
         let mut questions = asker.questions.borrow_mut();
         let waiting = Unanswered { operation, host, region, offset, moved: 0, asked: 0 };
-        let key = questions.waiting.insert(waiting);
-        questions.ask(key);
+        questions.last_number += 1;
+        let number = questions.last_number;
+        questions.waiting.insert(number, waiting);
+        questions.ask(number);
         self.is_busy.set(true);
         Ok(())
     }
@@ -262,8 +266,8 @@ impl Asker {
 
 impl Questions {
     /// Sends the next question of an operation.
-    fn ask(&mut self, key: DefaultKey) {
-        let Some(waiting) = self.waiting.get_mut(key) else { return };
+    fn ask(&mut self, number: u64) {
+        let Some(waiting) = self.waiting.get_mut(&number) else { return };
         // SAFETY: it is there until it has ended.
         let operation = unsafe { waiting.operation.as_ref() };
         let moves = matches!(operation.action, MemoryAction::READ | MemoryAction::WRITE);
@@ -282,7 +286,7 @@ impl Questions {
         }
         let ask = Ask {
             ticket: waiting.host.ticket.into(),
-            number: key.data().as_ffi().into(),
+            number: number.into(),
             share: waiting.region.offered().share.into(),
             offset: (waiting.offset + waiting.moved).into(),
             len: waiting.asked.into(),
@@ -292,8 +296,8 @@ impl Questions {
             reserved: 0.into(),
         };
         match waiting.host.ask(&ask, bytes) {
-            Ok(request) => self.sends.extend(request.map(|request| (key, request))),
-            Err(code) => self.finish(key, code),
+            Ok(request) => self.sends.extend(request.map(|request| (number, request))),
+            Err(code) => self.finish(number, code),
         }
     }
 
@@ -301,47 +305,46 @@ impl Questions {
     fn end_unsent(&mut self) {
         let is_done = |(_, sent): &mut (_, Request<Vec<u8>>)| sent.is_done();
         let done: Vec<_> = self.sends.extract_if(.., is_done).collect();
-        for (key, sent) in done {
+        for (number, sent) in done {
             if let Ok((Err(_), _)) = sent.into_done()
-                && let Some(waiting) = self.waiting.get(key)
+                && let Some(waiting) = self.waiting.get(&number)
             {
                 let code = waiting.host.unsent();
-                self.finish(key, code);
+                self.finish(number, code);
             }
         }
     }
 
     fn answered(&mut self, header: &[u8], data: Data<'_>) {
         let Some(answer) = Answer::read(header) else { return };
-        if answer.number.get() == EVERY {
-            let ticket = answer.ticket.get();
+        let (number, ticket) = (answer.number.get(), answer.ticket.get());
+        if number == EVERY {
             return self.end_of(|host| host.ticket == ticket, DocaError::CONNECTION_RESET);
         }
-        let key = DefaultKey::from(KeyData::from_ffi(answer.number.get()));
         // Another host may have guessed the number.
-        let of_host = |waiting: &&mut Unanswered| waiting.host.ticket == answer.ticket.get();
-        let Some(waiting) = self.waiting.get_mut(key).filter(of_host) else { return };
+        let of_host = |waiting: &&mut Unanswered| waiting.host.ticket == ticket;
+        let Some(waiting) = self.waiting.get_mut(&number).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
         // SAFETY: it is there until it has ended.
         unsafe { waiting.operation.as_mut() }.result = answer.result.get();
         if status != DocaError::SUCCESS {
-            return self.finish(key, status);
+            return self.finish(number, status);
         }
         match data {
-            Data::Eager(bytes) => self.moved(key, bytes),
+            Data::Eager(bytes) => self.moved(number, bytes),
             // No host of this release answers so.
-            Data::Rendezvous(_) => self.finish(key, DocaError::IO_FAILED),
+            Data::Rendezvous(_) => self.finish(number, DocaError::IO_FAILED),
         }
     }
 
     /// The question of an operation is answered, for a read with these bytes.
-    fn moved(&mut self, key: DefaultKey, bytes: &[u8]) {
-        let Some(waiting) = self.waiting.get_mut(key) else { return };
+    fn moved(&mut self, number: u64, bytes: &[u8]) {
+        let Some(waiting) = self.waiting.get_mut(&number) else { return };
         // SAFETY: it is there until it has ended.
         let operation = unsafe { waiting.operation.as_ref() };
         if operation.action == MemoryAction::READ {
             if bytes.len() as u64 != waiting.asked {
-                return self.finish(key, DocaError::IO_FAILED);
+                return self.finish(number, DocaError::IO_FAILED);
             }
             let to = operation.local.wrapping_add(waiting.moved as usize);
             // SAFETY: the plugin's place has room for all that the operation moves.
@@ -349,13 +352,13 @@ impl Questions {
         }
         waiting.moved += waiting.asked;
         match waiting.moved < operation.len {
-            true => self.ask(key),
-            false => self.finish(key, DocaError::SUCCESS),
+            true => self.ask(number),
+            false => self.finish(number, DocaError::SUCCESS),
         }
     }
 
-    fn finish(&mut self, key: DefaultKey, status: DocaError) {
-        if let Some(waiting) = self.waiting.remove(key) {
+    fn finish(&mut self, number: u64, status: DocaError) {
+        if let Some(waiting) = self.waiting.remove(&number) {
             self.ended.push((waiting.operation, status));
         }
     }

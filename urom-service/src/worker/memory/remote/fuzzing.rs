@@ -39,18 +39,58 @@ pub fn memory_answers(input: &[u8]) {
     });
 }
 
+/// A host's library, which receives questions and answers none, beside the worker that asks.
+pub(super) struct Library {
+    pub(super) remote: Rc<Remote>,
+    pub(super) worker: Worker,
+    /// How many questions have arrived.
+    pub(super) asked: Rc<Cell<usize>>,
+}
+
+impl Library {
+    pub(super) fn new() -> Library {
+        let (worker, asked) = answering();
+        Library { remote: Rc::new(Remote::new(&[])), worker, asked }
+    }
+
+    pub(super) fn address(&self) -> Vec<u8> {
+        self.worker.address().expect("an address").as_bytes().to_vec()
+    }
+
+    /// Memory of the host, by its connection and ticket.
+    pub(super) fn region(&self, dest_id: u64, ticket: u128) -> Rc<Region> {
+        let access = Access::PCI_READ_WRITE;
+        let offered = Offered { share: 3, memory: 4, address: 0x10000, len: LEN, access };
+        let path = self.remote.open_path(dest_id, ticket, &self.address());
+        Region::alone(offered, path.expect("an endpoint").0)
+    }
+
+    /// From now on it receives questions at another address.
+    #[cfg(test)]
+    pub(super) fn restart(&mut self) {
+        (self.worker, self.asked) = answering();
+    }
+}
+
+fn answering() -> (Worker, Rc<Cell<usize>>) {
+    let worker = context().build().and_then(|context| context.worker()).expect("UCX");
+    let asked: Rc<Cell<usize>> = Rc::default();
+    let asks = Rc::clone(&asked);
+    let handler = move |_: Message<'_>| asks.set(asks.get() + 1);
+    worker.set_am_handler(AM_ASK, handler).expect("a handler");
+    (worker, asked)
+}
+
 struct Rig {
     regions: [Rc<Region>; 2],
-    remote: Rc<Remote>,
-    /// Where the questions arrive.
-    host: Worker,
+    library: Library,
     started: Vec<Started>,
 }
 
 /// An operation of the plugin's, and what is known of it.
 struct Started {
     place: Box<Parcel>,
-    key: DefaultKey,
+    number: u64,
     of_host: usize,
     /// How many bytes were moved, and what they are to be.
     moved: usize,
@@ -73,23 +113,13 @@ unsafe extern "C" fn done(operation: *mut MemoryOperation) {
 
 impl Rig {
     fn new() -> Rig {
-        let remote = Rc::new(Remote::new(&[]));
-        let host = context().build().and_then(|context| context.worker());
-        let host = host.expect("UCX");
-        host.set_am_handler(AM_ASK, |_: Message<'_>| {}).expect("a handler");
-        let address = host.address().expect("an address").as_bytes().to_vec();
-        let access = Access::PCI_READ_WRITE;
-        let offered = Offered { share: 3, memory: 4, address: 0x10000, len: LEN, access };
-        let regions = [0, 1].map(|dest_id| {
-            let ticket = TICKETS[dest_id as usize];
-            let (path, _) = remote.open_path(dest_id, ticket, &address).expect("an endpoint");
-            Region::alone(offered, path)
-        });
-        Rig { remote, regions, host, started: Vec::new() }
+        let library = Library::new();
+        let regions = [0, 1].map(|at| library.region(at as u64, TICKETS[at]));
+        Rig { library, regions, started: Vec::new() }
     }
 
     fn questions(&self) -> Rc<RefCell<Questions>> {
-        Rc::clone(&self.remote.asker.get().expect("there are hosts").questions)
+        Rc::clone(&self.library.remote.asker.get().expect("there are hosts").questions)
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -131,10 +161,9 @@ impl Rig {
         let begun = unsafe { region.path().run(region, 0, asked) };
         assert_eq!(begun, Err(DocaError::IN_PROGRESS));
         let questions = self.questions();
-        let is_new = |key: &DefaultKey| self.started.iter().all(|known| known.key != *key);
-        let key = questions.borrow().waiting.keys().find(is_new).expect("it waits");
+        let number = questions.borrow().last_number;
         let model = place.bytes.clone();
-        self.started.push(Started { place, key, of_host, moved: 0, model, ended: None });
+        self.started.push(Started { place, number, of_host, moved: 0, model, ended: None });
     }
 
     fn answer(&mut self, step: u8, program: &mut Program<'_>) {
@@ -151,7 +180,7 @@ impl Rig {
             data = &whole;
         }
         let of_host = if step & 4 > 0 { started.of_host } else { 1 - started.of_host };
-        let mut number = started.key.data().as_ffi();
+        let mut number = started.number;
         match damage {
             77 => number ^= 1 << (which % 64),
             78 => number = EVERY,
@@ -171,10 +200,7 @@ impl Rig {
             return;
         }
         let is_meant = |started: &&mut Started| {
-            // Of a number that is no key, slotmap makes one.
-            started.key == DefaultKey::from(KeyData::from_ffi(number))
-                && started.of_host == of_host
-                && started.ended.is_none()
+            started.number == number && started.of_host == of_host && started.ended.is_none()
         };
         let Some(started) = self.started.iter_mut().find(is_meant) else { return };
         let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
@@ -194,8 +220,8 @@ impl Rig {
 
     /// Operations that are to have ended have, and no others.
     fn turn(&mut self) {
-        self.host.progress();
-        while self.remote.turn() {}
+        self.library.worker.progress();
+        while self.library.remote.turn() {}
         self.started.retain(|started| {
             // SAFETY: this rig's own, which nobody else uses at this moment.
             let operation = unsafe { (&raw const started.place.operation).read_volatile() };
@@ -207,7 +233,7 @@ impl Rig {
             false
         });
         let waiting = self.questions().borrow().waiting.len();
-        assert_eq!((waiting, self.remote.is_busy()), (self.started.len(), waiting > 0));
+        assert_eq!((waiting, self.library.remote.is_busy()), (self.started.len(), waiting > 0));
     }
 
     /// Ends what waits, as when the host is lost.
@@ -218,10 +244,10 @@ impl Rig {
         }
         self.turn();
         // A long write is sent in parts, as fast as they are received.
-        let asker = &self.remote.asker.get().expect("there are hosts").worker;
+        let asker = &self.library.remote.asker.get().expect("there are hosts").worker;
         let mut rests = 0;
         while rests < 10 {
-            rests = if self.host.progress() | asker.progress() { 0 } else { rests + 1 };
+            rests = if self.library.worker.progress() | asker.progress() { 0 } else { rests + 1 };
         }
     }
 }

@@ -1,39 +1,33 @@
-//! Connections to a host that fail, while the host is there.
+//! Connections to a host that fail, while the host is there, and a host that sends without end.
+//! The model in `fuzzing.rs` has right and wrong answers; `memory*` of the whole path have lost
+//! hosts.
 
 use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-use ucx::{AmFlags, Outside};
-use urom_abi::memory::Access;
-use urom_memory::engine::Offered;
+use ucx::{AmFlags, Outside, WorkerAddress};
 use urom_wire::remote::AM_ASK;
 
+use super::fuzzing::Library;
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A host that answers nothing, and how often it was asked.
+/// An operation on the memory of a host whose library answers nothing.
 struct Rig {
-    remote: Rc<Remote>,
+    library: Library,
     known: Rc<Host>,
     region: Rc<Region>,
-    host: Worker,
-    asked: Rc<Cell<usize>>,
     operation: MemoryOperation,
 }
 
 impl Rig {
     fn new() -> Rig {
-        let remote = Rc::new(Remote::new(&[]));
-        let (host, asked) = host();
-        let access = Access::PCI_READ_WRITE;
-        let offered = Offered { share: 3, memory: 4, address: 0x10000, len: 64, access };
-        let address = host.address().unwrap();
-        let (path, _) = remote.open_path(1, 9, address.as_bytes()).unwrap();
-        let known = remote.host(1, 9, address.as_bytes()).unwrap();
+        let library = Library::new();
+        let region = library.region(1, 9);
+        let known = library.remote.host(1, 9, &library.address()).unwrap();
         let operation = MemoryOperation::new(MemoryAction::SWAP, 0, 8);
-        let region = Region::alone(offered, path);
-        Rig { remote, known, region, host, asked, operation }
+        Rig { library, known, region, operation }
     }
 
     /// Runs the operation on its path.
@@ -46,9 +40,9 @@ impl Rig {
     /// Begins an operation, and waits until the host is asked.
     fn ask(&mut self) {
         self.operation.status = DocaError::IN_PROGRESS;
-        let before = self.asked.get();
+        let before = self.library.asked.get();
         assert_eq!(self.start(), DocaError::IN_PROGRESS);
-        self.until(|rig| rig.asked.get() > before);
+        self.until(|rig| rig.library.asked.get() > before);
     }
 
     /// How the operation ends.
@@ -62,8 +56,8 @@ impl Rig {
     fn until(&mut self, done: impl Fn(&Rig) -> bool) {
         let start = Instant::now();
         while !done(self) {
-            self.host.progress();
-            self.remote.turn();
+            self.library.worker.progress();
+            self.library.remote.turn();
             assert!(start.elapsed() < LIMIT);
         }
     }
@@ -83,14 +77,6 @@ impl Rig {
     }
 }
 
-fn host() -> (Worker, Rc<Cell<usize>>) {
-    let host = context().build().unwrap().worker().unwrap();
-    let asked: Rc<Cell<usize>> = Rc::default();
-    let asks = Rc::clone(&asked);
-    host.set_am_handler(AM_ASK, move |_: Message<'_>| asks.set(asks.get() + 1)).unwrap();
-    (host, asked)
-}
-
 #[test]
 fn a_host_is_asked_again_after_its_connection_failed() {
     let mut rig = Rig::new();
@@ -100,21 +86,50 @@ fn a_host_is_asked_again_after_its_connection_failed() {
         assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
     }
     rig.ask();
-    rig.remote.lose(1);
+    rig.library.remote.lose(1);
     assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
     assert_eq!(rig.start(), DocaError::CONNECTION_RESET, "it has left");
 }
 
 #[test]
-fn a_host_is_asked_where_it_answers_now() {
+fn a_host_is_asked_where_it_answers_now_until_the_worker_ends() {
     let mut rig = Rig::new();
     rig.ask();
-    let (host, asked) = host();
-    let again = rig.remote.host(1, 9, host.address().unwrap().as_bytes()).unwrap();
+    rig.library.restart();
+    let again = rig.library.remote.host(1, 9, &rig.library.address()).unwrap();
     assert!(Rc::ptr_eq(&again, &rig.known));
     assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
-    (rig.host, rig.asked) = (host, asked);
     rig.ask();
-    rig.remote.shut();
+    rig.library.remote.shut();
     assert_eq!(rig.ended(), DocaError::SHUTDOWN);
+    assert_eq!(rig.start(), DocaError::SHUTDOWN);
+}
+
+#[test]
+fn a_host_that_sends_without_end_holds_up_no_turn() {
+    let mut rig = Rig::new();
+    rig.ask();
+    let Library { remote, worker, .. } = &rig.library;
+    // SAFETY: the address of a worker of this process.
+    let asker = unsafe { WorkerAddress::from_bytes(&remote.address().unwrap()) }.unwrap();
+    let endpoint = worker.endpoint().connect(&asker).unwrap();
+    let of_nothing = Answer {
+        ticket: 9.into(),
+        number: 77.into(),
+        result: 0.into(),
+        status: 0.into(),
+        reserved: 0.into(),
+    };
+    for _ in 0..500 {
+        let data = vec![7; 200 << 10];
+        endpoint.am_send_with(AM_ANSWER, of_nothing.as_bytes(), data, AmFlags::EAGER).detach();
+    }
+    let start = Instant::now();
+    while !remote.turn() {
+        worker.progress();
+        assert!(start.elapsed() < LIMIT, "a turn ends only when UCX has nothing left");
+    }
+    assert!(remote.is_busy());
+    rig.library.remote.lose(1);
+    assert_eq!(rig.ended(), DocaError::CONNECTION_RESET);
 }

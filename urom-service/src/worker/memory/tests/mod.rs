@@ -1,7 +1,7 @@
-//! What hosts offer, and questions to them. The tests of `urom-memory` have what plugins do.
+//! What hosts offer. The tests of `urom-memory` have what plugins do, and those of `remote` the
+//! questions to hosts.
 
 mod door;
-mod remote;
 mod shared;
 
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use tokio::sync::mpsc::UnboundedReceiver;
 use urom_abi::DocaError;
-use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
+use urom_abi::host_memory::HostMemory;
 use urom_abi::memory::{Access, MemoryRange};
 use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
 use urom_wire::memory::{Handed, Slip};
@@ -47,11 +47,6 @@ impl Desk {
             other => panic!("{other:?}"),
         };
         std::iter::from_fn(|| self.told.try_recv().ok()).map(ended).collect()
-    }
-
-    fn run(&self, opened: &HostMemory, operation: &mut MemoryOperation) -> Result<(), DocaError> {
-        // SAFETY: the callers' operations have as many bytes as they say, and stay.
-        unsafe { self.memories.shares.run(opened.handle, operation.into()) }
     }
 
     fn open(&self, dest_id: u64, memory: u64, offset: u64, len: u64) -> HostMemory {
