@@ -3,56 +3,87 @@
 use super::*;
 use crate::daemon::fuzzing::numbers;
 
-#[path = "roster_limits_tests.rs"]
-mod limits;
-
 const KNOWN: u64 = 0b111;
 
 fn wish(id: u64) -> StartWorker {
     StartWorker { id, plugins: 0b1, gid: 0, env: None, cpus: None }
 }
 
-fn address() -> SocketAddr {
-    "127.0.0.1:5000".parse().unwrap()
+fn with_variables(env: &[&str]) -> StartWorker {
+    StartWorker { env: Some(env.iter().map(|text| (*text).to_owned()).collect()), ..wish(7) }
 }
 
-/// A roster with tickets 1, 2, 3 and so on; actions as short texts.
-struct Fixture {
-    roster: Roster,
+fn lost() -> Failure {
+    Failure::new(DocaError::CONNECTION_RESET, "lost")
 }
 
-impl Fixture {
-    fn new() -> Fixture {
-        Fixture { roster: Roster::new(Limits::default(), numbers()) }
-    }
+/// A roster with tickets 1, 2, 3 and so on, after a [script](play).
+fn after(limits: Limits, script: &str) -> Roster {
+    let mut roster = Roster::new(limits, numbers());
+    play(&mut roster, script);
+    roster
+}
 
-    /// Worker 7 is ready and told of host 1.
-    fn ready_for_one() -> Fixture {
-        let mut fixture = Fixture::new();
-        fixture.start(1, wish(7));
-        fixture.ready(1);
-        fixture
-    }
+/// A script for a roster that has the usual limits.
+fn plays(script: &str) {
+    after(Limits::default(), script);
+}
 
-    /// Host 1 is on its way there.
-    fn told() -> Fixture {
-        let mut fixture = Fixture::ready_for_one();
-        fixture.roster.expected(1, 1);
-        fixture
-    }
+/// The same for one that is full soon.
+fn plays_within(workers: usize, workers_per_host: usize, script: &str) {
+    after(Limits { hosts: 9, workers, workers_per_host }, script);
+}
 
-    fn start(&mut self, host: HostKey, worker: StartWorker) -> Vec<String> {
-        texts(self.roster.start(host, host * 10, worker, KNOWN))
-    }
-
-    fn ready(&mut self, serial: Serial) -> Vec<String> {
-        texts(self.roster.ready(serial, address()))
+/// Runs a script: in each line an event, and the actions behind `->`, if they matter. Host 1 asks
+/// with request 10, host 2 with 20. `start HOST ID` takes `plugins=MASK`, `gid=N` and
+/// `env=NAME=value`, too; the id may be `any`.
+fn play(roster: &mut Roster, script: &str) {
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (event, expected) = line
+            .split_once("->")
+            .map_or((line, None), |(event, expected)| (event, Some(expected.trim())));
+        let words: Vec<&str> = event.split_whitespace().collect();
+        let number = |at: usize| words[at].parse::<u64>().expect(line);
+        let ticket = || u128::from(number(2));
+        let nothing = |()| Vec::new();
+        let actions = match words[0] {
+            "start" => {
+                let id = if words[2] == "any" { WORKER_ID_ANY } else { number(2) };
+                roster.start(number(1), number(1) * 10, asked(id, &words[3..]), KNOWN)
+            }
+            "ready" => roster.ready(number(1), ([127, 0, 0, 1], 5000).into()),
+            "expected" => roster.expected(number(1), ticket()),
+            "arrived" => nothing(roster.arrived(number(1), ticket())),
+            "departed" => nothing(roster.departed(number(1), ticket())),
+            "expired" => roster.expired(number(1), ticket()),
+            "silent" => nothing(roster.silent(number(1))),
+            "overdue" => {
+                roster.overdue(number(1), &Failure::new(DocaError::TIME_OUT, "it is late"))
+            }
+            "failed" => roster.failed(number(1), &Failure::new(DocaError::DRIVER, "it cannot")),
+            "gone" => roster.gone(number(1), &lost()),
+            "empty" => roster.empty(number(1)),
+            "host_gone" => roster.host_gone(number(1)),
+            "stop" => roster.stop(),
+            other => panic!("{other}"),
+        };
+        if let Some(expected) = expected {
+            assert_eq!(texts(actions).join(", "), expected, "{line}");
+        }
     }
 }
 
-/// A host is on the way to this worker, by this ticket.
-fn promised(serial: Serial, ticket: u128) -> [String; 2] {
-    [format!("worker {serial}: expect {ticket}"), format!("expire {serial} {ticket}")]
+fn asked(id: u64, more: &[&str]) -> StartWorker {
+    let mut worker = wish(id);
+    for word in more {
+        match word.split_once('=').expect(word) {
+            ("plugins", mask) => worker.plugins = mask.parse().unwrap(),
+            ("gid", gid) => worker.gid = gid.parse().unwrap(),
+            ("env", variable) => worker.env = Some(vec![variable.to_owned()]),
+            other => panic!("{other:?}"),
+        }
+    }
+    worker
 }
 
 fn texts(actions: Vec<Action>) -> Vec<String> {
@@ -64,19 +95,14 @@ fn texts(actions: Vec<Action>) -> Vec<String> {
         Action::ToWorker(serial, DaemonToWorker::Forget { ticket }) => {
             format!("worker {serial}: forget {ticket}")
         }
-        Action::ToWorker(serial, DaemonToWorker::Leave) => format!("worker {serial}: leave"),
-        Action::ToWorker(serial, DaemonToWorker::Stop) => format!("worker {serial}: stop"),
-        Action::ToWorker(serial, DaemonToWorker::Open { .. }) => format!("worker {serial}: open"),
-        Action::ToWorker(serial, DaemonToWorker::Ping) => format!("worker {serial}: ping"),
+        Action::ToWorker(serial, other) => format!("worker {serial}: {other:?}"),
         Action::Abandon(serial) => format!("abandon {serial}"),
         Action::ToHost(host, DaemonToHost::Started { request, id, ticket, .. }) => {
             format!("host {host}: {request} started {id} ticket {ticket}")
         }
         Action::ToHost(host, DaemonToHost::Failed { request, failure }) => {
-            format!(
-                "host {host}: {request} failed {}",
-                failure.code().name().trim_start_matches("DOCA_ERROR_")
-            )
+            let code = failure.code().name();
+            format!("host {host}: {request} failed {}", code.trim_start_matches("DOCA_ERROR_"))
         }
         Action::ToHost(host, other) => format!("host {host}: {other:?}"),
         Action::Expire(serial, ticket) => format!("expire {serial} {ticket}"),
@@ -84,171 +110,163 @@ fn texts(actions: Vec<Action>) -> Vec<String> {
     actions.into_iter().map(text).collect()
 }
 
-fn lost() -> Failure {
-    Failure::new(DocaError::CONNECTION_RESET, "lost")
-}
-
 #[test]
-fn a_host_is_told_when_its_worker_expects_it() {
-    let mut fixture = Fixture::new();
-    assert_eq!(fixture.start(1, wish(7)), ["spawn 1 as 7 for 1"]);
-    assert!(fixture.roster.expected(1, 1).is_empty(), "not before it is ready");
-    assert_eq!(fixture.ready(1), promised(1, 1));
-    assert_eq!(texts(fixture.roster.expected(1, 1)), ["host 1: 10 started 7 ticket 1"]);
-    assert_eq!(fixture.start(2, wish(7)), promised(1, 2));
-    assert_eq!(texts(fixture.roster.expected(1, 2)), ["host 2: 20 started 7 ticket 2"]);
-    assert!(fixture.roster.expected(1, 2).is_empty(), "a host is told once");
-    assert!(fixture.roster.expected(1, 3).is_empty() && fixture.roster.expected(2, 1).is_empty());
-    assert!(fixture.ready(1).is_empty(), "ready twice means nothing");
+fn a_host_is_told_once_when_its_worker_expects_it() {
+    plays(
+        "start 1 7    -> spawn 1 as 7 for 1
+         expected 1 1 ->
+         ready 1      -> worker 1: expect 1, expire 1 1
+         ready 1      ->
+         expected 1 1 -> host 1: 10 started 7 ticket 1
+         start 2 7    -> worker 1: expect 2, expire 1 2
+         expected 1 2 -> host 2: 20 started 7 ticket 2
+         expected 1 2 ->
+         expected 1 3 ->
+         expected 2 1 ->",
+    );
 }
 
 #[test]
 fn a_host_that_wants_a_worker_that_has_just_died_gets_a_new_one() {
-    let mut fixture = Fixture::told();
-    fixture.roster.arrived(1, 1);
-    assert_eq!(fixture.start(1, wish(7)), promised(1, 2));
-    assert_eq!(texts(fixture.roster.gone(1, &lost())), ["spawn 2 as 7 for 1"]);
-    assert!(fixture.roster.expected(1, 2).is_empty());
-    assert_eq!(fixture.ready(2), promised(2, 3));
-    assert_eq!(texts(fixture.roster.expected(2, 3)), ["host 1: 10 started 7 ticket 3"]);
+    plays(
+        "start 1 7
+         ready 1
+         expected 1 1
+         arrived 1 1
+         start 1 7    -> worker 1: expect 2, expire 1 2
+         gone 1       -> spawn 2 as 7 for 1
+         expected 1 2 ->
+         ready 2      -> worker 2: expect 3, expire 2 3
+         expected 2 3 -> host 1: 10 started 7 ticket 3",
+    );
 }
 
 #[test]
 fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, StartWorker { plugins: 0b111, ..wish(7) });
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
-    fixture.start(2, wish(7));
-    fixture.start(3, wish(7));
-    let actions = texts(fixture.roster.gone(1, &lost()));
+    let script = "start 1 7 plugins=7
+                  ready 1
+                  expected 1 1
+                  start 2 7
+                  start 3 7";
+    let mut roster = after(Limits::default(), script);
+    let actions = texts(roster.gone(1, &lost()));
     assert!(actions == ["spawn 2 as 7 for 2"] || actions == ["spawn 2 as 7 for 3"], "{actions:?}");
-    assert_eq!(fixture.ready(2).len(), 4, "both are on the way");
+    let both = roster.ready(2, ([127, 0, 0, 1], 5000).into());
+    assert_eq!(both.len(), 4, "both are on the way");
 }
 
 #[test]
-fn a_worker_that_dies_as_soon_as_it_is_ready_fails_those_who_had_it_started() {
-    let mut fixture = Fixture::ready_for_one();
-    assert_eq!(
-        texts(fixture.roster.gone(1, &lost())),
-        ["host 1: 10 failed CONNECTION_RESET"],
-        "not again and again"
+fn a_worker_that_fails_fails_those_who_had_it_started_and_its_late_words_mean_nothing() {
+    plays(
+        "start 1 7
+         start 2 7 ->
+         failed 1  -> host 1: 10 failed DRIVER, host 2: 20 failed DRIVER, abandon 1
+         start 1 7 -> spawn 2 as 7 for 1
+         gone 2    -> host 1: 10 failed CONNECTION_RESET
+         ready 2   ->
+         gone 2    ->
+         empty 2   ->
+         expired 2 1 ->
+         start 1 7 -> spawn 3 as 7 for 1
+         ready 3
+         gone 3    -> host 1: 10 failed CONNECTION_RESET",
     );
 }
 
 #[test]
-fn a_worker_that_does_not_confirm_in_time_fails_the_request() {
-    let mut fixture = Fixture::ready_for_one();
-    assert_eq!(
-        texts(fixture.roster.expired(1, 1)),
-        ["worker 1: forget 1", "host 1: 10 failed TIME_OUT"]
-    );
-}
-
-#[test]
-fn hosts_that_ask_while_it_starts_share_the_worker_and_its_failure() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    assert!(fixture.start(2, wish(7)).is_empty());
-    assert_eq!(
-        texts(fixture.roster.failed(1, &Failure::new(DocaError::DRIVER, "no"))),
-        ["host 1: 10 failed DRIVER", "host 2: 20 failed DRIVER", "abandon 1"]
-    );
-    assert_eq!(fixture.start(1, wish(7)), ["spawn 2 as 7 for 1"], "the id is free");
-}
-
-#[test]
-fn a_worker_that_dies_while_it_starts_fails_the_request_and_a_late_word_of_it_means_nothing() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    assert_eq!(texts(fixture.roster.gone(1, &lost())), ["host 1: 10 failed CONNECTION_RESET"]);
-    assert!(fixture.ready(1).is_empty() && fixture.roster.gone(1, &lost()).is_empty());
-    assert!(fixture.roster.empty(1).is_empty() && fixture.roster.expired(1, 1).is_empty());
-}
-
-#[test]
-fn only_a_worker_that_is_not_ready_can_be_overdue() {
-    let mut fixture = Fixture::new();
-    let late = Failure::new(DocaError::TIME_OUT, "late");
-    fixture.start(1, wish(1));
-    fixture.start(1, wish(2));
-    fixture.ready(1);
-    assert!(fixture.roster.overdue(1, &late).is_empty());
-    assert_eq!(
-        texts(fixture.roster.overdue(2, &late)),
-        ["host 1: 10 failed TIME_OUT", "abandon 2"]
+fn a_worker_that_does_not_confirm_in_time_or_is_overdue_fails_the_request() {
+    plays(
+        "start 1 7
+         ready 1
+         overdue 1   ->
+         expired 1 1 -> worker 1: forget 1, host 1: 10 failed TIME_OUT
+         start 1 8
+         overdue 2   -> host 1: 10 failed TIME_OUT, abandon 2",
     );
 }
 
 #[test]
 fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
-    let mut fixture = Fixture::told();
-    fixture.roster.arrived(1, 1);
-    fixture.start(2, wish(7));
-    fixture.roster.arrived(1, 2);
-    assert!(
-        fixture.roster.empty(1).is_empty(),
-        "host 2 has a ticket, and cannot have come without knowing it"
+    // Host 2 has a ticket, and cannot have come without knowing it. The next worker starts at once,
+    // while the old process still ends, whose end does not touch it.
+    plays(
+        "start 1 7
+         ready 1
+         expected 1 1
+         arrived 1 1
+         start 2 7
+         arrived 1 2
+         empty 1     ->
+         expected 1 2
+         arrived 1 2
+         expired 1 1 ->
+         host_gone 1 ->
+         empty 1     -> worker 1: Leave, abandon 1
+         start 2 7   -> spawn 2 as 7 for 2
+         gone 1      ->
+         ready 2     -> worker 2: expect 3, expire 2 3",
     );
-    fixture.roster.expected(1, 2);
-    fixture.roster.arrived(1, 2);
-    assert_eq!(texts(fixture.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
-    assert_eq!(
-        fixture.start(2, wish(7)),
-        ["spawn 2 as 7 for 2"],
-        "at once, while the old process still ends"
-    );
-    assert!(
-        fixture.roster.gone(1, &lost()).is_empty(),
-        "the end of the old one does not touch the new one"
-    );
-    assert_eq!(fixture.ready(2).len(), 2);
 }
 
 #[test]
-fn tickets_of_a_host_that_is_gone_are_forgotten() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    fixture.start(2, wish(7));
-    fixture.ready(1);
-    assert_eq!(texts(fixture.roster.host_gone(1)), ["worker 1: forget 1"]);
-    assert!(fixture.roster.empty(1).is_empty(), "host 2 is on the way");
-    assert_eq!(texts(fixture.roster.host_gone(2)), ["worker 1: forget 2"]);
-    assert_eq!(texts(fixture.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
+fn tickets_of_a_host_that_is_gone_are_forgotten_and_no_worker_stays_for_it() {
+    plays(
+        "start 1 7
+         start 2 7
+         ready 1
+         host_gone 1 -> worker 1: forget 1
+         empty 1     ->
+         host_gone 2 -> worker 1: forget 2
+         empty 1     -> worker 1: Leave, abandon 1
+         start 1 8
+         host_gone 1 ->
+         ready 2     -> worker 2: Leave, abandon 2",
+    );
 }
 
 #[test]
 fn no_worker_is_started_for_a_host_that_was_given_up() {
-    let mut fixture = Fixture::ready_for_one();
-    fixture.start(2, wish(7));
-    fixture.start(3, wish(7));
-    // One that does not read is gone before anybody asks for its plugins, and again when its stream
-    // has ended.
-    assert_eq!(texts(fixture.roster.host_gone(2)), ["worker 1: forget 2"]);
-    let told = ["spawn 2 as 7 for 3", "host 1: 10 failed CONNECTION_RESET"];
-    assert_eq!(
-        texts(fixture.roster.gone(1, &lost())),
-        told,
-        "who is told may be given up then, but is no worker's first host"
+    // A host that does not read is gone before anybody asks for its plugins, and again when its
+    // stream has ended.
+    plays(
+        "start 1 7
+         ready 1
+         start 2 7
+         start 3 7
+         host_gone 2 -> worker 1: forget 2
+         gone 1      -> spawn 2 as 7 for 3, host 1: 10 failed CONNECTION_RESET
+         host_gone 2 ->",
     );
-    assert!(fixture.roster.host_gone(2).is_empty());
 }
 
-fn with_variables(env: &[&str]) -> StartWorker {
-    StartWorker { env: Some(env.iter().map(|text| (*text).to_owned()).collect()), ..wish(7) }
+#[test]
+fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
+    plays(
+        "start 1 7
+         start 2 7
+         ready 1
+         expected 1 1
+         expected 1 2
+         arrived 1 1
+         expired 1 1 ->
+         expired 1 2 -> worker 1: forget 2, expire 1 2
+         expired 1 2 ->
+         host_gone 2 ->
+         empty 1     -> worker 1: Leave, abandon 1",
+    );
 }
 
 #[test]
 fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
     let own = ["A=1", "B=old", "B=x=y", "C="];
     for ready in [false, true] {
-        let mut fixture = Fixture::new();
-        fixture.start(1, with_variables(&own));
+        let mut roster = after(Limits::default(), "");
+        roster.start(1, 10, with_variables(&own), KNOWN);
         if ready {
-            fixture.ready(1);
+            play(&mut roster, "ready 1");
         }
         let mut start = |env: &[&str]| {
-            let actions = fixture.roster.start(2, 20, with_variables(env), 0b111);
+            let actions = roster.start(2, 20, with_variables(env), KNOWN);
             match &actions[..] {
                 [Action::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
                     assert_eq!(failure.code(), DocaError::ALREADY_EXIST);
@@ -273,169 +291,192 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
             assert!(names && !text.contains("secret"), "{text}");
         }
     }
-}
-
-#[test]
-fn a_worker_without_an_environment_is_joined_with_an_empty_one() {
-    let mut fixture = Fixture::ready_for_one();
-    assert_eq!(fixture.start(2, with_variables(&[])), promised(1, 2));
+    let mut roster = after(Limits::default(), "start 1 7");
+    assert!(roster.start(2, 20, with_variables(&[]), KNOWN).is_empty(), "an empty one fits none");
 }
 
 #[test]
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
-    let mut fixture = Fixture::ready_for_one();
-    let with_env = with_variables(&["MARK=kept"]);
-    assert_eq!(fixture.start(2, with_env.clone()), ["host 2: 20 failed ALREADY_EXIST"], "it runs");
-    fixture.roster.silent(1);
-    assert!(fixture.roster.group(0).is_empty(), "nobody is sent there by its group");
-    assert_eq!(fixture.start(2, with_env.clone()), promised(1, 2));
-    let told = fixture.roster.gone(1, &lost());
-    let [Action::Spawn { serial: 2, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..]
+    // One that falls silent while it starts is none to follow.
+    let mut roster = after(
+        Limits::default(),
+        "start 4 8
+         silent 1
+         start 2 8 env=MARK=kept -> host 2: 20 failed ALREADY_EXIST
+         start 1 7
+         ready 2
+         start 2 7 env=MARK=kept -> host 2: 20 failed ALREADY_EXIST
+         silent 2
+         start 2 7 env=MARK=kept -> worker 2: expect 2, expire 2 2",
+    );
+    assert!(roster.group(0).is_empty(), "nobody is sent there by its group");
+    let told = roster.gone(2, &lost());
+    let [Action::Spawn { serial: 3, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..]
     else {
         panic!("{told:?}")
     };
-    assert_eq!(worker.env, with_env.env);
-    fixture.roster.silent(1);
-    assert_eq!(
-        fixture.start(3, with_variables(&["MARK=lost"])),
-        ["host 3: 30 failed ALREADY_EXIST"],
-        "the old one's silence is over"
-    );
+    assert_eq!(worker.env, with_variables(&["MARK=kept"]).env);
+    // The old one's silence is over.
+    play(&mut roster, "silent 2\n start 3 7 env=MARK=lost -> host 3: 30 failed ALREADY_EXIST");
 }
 
 #[test]
 fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started()
 {
-    let with_env = with_variables(&["MARK=kept"]);
     // Tickets are in no order, so not once only.
     for with in 2..12 {
-        let mut fixture = Fixture::new();
-        fixture.start(1, wish(7));
-        fixture.ready(1);
-        fixture.roster.silent(1);
+        let mut roster = after(Limits::default(), "start 1 7\n ready 1\n silent 1");
+        let with_env = with_variables(&["MARK=kept"]);
         for host in 2..12 {
-            fixture.start(host, if host == with { with_env.clone() } else { wish(7) });
+            let worker = if host == with { with_env.clone() } else { wish(7) };
+            roster.start(host, 1, worker, KNOWN);
         }
-        let told = fixture.roster.gone(1, &lost());
+        let told = roster.gone(1, &lost());
         let Some(Action::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };
         assert_eq!(worker.env, with_env.env);
-        assert_eq!(fixture.ready(2).len(), 2 * 10, "and the others join it");
+        let joined = roster.ready(2, ([127, 0, 0, 1], 5000).into());
+        assert_eq!(joined.len(), 2 * 10, "and the others join it");
     }
 }
 
 #[test]
-fn a_worker_that_falls_silent_while_it_starts_is_none_to_follow() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    fixture.roster.silent(1);
-    let with_env = with_variables(&["MARK=kept"]);
-    assert_eq!(fixture.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
-}
-
-#[test]
-fn a_worker_that_nobody_waits_for_any_more_leaves_when_it_is_ready() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    assert!(fixture.roster.host_gone(1).is_empty());
-    assert_eq!(fixture.ready(1), ["worker 1: leave", "abandon 1"]);
-}
-
-#[test]
-fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(7));
-    fixture.start(2, wish(7));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
-    fixture.roster.expected(1, 2);
-    fixture.roster.arrived(1, 1);
-    assert!(fixture.roster.expired(1, 1).is_empty());
-    assert_eq!(texts(fixture.roster.expired(1, 2)), ["worker 1: forget 2", "expire 1 2"]);
-    assert!(fixture.roster.expired(1, 2).is_empty());
-    assert!(fixture.roster.host_gone(2).is_empty(), "it is forgotten");
-}
-
-#[test]
-fn who_was_given_up_keeps_no_worker_that_its_last_host_left() {
-    let mut fixture = Fixture::told();
-    texts(fixture.roster.expired(1, 1));
-    assert_eq!(texts(fixture.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
-}
-
-#[test]
-fn a_wish_that_does_not_fit_is_refused() {
-    let mut fixture = Fixture::ready_for_one();
-    let with_env = with_variables(&["MARK=kept"]);
-    assert_eq!(fixture.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
-    for plugins in [0b11, 0, 0b1001] {
-        let worker = StartWorker { plugins, ..wish(7) };
-        assert_eq!(fixture.start(2, worker), ["host 2: 20 failed INVALID_VALUE"], "{plugins:b}");
-    }
-    let fewer = StartWorker { plugins: 0b110, ..wish(8) };
-    fixture.start(1, fewer.clone());
-    fixture.ready(2);
-    assert_eq!(
-        fixture.start(2, StartWorker { plugins: 0b100, ..fewer }).len(),
-        2,
-        "a part of its plugins is enough"
+fn plugins_that_are_unknown_or_not_the_workers_are_refused() {
+    plays(
+        "start 1 7 plugins=6
+         ready 1
+         start 2 7 plugins=4 -> worker 1: expect 2, expire 1 2
+         start 2 7 plugins=7 -> host 2: 20 failed INVALID_VALUE
+         start 2 7 plugins=0 -> host 2: 20 failed INVALID_VALUE
+         start 2 8 plugins=9 -> host 2: 20 failed INVALID_VALUE",
     );
 }
 
 #[test]
 fn generated_ids_pass_over_those_in_use() {
-    let mut fixture = Fixture::new();
     let WorkerId(first) = WorkerId::generated(1);
-    fixture.start(1, wish(first));
-    fixture.start(1, wish(first + 1));
-    assert_eq!(fixture.start(1, wish(WORKER_ID_ANY)), [format!("spawn 3 as {} for 1", first + 2)]);
-    fixture.roster.gone(1, &lost());
-    assert_eq!(fixture.start(1, wish(WORKER_ID_ANY)), [format!("spawn 4 as {} for 1", first + 3)]);
+    plays(&format!(
+        "start 1 {first}
+         start 1 {}
+         start 1 any -> spawn 3 as {} for 1
+         gone 1
+         start 1 any -> spawn 4 as {} for 1",
+        first + 1,
+        first + 2,
+        first + 3
+    ));
 }
 
 #[test]
 fn a_group_lists_its_ready_workers_in_rising_order() {
-    let mut fixture = Fixture::new();
-    for (serial, id) in [(1, 9), (2, 3), (3, 5), (4, 1)] {
-        fixture.start(1, StartWorker { gid: (id == 5).into(), ..wish(id) });
-        if id != 1 {
-            fixture.ready(serial);
-        }
-    }
-    assert_eq!(fixture.roster.group(0), [3, 9]);
-    assert_eq!(fixture.roster.group(1), [5]);
-    assert!(fixture.roster.group(2).is_empty());
+    let script =
+        "start 1 9\n start 1 3\n start 1 5 gid=1\n start 1 1\n ready 1\n ready 2\n ready 3";
+    let roster = after(Limits::default(), script);
+    assert_eq!([0, 1, 2].map(|gid| roster.group(gid)), [vec![3, 9], vec![5], vec![]]);
 }
 
 #[test]
 fn stopping_refuses_what_waits_and_what_comes() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(1));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
-    fixture.start(3, wish(1));
-    fixture.start(1, wish(2));
-    assert_eq!(
-        texts(fixture.roster.stop()),
-        [
-            "worker 1: stop",
-            "host 3: 30 failed SHUTDOWN",
-            "abandon 1",
-            "worker 2: stop",
-            "host 1: 10 failed SHUTDOWN",
-            "abandon 2"
-        ]
-    );
-    assert_eq!(fixture.start(1, wish(3)), ["host 1: 10 failed SHUTDOWN"]);
+    let mut roster =
+        after(Limits::default(), "start 1 1\n ready 1\n expected 1 1\n start 3 1\n start 1 2");
+    let expected = [
+        "worker 1: Stop",
+        "host 3: 30 failed SHUTDOWN",
+        "abandon 1",
+        "worker 2: Stop",
+        "host 1: 10 failed SHUTDOWN",
+        "abandon 2",
+    ];
+    assert_eq!(texts(roster.stop()), expected);
+    play(&mut roster, "start 1 3 -> host 1: 10 failed SHUTDOWN");
 }
 
 #[test]
-fn a_host_that_is_there_keeps_no_worker_that_says_it_is_empty() {
-    let mut fixture = Fixture::new();
-    fixture.start(1, wish(1));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
-    fixture.roster.arrived(1, 1);
-    // What comes late of its ticket changes nothing.
-    assert!(fixture.roster.expired(1, 1).is_empty() && fixture.roster.host_gone(1).is_empty());
-    assert_eq!(texts(fixture.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
+fn a_host_has_so_many_workers_whether_it_waits_for_them_or_is_there() {
+    plays_within(
+        9,
+        2,
+        "start 1 1
+         start 1 2
+         start 1 3   -> host 1: 10 failed FULL
+         start 1 2   -> host 1: 10 failed FULL
+         start 1 any -> host 1: 10 failed FULL
+         ready 1
+         expected 1 1
+         start 1 3   -> host 1: 10 failed FULL
+         arrived 1 1
+         start 1 3   -> host 1: 10 failed FULL
+         start 2 3   -> spawn 3 as 3 for 2
+         departed 1 1
+         start 1 4   -> spawn 4 as 4 for 1",
+    );
+}
+
+#[test]
+fn a_host_that_came_as_it_was_given_up_has_a_place_from_then_on() {
+    // A place is free when the host never came, or its worker is gone. The last worker had let the
+    // host in before it heard that the host was given up.
+    plays_within(
+        9,
+        1,
+        "start 1 1
+         ready 1
+         expected 1 1
+         expired 1 1
+         start 1 2   -> spawn 2 as 2 for 1
+         gone 2
+         start 1 3   -> spawn 3 as 3 for 1
+         ready 3
+         expected 3 2
+         expired 3 2
+         arrived 3 2
+         expired 3 2 ->
+         start 1 4   -> host 1: 10 failed FULL
+         departed 3 2
+         start 1 4   -> spawn 4 as 4 for 1",
+    );
+}
+
+#[test]
+fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
+    plays_within(
+        1,
+        9,
+        "start 1 1
+         start 2 2   -> host 2: 20 failed FULL
+         start 2 any -> host 2: 20 failed FULL
+         start 2 1   ->
+         failed 1
+         start 2 2   -> spawn 2 as 2 for 2",
+    );
+}
+
+#[test]
+fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_them() {
+    let mut roster = after(Limits::default(), "start 0 7");
+    for host in 1..MOST_WAITING as HostKey {
+        assert!(roster.start(host, 1, wish(7), KNOWN).is_empty());
+    }
+    let actions = roster.start(9000, 1, wish(7), KNOWN);
+    let [Action::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..] else {
+        panic!("a refusal, not {:?}", texts(actions));
+    };
+    assert_eq!(failure.code(), DocaError::FULL);
+    let names = [&MOST_WAITING.to_string(), "worker 7"];
+    assert!(names.iter().all(|part| failure.text.contains(part)), "{failure}");
+    play(&mut roster, "start 9000 8 -> spawn 2 as 8 for 9000");
+    let told = texts(roster.ready(1, ([127, 0, 0, 1], 5000).into()));
+    let told = told.iter().filter(|text| text.starts_with("worker 1: expect")).count();
+    // There is one message before them.
+    assert!(told == MOST_WAITING && told + 1 < BACKLOG);
+    // Those who wanted to join a worker that died wait for the next one, up to the same number.
+    let more = 5;
+    for host in 0..MOST_WAITING as HostKey + more {
+        roster.start(host, 2, wish(7), KNOWN);
+    }
+    let actions = texts(roster.gone(1, &lost()));
+    assert!(actions[0].starts_with("spawn 3 as 7"), "{}", actions[0]);
+    assert_eq!(
+        actions.iter().filter(|text| text.ends_with("2 failed FULL")).count(),
+        more as usize
+    );
 }

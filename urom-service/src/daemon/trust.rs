@@ -2,10 +2,9 @@
 //!
 //! Every directory on the way counts, also of symbolic links. A directory with the sticky bit may
 //! be on the way, but may not hold plugins. The user's private group counts as the user, but not
-//! root's; with an access control list, its entries count instead of the group's bits. The owners
-//! of this program's file and of the directories above it count as the user: they can replace the
-//! program. In a user namespace that does not map root, root's files have the number of all unmapped
-//! users: that counts as root.
+//! root's, and not where an access control list names others. The owners of this program's file and
+//! of the directories above it count as the user: they can replace the program. In a user namespace
+//! that does not map root, root's files have the number of all unmapped users: that counts as root.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -21,7 +20,8 @@ const MAX_LINKS: usize = 40;
 
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-/// The kernel's name for a list of users and groups with rights of their own.
+/// The kernel's name for a list of users and groups with rights of their own. Where there is one,
+/// the group's bits are the most that any of them may do.
 const ACCESS_LIST: &str = "system.posix_acl_access";
 /// In a directory with this bit only a file's owner may remove or rename it.
 const STICKY: u32 = 0o1000;
@@ -51,29 +51,25 @@ fn remedy_of(mode: u32) -> &'static str {
 struct Truster {
     user: u32,
     group: u32,
-    /// The users who can replace this program, besides `user` and root.
+    /// All users who are trusted.
     owners: Vec<u32>,
-    /// The number of users that this user namespace does not map.
-    unmapped: u32,
-    /// Whether root is one of them.
-    is_root_unmapped: bool,
-    /// Whether there are none, as in the system's own namespace: the number is a user's then.
-    are_all_mapped: bool,
+    /// The number of users that this user namespace does not map, unless that number is a user's.
+    unmapped: Option<u32>,
 }
 
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
-    static OWNERS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    static OF_PROGRAM: LazyLock<Vec<u32>> = LazyLock::new(|| {
         std::env::current_exe().map(|program| owners(&program)).unwrap_or_default()
     });
-    let map = fs::read_to_string("/proc/self/uid_map");
-    let truster = Truster {
-        user: rustix::process::geteuid().as_raw(),
-        group: rustix::process::getegid().as_raw(),
-        owners: OWNERS.clone(),
-        unmapped: unmapped(),
-        is_root_unmapped: map.as_ref().is_ok_and(|map| !maps_root(map)),
-        are_all_mapped: map.as_ref().is_ok_and(|map| maps_all(map)),
-    };
+    let user = rustix::process::geteuid().as_raw();
+    let map = fs::read_to_string("/proc/self/uid_map").ok();
+    let unmapped = map.as_deref().is_none_or(|map| !maps_all(map)).then(unmapped);
+    let mut owners = [&[0, user], &OF_PROGRAM[..]].concat();
+    if map.is_some_and(|map| !maps_root(&map)) {
+        owners.extend(unmapped);
+    }
+    let group = rustix::process::getegid().as_raw();
+    let truster = Truster { user, group, owners, unmapped };
     truster.walk(&std::path::absolute(path)?, true, &mut 0)
 }
 
@@ -137,26 +133,16 @@ impl Truster {
 
     fn do_others_write(&self, path: &Path, metadata: &Metadata) -> io::Result<bool> {
         let mode = metadata.mode();
-        if mode & OTHERS_WRITE != 0 {
-            return Ok(true);
-        }
-        if mode & GROUP_WRITES == 0 {
-            return Ok(false);
-        }
-        Ok(match access_list(path)? {
-            None => !self.is_own(metadata.gid()),
-            Some(list) => list.iter().any(|entry| self.lets_others_write(entry, metadata.gid())),
-        })
+        Ok(mode & OTHERS_WRITE != 0
+            || mode & GROUP_WRITES != 0 && (!self.is_own(metadata.gid()) || has_access_list(path)?))
     }
 
     fn judge_owner(&self, path: &Path, metadata: &Metadata) -> Result<(), Distrust> {
         let (owner, user) = (metadata.uid(), self.user);
-        let is_unmapped = owner == self.unmapped;
-        let is_root = owner == 0 || is_unmapped && self.is_root_unmapped;
-        if is_root || owner == user || self.owners.contains(&owner) {
+        if self.owners.contains(&owner) {
             return Ok(());
         }
-        let (whose, remedy) = if is_unmapped && !self.are_all_mapped {
+        let (whose, remedy) = if Some(owner) == self.unmapped {
             let whose = format!("a user that this user namespace does not map (shown as {owner})");
             (whose, "map that user into the namespace".to_owned())
         } else {
@@ -167,46 +153,17 @@ impl Truster {
         Err(Distrust::Owner { path: path.to_owned(), whose, user, remedy })
     }
 
-    /// Whether an entry of an access list, as the kernel has it, lets anybody else write.
-    fn lets_others_write(&self, &[t0, t1, r0, r1, ref id @ ..]: &Entry, owning_group: u32) -> bool {
-        let (rights, id) = (u16::from_le_bytes([r0, r1]), u32::from_le_bytes(*id));
-        let is_other = match u16::from_le_bytes([t0, t1]) {
-            USER => id != 0 && id != self.user,
-            GROUP => !self.is_own(id),
-            OWNING_GROUP => !self.is_own(owning_group),
-            _ => false,
-        };
-        is_other && rights & 0o2 != 0
-    }
-
     fn is_own(&self, group: u32) -> bool {
         group != 0 && group == self.group && group == self.user
     }
 }
 
-/// A tag, rights, and the number of a user or group.
-type Entry = [u8; 8];
-
-const USER: u16 = 0x02;
-const OWNING_GROUP: u16 = 0x04;
-const GROUP: u16 = 0x08;
-
-fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
-    const VERSION: [u8; 4] = 2u32.to_le_bytes();
-    // As long as any attribute may be.
-    let mut bytes = vec![0; 1 << 16];
-    let length = match lgetxattr(path, ACCESS_LIST, &mut bytes[..]) {
-        Ok(length) => length,
+fn has_access_list(path: &Path) -> io::Result<bool> {
+    match lgetxattr(path, ACCESS_LIST, &mut [0_u8; 0][..]) {
+        Ok(_) => Ok(true),
         // No list, or a file system without any.
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    match bytes[..length].split_first_chunk() {
-        Some((&VERSION, entries)) => match entries.as_chunks() {
-            (entries, []) => Ok(Some(entries.to_vec())),
-            _ => Err(io::Error::other("its access control list is cut off")),
-        },
-        _ => Err(io::Error::other("its access control list is of no known version")),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -7,47 +7,37 @@ use rustix::fs::XattrFlags;
 
 use super::*;
 
-/// A directory that nobody else gets into, below which a test changes modes.
-struct Place(tempfile::TempDir);
+/// A directory of the test's user, below which modes and owners change.
+struct Tree(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl Tree {
+    fn new() -> Tree {
+        Tree(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // Where temporary files lie may itself be behind a link.
+        // The place of temporary files may itself be behind a link.
         self.0.path().canonicalize().unwrap().join(name)
     }
 
     fn directory(&self, name: &str, mode: u32) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(&path).unwrap();
-        self.set(name, mode);
-        path
+        fs::create_dir_all(self.path(name)).unwrap();
+        self.set(name, mode)
     }
 
     fn file(&self, name: &str, mode: u32) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, "").unwrap();
-        self.set(name, mode);
-        path
+        fs::write(self.path(name), "").unwrap();
+        self.set(name, mode)
     }
 
-    fn set(&self, name: &str, mode: u32) {
+    fn set(&self, name: &str, mode: u32) -> PathBuf {
         fs::set_permissions(self.path(name), Permissions::from_mode(mode)).unwrap();
+        self.path(name)
     }
 }
 
 fn truster(user: u32, group: u32, owners: Vec<u32>) -> Truster {
-    Truster {
-        user,
-        group,
-        owners,
-        unmapped: 65_534,
-        is_root_unmapped: false,
-        are_all_mapped: false,
-    }
+    Truster { user, group, owners, unmapped: None }
 }
 
 fn refused(path: &Path) -> String {
@@ -55,233 +45,156 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn what_only_root_and_the_user_may_write_is_trusted() {
-    let place = Place::new();
-    for mode in [0o755, 0o700, 0o555, 0o1755, 0o2755] {
-        check(&place.directory("a", mode)).unwrap();
-    }
-    for mode in [0o755, 0o644, 0o600, 0o400] {
-        check(&place.file("a/file.so", mode)).unwrap();
-        place.set("a", 0o755);
+fn a_mode_that_lets_others_write_refuses_what_it_holds() {
+    let tree = Tree::new();
+    let directory = tree.directory("up/below", 0o755);
+    let file = tree.file("up/below/file.so", 0o644);
+    for (changed, mode, is_directory_good, is_file_good) in [
+        ("up", 0o755, true, true),
+        ("up", 0o777, false, false),
+        // The sticky bit makes a directory passable, and no place for plugins.
+        ("up", 0o1777, true, true),
+        ("up/below", 0o1777, false, true),
+        ("up/below", 0o777, false, false),
+        ("up/below", 0o757, false, false),
+        ("up/below", 0o702, false, false),
+        ("up/below", 0o700, true, true),
+        ("up/below", 0o555, true, true),
+        ("up/below", 0o1755, true, true),
+        ("up/below", 0o2755, true, true),
+        ("up/below/file.so", 0o666, true, false),
+        ("up/below/file.so", 0o646, true, false),
+        ("up/below/file.so", 0o400, true, true),
+    ] {
+        let before = fs::metadata(tree.path(changed)).unwrap().permissions();
+        let place = tree.set(changed, mode);
+        for (path, is_good) in [(&directory, is_directory_good), (&file, is_file_good)] {
+            let result = check(path);
+            assert_eq!(result.is_ok(), is_good, "{changed} {mode:o}: {result:?}");
+            if let Err(error) = result {
+                let text = error.to_string();
+                let named = format!("{} (mode {mode:04o})", place.display());
+                assert!(text.contains(&named), "{text}");
+                assert_eq!(text.contains("chmod go-w"), mode & STICKY == 0, "{text}");
+            }
+        }
+        fs::set_permissions(place, before).unwrap();
     }
     check(Path::new("/usr/lib")).unwrap();
     check(Path::new("/")).unwrap();
 }
 
 #[test]
-fn a_directory_that_others_may_write_to_is_refused_and_named() {
-    let place = Place::new();
-    for mode in [0o777, 0o757, 0o702, 0o1777] {
-        let path = place.directory("open", mode);
-        let text = refused(&path);
-        assert!(
-            text.contains(path.to_str().unwrap()) && text.contains(&format!("{mode:04o}")),
-            "{text}"
-        );
-        assert_eq!(text.contains("chmod go-w"), mode & STICKY == 0, "{text}");
+fn a_group_that_may_write_is_the_users_own_and_not_root_s() {
+    for (user, own, trusted) in [(7, 7, true), (8, 7, false), (7, 8, false)] {
+        assert_eq!(truster(user, own, Vec::new()).is_own(7), trusted, "{user} of group {own}");
     }
-}
-
-#[test]
-fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
-    let metadata = fs::metadata(Place::new().directory("group", 0o770)).unwrap();
-    // Judged without its owner, who runs this test.
-    let group = metadata.gid();
-    for (user, own, trusted) in [
-        (group, group, group != 0),
-        (group + 1, group, false),
-        (group, group + 1, false),
-        (0, 0, false),
-    ] {
-        let judge = truster(metadata.uid(), own, Vec::new());
-        let is_own = truster(user, own, Vec::new()).is_own(group);
-        assert_eq!(is_own, trusted, "user {user} of group {own}");
-        if !judge.is_own(group) {
-            assert!(judge.judge(Path::new("p"), &metadata, true).is_err());
-        }
-    }
-}
-
-/// An access control list as the kernel takes it: everybody as in 0755, and one user more with
-/// these rights. The mask lets all of them write.
-fn list_with_a_user(user: u32, rights: u16) -> Vec<u8> {
-    const NOBODY: u32 = u32::MAX;
-    // The owner, the user, the group, the most that those get who are named or of the group, and
-    // everybody else.
-    let entries = [
-        (1u16, 7u16, NOBODY),
-        (2, rights, user),
-        (4, 5, NOBODY),
-        (0x10, 7, NOBODY),
-        (0x20, 5, NOBODY),
-    ];
-    let mut list = 2u32.to_le_bytes().to_vec();
-    for (tag, rights, who) in entries {
-        list.extend([tag, rights].into_iter().flat_map(u16::to_le_bytes).chain(who.to_le_bytes()));
-    }
-    list
+    assert!(!truster(0, 0, Vec::new()).is_own(0));
+    let metadata = fs::metadata(Tree::new().directory("group", 0o770)).unwrap();
+    let other = truster(metadata.uid(), metadata.gid() + 1, vec![metadata.uid()]);
+    assert!(other.judge(Path::new("p"), &metadata, true).is_err());
 }
 
 #[test]
 fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
-    let place = Place::new();
-    let path = place.directory("listed", 0o755);
+    /// As the kernel takes it: version 2; tag, rights and number of the owner, of another user, of
+    /// the group, of the most that these may do, and of everybody else.
+    const LIST: [(u16, u16, u32); 5] = [
+        (1, 7, u32::MAX),
+        (2, 7, 54321),
+        (4, 5, u32::MAX),
+        (0x10, 7, u32::MAX),
+        (0x20, 5, u32::MAX),
+    ];
+    let tree = Tree::new();
+    let path = tree.directory("listed", 0o775);
     // Root's own group counts as any other, so root takes one for this test.
-    let group = if chown(&path, None, Some(12345)).is_ok() {
-        12345
-    } else {
-        fs::metadata(&path).unwrap().gid()
-    };
+    let own = chown(&path, None, Some(12345)).map(|()| 12345);
+    let group = own.unwrap_or_else(|_| fs::metadata(&path).unwrap().gid());
     let judge = truster(group, group, Vec::new());
     let do_others_write = || judge.do_others_write(&path, &fs::metadata(&path).unwrap()).unwrap();
-    place.set("listed", 0o775);
     assert!(!do_others_write(), "its own group");
-    place.set("listed", 0o755);
-    let set = |rights| {
-        rustix::fs::setxattr(
-            &path,
-            ACCESS_LIST,
-            &list_with_a_user(54321, rights),
-            XattrFlags::empty(),
-        )
-    };
-    if let Err(error) = set(7) {
+    let entries = LIST.iter().flat_map(|(tag, rights, who)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &who.to_le_bytes()].concat()
+    });
+    let list: Vec<u8> = 2_u32.to_le_bytes().into_iter().chain(entries).collect();
+    if let Err(error) = rustix::fs::setxattr(&path, ACCESS_LIST, &list, XattrFlags::empty()) {
         assert_eq!(error, Errno::OPNOTSUPP);
         assert!(std::env::var_os("CI").is_none(), "CI's machine can run everything");
         eprintln!("left out: {} is on a file system without access control lists", path.display());
         return;
     }
-    assert_eq!(
-        fs::metadata(&path).unwrap().mode() & 0o777,
-        0o775,
-        "what the list grants shows as the group's"
-    );
     assert!(do_others_write());
-    set(5).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o775, "the mask shows");
-    assert!(!do_others_write(), "the user may read");
-    set(7).unwrap();
     // What the message asks for.
-    place.set("listed", 0o755);
+    tree.set("listed", 0o755);
     assert!(!do_others_write());
 }
 
 #[test]
-fn a_file_that_others_may_write_to_is_refused() {
-    let place = Place::new();
-    for mode in [0o666, 0o646, 0o757] {
-        let path = place.file("open.so", mode);
-        assert!(refused(&path).contains("open.so"), "{mode:o}");
-    }
-}
-
-#[test]
-fn a_directory_further_up_counts_and_the_sticky_bit_makes_it_passable() {
-    let place = Place::new();
-    let below = place.directory("up/below", 0o755);
-    let file = place.file("up/below/file.so", 0o644);
-    let single = place.file("up/single.so", 0o644);
-    for (mode, trusted) in [(0o755, true), (0o777, false), (0o1777, true)] {
-        place.set("up", mode);
-        for path in [&below, &file, &single] {
-            assert_eq!(check(path).is_ok(), trusted, "{mode:o}");
-        }
-    }
-}
-
-#[test]
 fn links_count_as_what_they_lead_through() {
-    let place = Place::new();
-    let (good, open) = (place.directory("good", 0o755), place.directory("open", 0o777));
-    place.file("good/file.so", 0o644);
-    symlink(&good, place.path("link")).unwrap();
-    check(&place.path("link/file.so")).unwrap();
-    // A good place by way of a link that others may replace, and the other way round.
-    symlink(&good, open.join("link")).unwrap();
-    assert!(refused(&open.join("link/file.so")).contains("open"));
-    symlink("../open", good.join("link")).unwrap();
-    assert!(refused(&good.join("link")).contains("open"));
-    // By way of one and out of it again.
-    assert!(refused(&open.join("../good/file.so")).contains("open"));
-    // Up to what was only on the way.
-    place.directory("sticky", 0o1777);
-    let inside = place.directory("sticky/inside", 0o755);
-    check(&inside).unwrap();
-    symlink("..", inside.join("up")).unwrap();
-    assert!(refused(&inside.join("up")).contains("sticky"));
-}
-
-#[test]
-fn links_that_lead_nowhere_or_in_circles_are_errors() {
-    let place = Place::new();
-    symlink("round", place.path("round")).unwrap();
-    assert!(matches!(check(&place.path("round")), Err(Distrust::Io(_))));
-    symlink("missing", place.path("dangling")).unwrap();
-    assert!(refused(&place.path("dangling")).contains("No such file"));
-}
-
-#[test]
-fn what_belongs_to_somebody_else_is_refused_and_both_users_named() {
-    let place = Place::new();
-    let path = place.directory("theirs", 0o755);
-    let metadata = fs::metadata(&path).unwrap();
-    let other = truster(metadata.uid() + 1, 0, Vec::new());
-    if metadata.uid() != 0 {
-        let text = other.judge_owner(&path, &metadata).unwrap_err().to_string();
-        assert!(text.contains(&format!("user {}", metadata.uid())), "{text}");
+    let tree = Tree::new();
+    let (good, open) = (tree.directory("good", 0o755), tree.directory("open", 0o777));
+    tree.file("good/file.so", 0o644);
+    let inside = tree.directory("sticky/inside", 0o755);
+    tree.directory("sticky", 0o1777);
+    for (target, link) in [
+        (good.as_path(), tree.path("link")),
+        (&good, open.join("link")),
+        (Path::new("../open"), good.join("link")),
+        (Path::new(".."), inside.join("up")),
+        (Path::new("round"), tree.path("round")),
+        (Path::new("missing"), tree.path("dangling")),
+    ] {
+        symlink(target, link).unwrap();
     }
+    check(&tree.path("link/file.so")).unwrap();
+    check(&inside).unwrap();
+    for (path, part) in [
+        // A good place by way of a link that others may replace, and the other way round.
+        ("open/link/file.so", "open"),
+        ("good/link", "open"),
+        // By way of one and out of it again.
+        ("open/../good/file.so", "open"),
+        // Up to what was only on the way.
+        ("sticky/inside/up", "sticky"),
+        ("round", "Too many levels"),
+        ("dangling", "No such file"),
+    ] {
+        let text = refused(&tree.path(path));
+        assert!(text.contains(part), "{path}: {text}");
+    }
+}
+
+#[test]
+fn what_belongs_to_somebody_else_is_refused_unless_that_user_can_replace_the_program() {
+    let tree = Tree::new();
+    let program = tree.file("program", 0o755);
+    let path = tree.directory("theirs", 0o755);
+    let metadata = fs::metadata(&path).unwrap();
+    let (owner, user) = (metadata.uid(), metadata.uid() + 1);
+    let judge = |owners| truster(user, 0, owners).judge_owner(&path, &metadata);
+    judge(owners(&program)).unwrap();
+    let text = judge(vec![user]).unwrap_err().to_string();
+    assert!(text.contains(&format!("`--user {owner}`")) && text.contains(&user.to_string()));
     // Only root can give things away.
     if chown(&path, Some(12345), None).is_ok() {
         let text = refused(&path);
-        assert!(text.contains("user 12345") && text.contains("(0)"), "{text}");
+        assert!(text.contains("--user 12345") && text.contains("(0)"), "{text}");
         assert!(refused(&path.join("../theirs")).contains("12345"));
-    }
-}
-
-#[test]
-fn who_owns_the_way_to_the_program_is_trusted_with_plugins() {
-    let place = Place::new();
-    let program = place.file("program", 0o755);
-    let path = place.directory("theirs", 0o755);
-    let metadata = fs::metadata(&path).unwrap();
-    let other = |owners| truster(metadata.uid() + 1, 0, owners);
-    other(owners(&program)).judge_owner(&path, &metadata).unwrap();
-    if metadata.uid() != 0 {
-        other(owners(Path::new("/proc"))).judge_owner(&path, &metadata).unwrap_err();
-    }
-    if chown(&path, Some(12345), None).is_ok() {
-        let text = refused(&path);
-        assert!(text.contains("--user 12345"), "{text}");
-        let above = place.directory("above", 0o755);
-        let program = place.file("above/program", 0o755);
+        let above = tree.directory("above", 0o755);
+        let program = tree.file("above/program", 0o755);
         chown(&above, Some(12345), None).unwrap();
-        let judge = truster(0, 0, owners(&program));
-        judge.walk(&path, true, &mut 0).unwrap();
+        truster(0, 0, owners(&program)).walk(&path, true, &mut 0).unwrap();
     }
 }
 
 #[test]
-fn the_number_of_unmapped_users_is_roots_in_a_namespace_that_does_not_map_root() {
-    let place = Place::new();
-    let path = place.directory("theirs", 0o755);
-    let metadata = fs::metadata(&path).unwrap();
-    let judge = |is_root_unmapped| Truster {
-        unmapped: metadata.uid(),
-        is_root_unmapped,
-        ..truster(metadata.uid() + 1, 0, Vec::new())
-    };
-    judge(true).judge(&path, &metadata, true).unwrap();
-    if metadata.uid() != 0 {
-        let text = judge(false).judge(&path, &metadata, true).unwrap_err().to_string();
-        assert!(text.contains("user namespace") && !text.contains("chown"), "{text}");
-        // Where all are mapped, the number is that of a user.
-        let all = Truster { are_all_mapped: true, ..judge(false) };
-        let text = all.judge(&path, &metadata, true).unwrap_err().to_string();
-        assert!(!text.contains("namespace") && text.contains("run the service as"), "{text}");
-    }
-    place.set("theirs", 0o757);
-    let writable = fs::metadata(&path).unwrap();
-    judge(true).judge(&path, &writable, true).unwrap_err();
+fn the_number_of_unmapped_users_is_root_s_in_a_namespace_that_does_not_map_root() {
+    let metadata = fs::metadata(Tree::new().directory("theirs", 0o755)).unwrap();
+    let owner = metadata.uid();
+    let other = Truster { unmapped: Some(owner), ..truster(owner + 1, 0, vec![owner + 1]) };
+    let text = other.judge_owner(Path::new("p"), &metadata).unwrap_err().to_string();
+    assert!(text.contains("user namespace") && !text.contains("--user"), "{text}");
     for (map, root) in [
         ("         0          0 4294967295\n", true),
         ("1000 1000 1\n", false),
@@ -292,10 +205,4 @@ fn the_number_of_unmapped_users_is_roots_in_a_namespace_that_does_not_map_root()
         assert_eq!(maps_root(map), root, "{map:?}");
         assert_eq!(maps_all(map), map.contains("4294967295"), "{map:?}");
     }
-}
-
-#[test]
-fn nobody_is_told_to_take_a_right_from_a_directory_that_is_everybodys() {
-    assert!(remedy_of(0o0777).contains("chmod go-w"));
-    assert!(!remedy_of(0o1777).contains("chmod"));
 }
