@@ -36,7 +36,6 @@ impl PluginFile {
         SYMBOLS.into_iter().find(|name| !known && self.elf.export(name).is_none())
     }
 
-    /// What a service calls the plugin.
     pub(crate) fn plugin_name(&self) -> Result<String, String> {
         plugin_elf::plugin_name(
             &self.path,

@@ -28,7 +28,6 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// The machine of this program; `None` on those that workers do not run on.
     pub(crate) fn ours() -> Option<Machine> {
         Machine::of_target(std::env::consts::ARCH)
     }

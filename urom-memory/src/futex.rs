@@ -11,7 +11,6 @@ use rustix::thread::futex::{self, Flags, Wait, WaitFlags, WaitPtr, WaitvFlags};
 use rustix::time::{ClockId, Timespec};
 use urom_os::clock;
 
-/// The most words that the kernel watches at a time.
 pub(crate) const MOST_WATCHED: usize = 128;
 
 /// The half that the kernel compares. Nobody but the kernel uses it by this reference.
@@ -22,7 +21,6 @@ fn low(word: &AtomicU64) -> &AtomicU32 {
     unsafe { AtomicU32::from_ptr(low) }
 }
 
-/// Wakes all who sleep until this word changes, in every process.
 pub(crate) fn wake(word: &AtomicU64) {
     // It fails for memory that is not there, where nobody sleeps.
     let _ = futex::wake(low(word), Flags::empty(), i32::MAX as u32);
@@ -43,7 +41,6 @@ pub(crate) fn wait(word: &AtomicU64, seen: u64, longest: Duration) -> bool {
     }
 }
 
-/// Wakes who sleeps until this number changes, in this process.
 pub(crate) fn wake_own(number: &AtomicU32) {
     let _ = futex::wake(number, Flags::PRIVATE, 1);
 }
@@ -59,7 +56,6 @@ pub(crate) fn watched(word: *const u64, seen: u64) -> Wait {
     entry(word.cast(), seen as u32, WaitFlags::SIZE_U32)
 }
 
-/// As [`watched`], for a number of this process.
 pub(crate) fn watched_own(number: &AtomicU32, seen: u32) -> Wait {
     entry(number.as_ptr(), seen, WaitFlags::SIZE_U32 | WaitFlags::PRIVATE)
 }

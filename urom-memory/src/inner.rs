@@ -21,7 +21,6 @@ pub(crate) struct Inner {
     pub(crate) len: u64,
     pub(crate) access: Access,
     pub(crate) backing: Backing,
-    /// How many buffers lie in it.
     pub(crate) buffers: AtomicU32,
     /// Whether somebody was given a descriptor of it who is not counted.
     pub(crate) is_given_away: AtomicBool,
@@ -29,14 +28,18 @@ pub(crate) struct Inner {
 
 #[derive(Debug)]
 pub(crate) enum Backing {
-    /// Memory that can be shared with other processes.
     Memfd(Memfd),
-    /// A vector's memory.
-    Vec { start: *mut u8, capacity: usize },
+    Vec {
+        start: *mut u8,
+        capacity: usize,
+    },
     /// Somebody else's in this process.
     Lent(*mut u8),
     /// Another process's, mapped here.
-    Received { map: MmapRaw, is_writable: bool },
+    Received {
+        map: MmapRaw,
+        is_writable: bool,
+    },
     /// Another process's, not mapped here.
     Elsewhere,
 }
@@ -66,7 +69,6 @@ impl Inner {
         check(self.maker)
     }
 
-    /// Whether it is this process's.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
     }

@@ -54,7 +54,6 @@ impl Memfd {
         is_writable.then(|| self.fd.as_fd())
     }
 
-    /// The same memory behind a descriptor that cannot write.
     pub(crate) fn reopen_read_only(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
         let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|error| {
@@ -127,7 +126,6 @@ pub(crate) fn map_received(
     map(fd, offset, len, is_writable)
 }
 
-/// The error of a descriptor that cannot be mapped safely.
 pub(crate) fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

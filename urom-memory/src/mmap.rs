@@ -110,12 +110,10 @@ impl Mmap {
         Mmap { inner: Arc::new(inner) }
     }
 
-    /// A handle of a map that is mapped here.
     pub(crate) fn of(inner: Arc<Inner>) -> Mmap {
         Mmap { inner }
     }
 
-    /// A second handle of the same map.
     pub(crate) fn again(&self) -> Mmap {
         Mmap::of(Arc::clone(&self.inner))
     }

@@ -37,7 +37,6 @@ struct Watcher {
     state: Mutex<WatchList>,
     /// Changes when the thread has to look again.
     news: AtomicU32,
-    /// Whether it sleeps on words as well as on news.
     sees_words: bool,
 }
 
@@ -210,7 +209,6 @@ impl Watcher {
         Ok(Watch { maker: Maker::here(), watcher: self, number })
     }
 
-    /// Starts the thread unless it runs.
     fn run_with(&'static self, state: &mut WatchList) -> Result<()> {
         if !state.is_running {
             let thread = thread::Builder::new().name("urom-sync".to_owned());
@@ -222,7 +220,6 @@ impl Watcher {
         Ok(())
     }
 
-    /// The thread.
     fn run(&self) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -248,7 +245,6 @@ impl Watcher {
         }
     }
 
-    /// Those whose condition is met, and what the others wait for.
     fn look(&self, news: u32) -> (Vec<Waker>, Vec<Wait>) {
         let (mut ready, mut watched) = (Vec::new(), vec![futex::watched_own(&self.news, news)]);
         for entry in self.state().entries.values_mut().filter(|entry| entry.waker.is_some()) {
@@ -264,7 +260,6 @@ impl Watcher {
         (ready, watched)
     }
 
-    /// Sleeps; whether so long.
     fn sleep(&self, watched: &[Wait], news: u32, pause: Duration) -> bool {
         // The others are looked at when it wakes.
         let first = &watched[..watched.len().min(MOST_WATCHED)];

@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use tracing::dispatcher;
 use urom_os::signals::no_thread;
 
-/// Starts a thread that logs where this one does.
 pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let log = dispatcher::get_default(Clone::clone);
     let work = move || dispatcher::with_default(&log, work);
@@ -26,7 +25,6 @@ pub(crate) async fn result_of<T: Send + 'static>(
     let runtime = Handle::current();
     on_thread(name, move || {
         let _inside = runtime.enter();
-        // The receiver is gone when the daemon ends.
         let _ = tell.send(work());
     })?;
     told.await.map_err(|_| "it panicked; please report it".to_owned())

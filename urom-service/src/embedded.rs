@@ -65,7 +65,6 @@ pub struct EmbeddedOptions {
 pub struct Embedded {
     address: SocketAddr,
     key: Key,
-    /// What stops it, and its thread.
     running: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
     maker: Maker,
 }
@@ -221,7 +220,6 @@ extern "C" fn at_exit() {
     });
 }
 
-/// Where to look for the reason that a plugin is not served.
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
 /// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for

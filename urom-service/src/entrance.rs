@@ -18,7 +18,6 @@ use crate::unproven::{UNPROVEN, Unproven, UnprovenSet};
 /// needs itself.
 const SEND_BUFFER: usize = 128 << 10;
 
-/// How many connections may wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -33,7 +32,6 @@ pub(crate) fn let_wait(listener: impl AsFd) {
 pub(crate) struct Entrance {
     listener: TcpListener,
     unproven: UnprovenSet,
-    /// Until when nothing is accepted.
     closed: Option<Instant>,
 }
 

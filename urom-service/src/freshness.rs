@@ -97,13 +97,10 @@ fn command_in(place: &Path, directory: &Path) -> Option<String> {
     Some(format!("`cargo {verb}{profile}{target}` in {}", root.display()))
 }
 
-/// Whether a directory's name is the triple of a target: the kit is for Linux with its usual C
-/// library.
 fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is stale, and what to do.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let source = old_by(library)?;
     let gone = if source.exists() { "" } else { ", which is gone" };

@@ -54,7 +54,6 @@ pub(crate) fn ends_the_program() -> bool {
     !is_ignored
 }
 
-/// Waits for a signal; for ever without one.
 pub(crate) async fn received(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => drop(signal.recv().await),

@@ -1,6 +1,3 @@
-//! Keeps standard output to what the program itself prints: UCX logs there by default, and a plugin
-//! may print.
-
 use std::fs::File;
 use std::io;
 

@@ -89,7 +89,6 @@ pub(crate) struct PluginFile {
     pub(crate) version: u64,
     pub(crate) iface: PluginIface,
     pub(crate) methods: Methods,
-    /// Empty for a plugin that is not of this kit.
     pub(crate) extension: PluginExtension,
 }
 

@@ -15,17 +15,12 @@ use crate::examine::this_program;
 use crate::hangup;
 use crate::inherited::hear_signals;
 
-/// The descriptors of process 1, and some spare ones.
 const DESCRIPTORS: usize = 16;
 
 pub(crate) fn is_this() -> bool {
     getpid().is_init()
 }
 
-/// Starts this program again with `arguments`, as the daemon, and ends with it.
-///
-/// # Errors
-/// The daemon cannot be started.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     hear_signals();
     ucx::require_descriptors(DESCRIPTORS)?;
@@ -54,7 +49,6 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     })
 }
 
-/// Reaps all processes that have ended. Returns the daemon's status if the daemon has ended.
 fn reap(daemon: Pid) -> Result<Option<WaitStatus>> {
     while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
         if pid == daemon {
@@ -64,7 +58,6 @@ fn reap(daemon: Pid) -> Result<Option<WaitStatus>> {
     Ok(None)
 }
 
-/// The exit code, as a shell computes it.
 fn code(status: WaitStatus) -> ExitCode {
     let signal = status.terminating_signal().map(|signal| signal + 128);
     let code = status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok());

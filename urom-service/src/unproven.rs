@@ -17,13 +17,11 @@ use urom_wire::awake::sleep;
 use urom_wire::hello::HelloError;
 use urom_wire::stream::StreamError;
 
-/// How many connections to one listener may be unproven at a time.
 pub(crate) const UNPROVEN: usize = 256;
 
 /// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
 const TIME_TO_GREET: Duration = Duration::from_millis(500);
 
-/// All unproven connections of a listener.
 #[derive(Debug, Clone)]
 pub(crate) struct UnprovenSet(Arc<Shared>);
 
@@ -37,7 +35,6 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     last: u64,
-    /// The oldest first.
     entries: VecDeque<Entry>,
 }
 
@@ -54,7 +51,6 @@ struct Entry {
 pub(crate) enum Owner {
     Address(IpAddr),
     User(u32),
-    /// A process of a user.
     Process(u32, i32),
 }
 
@@ -139,7 +135,6 @@ fn evict(entries: &mut VecDeque<Entry>) {
     }
 }
 
-/// Whether a host sent a greeting, and is told what is wrong with it.
 fn is_of_host(error: &StreamError) -> bool {
     match error {
         StreamError::Hello(error) => !matches!(error, HelloError::NotUrom),
@@ -172,7 +167,6 @@ impl Unproven {
         false
     }
 
-    /// The result of `proving`; `None` when the place was needed before.
     pub(crate) async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
         let Unproven { set, number, evicted } = self;
         let silence = async {

@@ -87,14 +87,12 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     ExitCode::from(u8::from(result.is_err()))
 }
 
-/// Prints `text` for its user.
 fn print(text: &str) -> ExitCode {
     let mut stdout = std::io::stdout();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     ExitCode::from(u8::from(printed.is_err()))
 }
 
-/// Reports wrong arguments.
 fn refuse(problem: &str) -> ExitCode {
     log::write(format!("uromd: {problem}\nSee uromd --help.\n"));
     Log::flush();

@@ -17,7 +17,6 @@ where
     Few::<T, MAX>::deserialize(deserializer).map(|few| few.0)
 }
 
-/// The same for an optional sequence.
 pub(super) fn list_if_any<'de, D, T, const MAX: usize>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error>

@@ -138,7 +138,6 @@ pub const COPIES_END: u8 = 2;
 /// How long a host waits before it tries a door with a full backlog again.
 const AGAIN: Duration = Duration::from_millis(1);
 
-/// The worker's answer at the door.
 const TAKEN: u8 = 1;
 
 impl Slip {

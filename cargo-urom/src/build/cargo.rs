@@ -17,7 +17,6 @@ pub(super) struct Made {
     pub(super) has_lines: bool,
 }
 
-/// Builds a plugin's library; cargo and the compiler say what they do on standard error.
 pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],

@@ -15,7 +15,6 @@ use cargo_config2::{Config, ResolveOptions};
 
 use crate::elf::Machine;
 
-/// The environment in which cargo builds for `triple` here.
 pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
     Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
@@ -23,7 +22,6 @@ pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
 
 type Variables = dyn Fn(&str) -> Option<OsString>;
 
-/// This machine.
 struct Here {
     config: Config,
     variable: Box<Variables>,

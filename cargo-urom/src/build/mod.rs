@@ -119,7 +119,6 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
 }
 
-/// The plugin's name, as the file says it.
 fn name(bytes: &[u8]) -> Option<String> {
     let name = ElfFile::read(bytes).ok()?.description?.ok()?.protocol.name;
     // A name with a path would lead to another directory.

@@ -75,7 +75,6 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
-/// Parses a worker's id, and refuses the one that asks for any worker.
 fn worker_id(text: &str) -> Result<WorkerId, String> {
     let expected = "expected a number, or auto-N as a service's log names those it generated";
     match text.parse() {

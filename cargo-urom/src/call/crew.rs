@@ -21,7 +21,6 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// Commands without an answer. Late ones take room until they are answered.
     flights: Vec<Flight>,
-    /// Memory that the workers reach.
     shares: Vec<Shared>,
 }
 
@@ -75,7 +74,6 @@ impl Crew {
         })
     }
 
-    /// Shares memory with each worker; the paths that it takes.
     pub(super) fn share(&mut self, memory: &Mmap, limit: Duration) -> Result<Vec<MemoryPath>> {
         let asked: Vec<_> = self.workers.iter().map(|worker| memory.share(worker)).collect();
         let share = |asked: Pending<Shared>| {

@@ -11,7 +11,6 @@ const AND: &str = "+";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
-    /// The number of the worker that gets it.
     pub(super) worker: usize,
     pub(super) command: String,
     pub(super) fields: Vec<Assignment>,
@@ -86,7 +85,6 @@ pub(super) fn lines(
     lines.filter(|line| !line.as_ref().is_ok_and(|(_, commands)| commands.is_empty()))
 }
 
-/// The next line with its end. A line longer than any command ends the text: it may have no end.
 fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
     const MOST: u64 = 16 << 20;
     let mut line = Vec::new();

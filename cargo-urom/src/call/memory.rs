@@ -19,7 +19,6 @@ use crate::output::{self, plain};
 /// How many bytes are printed. What is longer is printed as its length and a checksum.
 const MOST: u64 = 256;
 
-/// `NAME=SIZE` or `NAME=@FILE`.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     name: String,
@@ -60,7 +59,6 @@ impl FromStr for Asked {
     }
 }
 
-/// `NAME=FILE`.
 #[derive(Clone, Debug)]
 pub(super) struct Save {
     name: String,
@@ -86,7 +84,6 @@ fn named(text: &str) -> Option<(&str, &str)> {
     (begins && name.chars().all(is_name)).then_some((name, rest))
 }
 
-/// Memory with a name.
 #[derive(Debug)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -94,12 +91,10 @@ pub(super) struct Named {
     save: Option<PathBuf>,
 }
 
-/// The memory of the command line, in its order.
 #[derive(Debug)]
 pub(super) struct All(pub(super) Vec<Named>);
 
 impl All {
-    /// Allocates what the command line asks for.
     pub(super) fn make(args: &Args) -> Result<All> {
         let (both, read_only) =
             (Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE, Access::PCI_READ_ONLY);
@@ -129,7 +124,6 @@ impl All {
         Ok(All(all))
     }
 
-    /// As commands name it.
     pub(super) fn ranges(&self) -> Memories {
         self.0.iter().map(|named| (named.name.clone(), named.map.range())).collect()
     }
@@ -165,7 +159,6 @@ impl Content {
 }
 
 impl Named {
-    /// The bytes, if they are few, and a checksum otherwise.
     fn look(&self) -> Result<Vec<u8>, u32> {
         let view = self.map.view();
         if view.len() > MOST {
@@ -196,7 +189,6 @@ impl Named {
     }
 }
 
-/// Gives all bytes, in pieces.
 fn pieces(view: View<'_>, mut take: impl FnMut(&[u8])) {
     let mut room = vec![0_u8; 64 << 10];
     let Ok(mut chunks) = view.chunks(&mut room) else { return };

@@ -38,7 +38,6 @@ struct Batch {
     commands: Vec<(usize, Request)>,
 }
 
-/// A line's commands, and where it is: see [`Batch`].
 type Line = Result<(String, Vec<Written>)>;
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
@@ -104,7 +103,6 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(code)
 }
 
-/// The commands that are written in the arguments, or in the file or input that these name.
 fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
     Ok(match &args.words[..] {
         [word] if word == "-" => Box::new(line::lines(io::stdin().lock(), "standard input")),

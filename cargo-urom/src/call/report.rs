@@ -37,7 +37,6 @@ pub(super) fn answer(answer: &RawReply, reading: &Reading, took: Duration) -> Re
 }
 
 impl Call<'_> {
-    /// A notification for scripts.
     pub(super) fn json(
         self,
         request: &Request,

@@ -11,7 +11,6 @@ use crate::plugin_path;
 
 #[derive(Debug)]
 pub(super) struct Target {
-    /// What a service calls it.
     pub(super) name: String,
     pub(super) file: Option<PluginFile>,
 }
@@ -46,7 +45,6 @@ impl Target {
         }
     }
 
-    /// What describes the plugin's commands: its own file, or `other`.
     pub(super) fn protocol(&self, other: Option<&Path>) -> Result<&'static Protocol> {
         if let Some(other) = other {
             let description = PluginFile::look(other)?.description.with_context(|| {

@@ -13,7 +13,6 @@ use super::report::Report;
 use crate::elf::{ElfFile, Machine, SYMBOLS, Unusable};
 use crate::output::quoted;
 
-/// Whether it is for the machine that is wanted, or for any that workers run on.
 pub(super) fn machine(report: &mut Report, elf: &ElfFile, wanted: Option<Machine>) {
     report.machine = elf.machine.as_ref().ok().copied();
     let file = elf.machine_name();
@@ -55,7 +54,6 @@ pub(super) fn names(report: &mut Report, file: &Path, elf: &ElfFile) {
     }
 }
 
-/// Its symbols. Returns whether the two functions that a service asks for are there.
 pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     let mut is_complete = true;
     for entry in SYMBOLS {
@@ -122,7 +120,6 @@ pub(super) fn images(report: &mut Report, elf: &ElfFile, images: &[Image]) {
     }
 }
 
-/// The first names, and how many more there are.
 fn some(names: &[impl Display]) -> String {
     const SHOWN: usize = 4;
     let shown = quoted(&names[..names.len().min(SHOWN)]);

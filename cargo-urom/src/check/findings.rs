@@ -16,7 +16,6 @@ macro_rules! findings {
     };
 }
 
-// The file, and what it says of itself.
 findings! {
     not_elf(reason) => Error, "not-elf", "this is no shared object: {reason}",
         "give a complete `.so` of 64 bits: that of `cargo urom build`, or of a C compiler with `-shared`";
@@ -59,7 +58,6 @@ findings! {
          makes a smaller file without them";
 }
 
-// Its symbols.
 findings! {
     no_symbol(name, declaration) => Error, "no-symbol", "it does not export `{name}`",
         "put `#[urom_plugin]` on an implementation of the protocol's handler in the `cdylib` \
@@ -80,7 +78,6 @@ findings! {
          `static`; in Rust, remove `#[no_mangle]`";
 }
 
-// What it needs of a BlueField's operating system.
 findings! {
     glibc_of_none(needs, images) => Error, "glibc", "it needs glibc {needs}, and {images}",
         "build it on, or in a container of, the oldest image that is to run it";
@@ -96,7 +93,6 @@ findings! {
         "build it without {option}";
 }
 
-// What it does when a service loads it and calls its two functions.
 findings! {
     not_called(machine) => Note, "not-called",
         "it is for {machine}: what its functions return cannot be tried here",

@@ -67,7 +67,6 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
 }
 
-/// Examines a file for a machine and an image, or for any. Its functions may take `limit`.
 pub(crate) fn examine(
     path: &Path,
     target: Option<Machine>,

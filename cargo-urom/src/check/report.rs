@@ -18,7 +18,6 @@ pub(crate) struct Report {
     pub(super) machine: Option<Machine>,
     /// What `urom_plugin_get_version` returns, if it was called.
     pub(super) version: Option<u64>,
-    /// The interface's version word, if it was asked for.
     pub(super) doca: Option<String>,
     /// The oldest glibc that has all that the file needs.
     pub(super) glibc: Option<String>,

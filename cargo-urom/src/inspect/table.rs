@@ -134,7 +134,6 @@ fn described(payload: &Payload) -> String {
     with_docs(what, payload.docs)
 }
 
-/// A remark and the first sentence of the documentation.
 fn with_docs(what: String, docs: &str) -> String {
     let docs = first_sentence(docs);
     match (what.is_empty(), docs.is_empty()) {
@@ -144,7 +143,6 @@ fn with_docs(what: String, docs: &str) -> String {
     }
 }
 
-/// Types that messages use, each once.
 #[derive(Default)]
 struct Types {
     structs: Vec<&'static Struct>,

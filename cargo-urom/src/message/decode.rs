@@ -9,7 +9,6 @@ use super::shown::Shown;
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
-    /// The values, by name: fields first, then payloads.
     pub(crate) fields: Vec<(&'static str, Shown)>,
     /// What the message's length leaves open or contradicts.
     pub(crate) problems: Vec<String>,
@@ -146,7 +145,6 @@ impl Reader<'_> {
         elements(&payload.ty, taken)
     }
 
-    /// Takes the rest of the message, because the payload's length is unknown.
     fn rest(&mut self, payload: &Payload, why: &str) -> Shown {
         self.decoded.remarks.push(format!(
             "`{}` is all that was left of the message: {why}, which is Rust and cannot be computed \
@@ -210,7 +208,6 @@ fn value(ty: &Type, bytes: &[u8]) -> Shown {
     }
 }
 
-/// An integer, or bytes that are too many for one.
 fn integer(bytes: &[u8], signed: bool) -> Shown {
     place::integer(bytes, signed).map_or_else(|| Shown::Bytes(bytes.to_vec()), Shown::Int)
 }

@@ -142,7 +142,6 @@ impl Draft<'_> {
         }
     }
 
-    /// Refuses a message whose fields are not all given.
     fn complete(&self) -> Result<(), String> {
         let is_given = |name: &str| self.paths.iter().any(|path| place::root(path) == name);
         let Message { messages, variant, .. } = self.message;
@@ -170,7 +169,6 @@ impl Draft<'_> {
         self.message.word(selector.name).is_some_and(|id| id != 0).then_some(selector)
     }
 
-    /// Fills in the words of a payload.
     fn words(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
         let length = match payload.count {
             Count::Word(word) => Some(word),
@@ -214,7 +212,6 @@ impl Draft<'_> {
         }
     }
 
-    /// Writes a word, unless the user did.
     fn word(
         &mut self,
         path: &str,
@@ -234,7 +231,6 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compares a payload with the expressions that describe it, as far as they can be computed.
     fn check(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
         const UNKNOWN: &str = "that is Rust and cannot be computed here";
         let (name, is_sent) = (payload.name, self.payloads[index].is_some());

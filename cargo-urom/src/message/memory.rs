@@ -8,10 +8,8 @@ use urom_abi::memory::MemoryRange;
 
 use super::names;
 
-/// The memory that commands can name.
 pub(crate) type Memories = BTreeMap<String, MemoryRange>;
 
-/// Whether a type is the range that names memory.
 pub(super) fn is_range(ty: &Type) -> bool {
     let (Type::Struct(of), Type::Struct(range)) = (ty, MemoryRange::TYPE) else { return false };
     // The documentation is the plugin's release's.
@@ -19,7 +17,6 @@ pub(super) fn is_range(ty: &Type) -> bool {
     (of.name, of.size, fields(of)) == (range.name, range.size, fields(range))
 }
 
-/// The bytes of a range that a text names.
 pub(super) fn range(text: &str, memories: &Memories) -> Result<Vec<u8>, String> {
     let (name, part) = match text.split_once('[') {
         Some((name, part)) => (name, Some(part)),

@@ -36,7 +36,6 @@ pub(super) fn may_lack(payload: &Payload) -> bool {
     }
 }
 
-/// Whether a row of this type is bytes and not numbers.
 pub(super) fn is_byte(ty: &Type) -> bool {
     matches!(ty, Type::Int { bytes: 1, signed: false })
 }

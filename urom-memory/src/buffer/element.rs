@@ -26,7 +26,6 @@ pub(crate) struct Elements {
     slots: RefCell<Vec<ElementRecord>>,
     /// Those that are in no buffer. It has room for all.
     free: RefCell<Vec<u32>>,
-    /// Whether each is always the same part of the map, as in a pool.
     are_fixed: bool,
 }
 
@@ -36,7 +35,6 @@ struct ElementRecord {
     map: Option<Arc<Inner>>,
     place: BufferSpan,
     references: u16,
-    /// The next in its list.
     next: Option<Element>,
     /// Whether it is the next of another.
     follows: bool,
@@ -66,7 +64,6 @@ impl BufferSpan {
         BufferSpan::empty(self.head, self.len).with_data(self.data, self.data_len)
     }
 
-    /// The first byte behind the buffer.
     fn end(&self) -> u64 {
         self.head + self.len
     }
@@ -318,7 +315,6 @@ impl Element {
         let next = slot.next.take();
         drop(slot);
         map.buffers.fetch_sub(1, Ordering::Relaxed);
-        // There is room for all.
         self.elements.free.borrow_mut().push(self.index);
         next
     }

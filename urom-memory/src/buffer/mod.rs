@@ -43,7 +43,6 @@ impl fmt::Debug for Buffer {
 }
 
 impl Buffer {
-    /// The owner of an element's reference.
     pub(crate) fn of(element: Element) -> Buffer {
         Buffer { element }
     }

@@ -16,7 +16,6 @@ use crate::error::Result;
 #[derive(Debug)]
 pub struct Process {
     process: i32,
-    /// For what the kernel does not do: atomic operations.
     other: Option<Box<dyn Path>>,
 }
 

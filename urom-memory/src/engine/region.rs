@@ -52,7 +52,6 @@ impl Offered {
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     pub(super) is_over: Cell<bool>,
-    /// How many memories it shares.
     pub(super) count: Cell<usize>,
 }
 

@@ -17,7 +17,6 @@ use urom_os::named_file::NotRegular;
 /// The longest content in bytes: an address, a process and a machine's name.
 const MOST: u64 = 512;
 
-/// An address file, locked; dropping it removes it.
 #[derive(Debug)]
 pub(super) struct AddressFile {
     path: PathBuf,
@@ -25,10 +24,6 @@ pub(super) struct AddressFile {
 }
 
 impl AddressFile {
-    /// Locks the file, which is made if it is not there. A stale one is emptied.
-    ///
-    /// # Errors
-    /// Another daemon holds it; it has other content; it cannot be written or locked.
     pub(super) fn claim(path: &Path) -> Result<AddressFile> {
         let shown = path.display();
         for _ in 0..TRIES {
@@ -47,7 +42,6 @@ impl AddressFile {
                     format!("cannot lock {shown}: choose a directory of this machine")
                 })?,
             }
-            // A daemon that has just ended removed it.
             if !is_at(&file, path) {
                 continue;
             }
@@ -120,7 +114,6 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether `path` still leads to this file.
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|one| (one.dev(), one.ino()));
     id(file.metadata()) == id(fs::metadata(path))

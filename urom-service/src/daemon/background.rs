@@ -9,21 +9,18 @@ use crate::aside::on_thread;
 
 #[derive(Debug)]
 pub(super) enum Background<T> {
-    /// Its result will come here, and may have been waited for.
     Running(Receiver<T>, bool),
     Done(T),
     Panicked,
 }
 
 impl<T: Send + 'static> Background<T> {
-    /// Begins, and logs where this thread does.
     pub(super) fn begin(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Background<T>, String> {
         let (tell, result) = sync_channel(1);
         ready_to_wait();
         on_thread("urom-look", move || {
-            // The receiver is gone if this took too long.
             let _ = tell.send(work());
         })?;
         Ok(Background::Running(result, false))

@@ -11,19 +11,15 @@ use urom_wire::patience::Patience;
 use super::options::DaemonArgs;
 use super::roster::Serial;
 
-/// The arguments, and what they and the environment lead to.
 #[derive(Debug, Clone)]
 pub(crate) struct DaemonConfig {
     pub(crate) args: DaemonArgs,
     /// The key that hosts must hold. Without one, the daemon listens on loopback addresses only.
     pub(crate) key: Option<Key>,
-    /// How long hosts and workers may be silent; the workers' own, too.
     pub(crate) patience: Patience,
-    /// The CPUs hosts are told of and may give to workers.
     pub(crate) cpus: CpuSet,
     /// The directories and files where plugins lie, instead of those of `UROM_PLUGIN_PATH`.
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
-    /// The first arguments of a worker process, before `worker`: none when the program is `uromd`.
     pub(crate) worker_words: Vec<OsString>,
     /// A library that workers load before all others.
     pub(crate) preload: Option<PathBuf>,
@@ -56,10 +52,6 @@ impl DaemonConfig {
     }
 }
 
-/// The CPUs this process may use.
-///
-/// # Errors
-/// The operating system's.
 pub(crate) fn process_cpus() -> io::Result<CpuSet> {
     let set = rustix::thread::sched_getaffinity(None)?;
     Ok((0..CpuSet::CAPACITY.min(rustix::thread::CpuSet::MAX_CPU))

@@ -13,7 +13,6 @@ use urom_abi::Count;
 use super::options::Limits;
 use crate::unproven::UNPROVEN;
 
-/// The descriptors of a daemon with a worker and one host, and some spare ones.
 pub(crate) const OWN: usize = 64;
 
 /// The descriptors of a worker for each host: its stream, the lease of its memory, and those that
@@ -36,7 +35,6 @@ pub(crate) fn allow(limits: Limits) {
 fn make_room(needed: u64) {
     let most = getrlimit(Resource::Nofile).current.map_or(needed, |current| current.min(needed));
     let Some(last) = most.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };
-    // Without it the daemon serves as well.
     let _ = File::open("/dev/null").map(|file| fcntl_dupfd_cloexec(file, last));
 }
 

@@ -19,7 +19,7 @@ use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 use super::launcher::Launcher;
 use super::place::{Place, Sight, not_served};
 
-/// The entries of a plugin path as it is written, such as that variable's value.
+/// The entries of a plugin path, such as the value of `UROM_PLUGIN_PATH`.
 #[must_use]
 pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
@@ -34,14 +34,12 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct Found {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
-    /// The description in the file, without documentation, as hosts get it.
     pub(crate) description: Option<Arc<[u8]>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     places: Option<Vec<Place>>,
-    /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
     /// The problems of the last search, so that they are not logged again for each host.
     complaints: HashSet<String>,

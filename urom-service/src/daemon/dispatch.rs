@@ -40,7 +40,6 @@ impl Roster {
         }
     }
 
-    /// A worker's word. `listen` is where workers are reached.
     pub(super) fn worker_says(
         &mut self,
         serial: Serial,

@@ -11,10 +11,6 @@ const LIBRARY: &str = "liburom_ucx_emulation.so";
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// The library that belongs to this program.
-///
-/// # Errors
-/// It is not there, or at a place that the loader cannot be told of.
 pub(crate) fn library() -> Result<PathBuf> {
     let program = std::env::current_exe().context("asking for this program's own file")?;
     let directory = program.parent().unwrap_or(Path::new("/"));

@@ -7,8 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::worker::{LOOPBACK, is_loopback};
 
-/// The daemon's variables that workers always have: the places of programs and libraries, so that a
-/// worker is the same program with the same libraries, and whether panics have a backtrace.
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "PATH", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
 
 /// Everything that configures UCX: host and worker have to agree on it.
@@ -43,10 +41,6 @@ const OWN: [&str; 10] = [
     "UROM_UCX_DIR",
 ];
 
-/// What hosts may set for their workers, as a daemon's owner says it.
-///
-/// # Errors
-/// It is neither `NAME` nor `PREFIX*`.
 pub(crate) fn allowed(text: &str) -> Result<String, &'static str> {
     let name = text.strip_suffix('*').unwrap_or(text);
     match name.is_empty() || name.contains(['=', '*', '\0']) {
@@ -57,10 +51,6 @@ pub(crate) fn allowed(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A variable that all workers have, as a daemon's owner says it.
-///
-/// # Errors
-/// It is neither `NAME`, which is the daemon's own, nor `NAME=VALUE`.
 pub(crate) fn given(text: &str) -> Result<String, &'static str> {
     match text.is_empty() || text.starts_with('=') {
         true => Err(
@@ -104,7 +94,6 @@ pub(crate) fn inherited(
     kept
 }
 
-/// Whether a list of transports lets UCX use TCP.
 fn may_use_tcp(list: &str) -> bool {
     let (is_ban, list) = list.strip_prefix('^').map_or((false, list), |list| (true, list));
     let named = list.split(',').any(|name| ["tcp", "all", "*"].contains(&name.trim()));

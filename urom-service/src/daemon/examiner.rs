@@ -53,7 +53,6 @@ pub(crate) fn ask(launcher: &Launcher, file: &Path, shown: &PluginElf) -> Result
     Ok(version)
 }
 
-/// Why a plugin without an answer yet is not listed, and what to do if that may harm.
 pub(crate) fn takes_long(launcher: &Launcher) -> &'static str {
     match launcher {
         Launcher::Process { .. } => {

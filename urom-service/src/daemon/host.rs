@@ -26,7 +26,6 @@ use crate::unproven::Unproven;
 /// for [`PATIENCE`](urom_wire::control::PATIENCE).
 const SEARCH: Duration = Duration::from_secs(3);
 
-/// The failure for a host that would wait too long for the list of plugins.
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
     plugin path and the files that it waits for";
 
@@ -35,7 +34,6 @@ pub(crate) struct Reception {
     pub(crate) config: Arc<DaemonConfig>,
     pub(crate) search: Search,
     pub(crate) secret: Option<Secret>,
-    /// For the hosts that there may be.
     pub(crate) places: Arc<Semaphore>,
 }
 

@@ -27,26 +27,18 @@ use crate::worker::{self, WORKER, WorkerConfig};
 /// that spin, a process was seen to wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
-/// The descriptors that the start of a worker's process takes, and some spare ones.
 const FOR_A_PROCESS: usize = 8;
 
-/// The descriptors of a worker on a thread and of its first host, and some spare ones.
 const FOR_A_THREAD: usize = 40;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
-    Process {
-        config: Arc<DaemonConfig>,
-        reaper: Reaper,
-    },
-    /// Each one a thread, for the embedded service.
+    Process { config: Arc<DaemonConfig>, reaper: Reaper },
     Thread,
 }
 
-/// A worker's process or thread. Dropping this kills a process.
 #[derive(Debug)]
 pub(crate) enum Body {
     Process(Process),
@@ -62,7 +54,6 @@ impl Launcher {
         }
     }
 
-    /// Starts a worker: the stream to it, and what it runs in.
     pub(crate) fn launch(
         &self,
         config: WorkerConfig,
@@ -152,7 +143,6 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
 }
 
 impl Body {
-    /// ` (process 4711)`, or nothing for a thread.
     pub(crate) fn process(&self) -> String {
         match self {
             Body::Process(process) => format!(" (process {})", process.id()),
@@ -177,7 +167,6 @@ impl Body {
         }
     }
 
-    /// Ends a process by force; a thread cannot be.
     pub(crate) fn kill(&self) {
         if let Body::Process(process) = self {
             process.kill();

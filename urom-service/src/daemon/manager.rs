@@ -25,8 +25,6 @@ const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::
 
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// The service manager, or none. Nothing here blocks, and nothing fails when the manager does not
-/// listen.
 #[derive(Debug, Default)]
 pub(crate) struct Manager {
     socket: Option<(UnixDatagram, SocketAddr)>,
@@ -113,8 +111,6 @@ fn connect(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
     Ok((socket, manager))
 }
 
-/// The time between two signs of life: half of what the manager waits for, if it watches this
-/// process.
 fn signs_of_life(watchdog: Option<u64>, watched: Option<u64>) -> Option<Duration> {
     let watchdog = watchdog
         .filter(|_| watched.is_none_or(|process| process == u64::from(std::process::id())))?;

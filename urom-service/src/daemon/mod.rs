@@ -64,7 +64,6 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
     close_at_exec();
     descriptors::allow(config.args.limits);
     ucx::require_descriptors(descriptors::OWN)?;
-    // Each worker is started by it.
     this_program(&[])?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
@@ -79,7 +78,6 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         // Before the port, so that a second daemon's error names the first.
         let address_file = config.args.address_file.as_deref().map(AddressFile::claim).transpose()?;
         let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, error))?;
-        // Before anybody is told where it listens.
         let_wait(&listener);
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);

@@ -41,7 +41,6 @@ pub struct DaemonArgs {
     pub(crate) max_message: usize,
     pub(crate) max_unread: Option<usize>,
     pub(crate) cpus: Option<CpuSet>,
-    /// A program and its arguments.
     pub(crate) worker_launcher: Vec<OsString>,
     pub(crate) worker_env: Vec<String>,
     pub(crate) worker_env_allow: Vec<String>,
@@ -71,14 +70,10 @@ impl Default for DaemonArgs {
     }
 }
 
-/// How many of everything a daemon takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The most hosts that may be connected at a time: to the daemon, and to each worker.
     pub hosts: usize,
-    /// The most workers that there may be at a time.
     pub workers: usize,
-    /// The most of them that one host may use at a time.
     pub workers_per_host: usize,
 }
 
@@ -178,7 +173,6 @@ fn unknown(option: &str) -> String {
     format!("unknown option '{option}'")
 }
 
-/// The value of an option, not read yet.
 struct Value<'a> {
     option: &'a str,
     parser: &'a mut Parser,
@@ -226,7 +220,6 @@ fn seconds(text: &str) -> Result<u32, &'static str> {
     in_range.ok_or("expected a number of seconds from 1 to 4294967295")
 }
 
-/// A program and its arguments, quoted as in a shell.
 fn command(text: &str) -> Result<Vec<OsString>, &'static str> {
     let words = shlex::split(text).ok_or("a quotation mark is not closed")?;
     match words.first() {

@@ -38,7 +38,6 @@ enum State {
     Looking(Background<(Files, Sight)>),
 }
 
-/// The files looked at before, as long as they are unchanged.
 pub(super) type Files = HashMap<PathBuf, Known>;
 
 #[derive(Debug, Default)]
@@ -51,11 +50,8 @@ pub(super) struct Sight {
 #[derive(Debug)]
 pub(super) struct Known {
     identity: Identity,
-    /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
-    /// Its description, as hosts get it.
     pub(super) shown: Option<Arc<[u8]>>,
-    /// The plugin's version, once it was asked.
     answer: Option<Background<Result<u64, Refusal>>>,
 }
 
@@ -92,7 +88,6 @@ impl Place {
         }
     }
 
-    /// The version of the plugin in a file that was seen just now, and what is known of the file.
     pub(super) fn plugin(
         &mut self,
         file: &Path,

@@ -29,7 +29,6 @@ impl Process {
         match watched {
             Ok(end) => Ok(Process { pid, end, reaper: reaper.clone() }),
             Err(error) => {
-                // It runs and has not been waited for, so this cannot fail.
                 let _ = child.kill();
                 reaper.take_back(pid);
                 Err(error)
@@ -98,7 +97,6 @@ impl Reaper {
         let (sender, done) = mpsc::channel();
         std::thread::Builder::new().name("urom-reaper".to_owned()).spawn(move || {
             for pid in done {
-                // It is a child that nothing else reaps.
                 let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED));
             }
         })?;
@@ -106,7 +104,6 @@ impl Reaper {
     }
 
     fn take_back(&self, pid: Pid) {
-        // The thread listens for as long as there is a sender.
         let _ = self.0.send(pid);
     }
 }

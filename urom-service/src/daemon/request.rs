@@ -14,7 +14,6 @@ use super::options::DaemonArgs;
 use super::trust::{self, Distrust};
 use crate::worker::{PluginItem, WorkerConfig};
 
-/// Checks environment and CPUs, and finds the plugins' files, which no other user may own or write.
 pub(crate) fn resolve(
     id: WorkerId,
     wish: &StartWorker,

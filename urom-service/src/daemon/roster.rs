@@ -62,7 +62,6 @@ impl Roster {
         }
     }
 
-    /// A host wants a worker. `known` are the ids of all plugins it was told of.
     pub(crate) fn start(
         &mut self,
         host: HostKey,
@@ -80,7 +79,6 @@ impl Roster {
         self.begin(Waiting { host, request }, worker)
     }
 
-    /// Sends a host to a worker that runs, has it wait for one that starts, or starts it.
     fn begin(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
         let id = worker.id;
         let there = self.workers.iter_mut().find(|(_, entry)| entry.id == id);
@@ -225,7 +223,6 @@ impl Roster {
         let promise = |waiting| entry.promise(serial, waiting, None, (self.new_ticket)());
         let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
         if entry.visitors.is_empty() {
-            // All hosts that wanted it are gone, or got no ticket.
             actions.extend(self.dismiss(serial));
         }
         actions
@@ -244,7 +241,6 @@ impl Roster {
         vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
     }
 
-    /// A worker cannot work, or did not get ready in time.
     pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let mut actions = self.gone(serial, failure);
         actions.push(Action::Abandon(serial));
@@ -276,7 +272,6 @@ impl Roster {
     }
 
     pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
-        // One that never came cannot leave.
         if let Some(entry) = self.workers.get_mut(&serial)
             && entry.visitors.get(&ticket).is_some_and(|one| matches!(one.stage, Stage::There))
         {

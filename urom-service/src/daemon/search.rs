@@ -29,7 +29,6 @@ impl Search {
 
     pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
         let (answer, answered) = oneshot::channel();
-        // The thread ends with the last search.
         let _ = self.ask.send(answer);
         answered.await.ok()
     }
@@ -50,7 +49,6 @@ fn serve(
         let found = Arc::<[Found]>::from(look());
         latest.send_replace(Some(Arc::clone(&found)));
         for answer in waiting.drain(..) {
-            // A host that has gone meanwhile wants none.
             let _ = answer.send(Arc::clone(&found));
         }
         // A task that came during a look may have missed something, and waits for the next.

@@ -52,7 +52,6 @@ struct WorkerLink {
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
-/// Serves until `stop` is ready, then stops everything in order.
 pub(crate) async fn serve(
     listener: TcpListener,
     config: Arc<DaemonConfig>,
@@ -275,7 +274,6 @@ impl Server {
     fn tell_host(&mut self, key: HostKey, message: DaemonToHost) {
         let Some(host) = self.hosts.get(&key) else { return };
         let Err(error) = host.outbox.try_send(message) else { return };
-        // One that has just left is not worth a word.
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
             warn!(
                 "host {} does not read the messages of the daemon, which closes its connection",

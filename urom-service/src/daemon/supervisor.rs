@@ -20,7 +20,6 @@ use super::launcher::Body;
 use super::roster::Serial;
 use crate::aside::result_of;
 
-/// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// How long to wait for the cause of a death before reporting it without, and for the last words
@@ -65,7 +64,6 @@ pub(crate) async fn supervise(
     }
     if matches!(end, Some(StreamError::Silent(_) | StreamError::Garbage(_) | StreamError::Hello(_)))
     {
-        // It will not end by itself.
         body.kill();
     }
     let cause = timeout(CAUSE, body.ended()).await;

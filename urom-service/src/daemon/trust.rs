@@ -15,7 +15,6 @@ use std::sync::LazyLock;
 use rustix::fs::lgetxattr;
 use rustix::io::Errno;
 
-/// How many links one path may lead through, as for the system.
 const MAX_LINKS: usize = 40;
 
 const GROUP_WRITES: u32 = 0o020;
@@ -51,7 +50,6 @@ fn remedy_of(mode: u32) -> &'static str {
 struct Truster {
     user: u32,
     group: u32,
-    /// All users who are trusted.
     owners: Vec<u32>,
     /// The number of users that this user namespace does not map, unless that number is a user's.
     unmapped: Option<u32>,

@@ -9,10 +9,8 @@ use tracing::debug;
 
 const LIMIT: Duration = Duration::from_millis(50);
 
-/// The longest turn so far of all loops of this process, in microseconds.
 static LONGEST: AtomicU64 = AtomicU64::new(0);
 
-/// Measures the turns of a future of the daemon's loop; `what` is its name in log lines.
 pub(crate) fn measured<F: Future>(
     what: &'static str,
     future: F,

@@ -20,7 +20,6 @@ use crate::plugin_file::Loaded;
 
 pub(crate) fn run(file: &Path) -> Result<()> {
     end_with_parent()?;
-    // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
     let mut out = crate::take_stdout()?;

@@ -181,7 +181,6 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
         .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
-        // Processes that the plugin started end with it.
         .process_group(0)
         .spawn()?;
     let status = wait(&mut child, limit)?;
@@ -224,7 +223,6 @@ fn has_ended(process: Pid, limit: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Concludes from the child's messages, its end and its other output.
 fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &str) -> Examined {
     let mut examined = Examined::default();
     let mut stage = Stage::Load;

@@ -25,12 +25,10 @@ impl LogLevel {
         LogLevel(level.number() as u8)
     }
 
-    /// The number.
     pub(crate) fn number(self) -> u8 {
         self.0
     }
 
-    /// Whether a line of `level` is within this limit.
     pub(crate) fn allows(self, level: Level) -> bool {
         level.number() <= u32::from(self.0)
     }

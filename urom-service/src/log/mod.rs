@@ -38,7 +38,6 @@ pub(crate) fn line_of(budget: &Budget) -> Option<LeftOut> {
     budget.lock().unwrap_or_else(PoisonError::into_inner).line()
 }
 
-/// Writes events to standard error.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     name: String,

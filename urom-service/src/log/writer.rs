@@ -21,7 +21,6 @@ use urom_log::Origin;
 use urom_os::fork::PerProcess;
 use urom_os::signals;
 
-/// How many bytes may wait for the thread.
 const ROOM: usize = 256 << 10;
 
 const LAST_LINES: Duration = Duration::from_millis(500);
@@ -43,18 +42,15 @@ pub(crate) struct Lines {
 
 static PROCESS: PerProcess<Arc<Lines>> = PerProcess::new(|| Lines::to(std::io::stderr()));
 
-/// Writes a line to standard error without waiting for its reader.
 pub(crate) fn write(line: String) {
     PROCESS.write(line);
 }
 
-/// Waits until standard error has every line, but not long: for a process that is about to end.
 pub(super) fn flush() {
     PROCESS.flush();
 }
 
 impl Lines {
-    /// Nothing is written where `out` is closed.
     pub(crate) fn to(out: impl AsFd) -> Arc<Lines> {
         Arc::new(Lines::new(out.as_fd().try_clone_to_owned().ok().map(File::from)))
     }
@@ -101,12 +97,10 @@ impl Lines {
         if !self.started.swap(true, SeqCst) {
             let lines = Arc::clone(self);
             let start = || Builder::new().name("urom-log".to_owned()).spawn(move || lines.work());
-            // The next line tries again.
             self.started.store(signals::blocked(start).is_ok(), SeqCst);
         }
     }
 
-    /// The work of the thread, which never ends.
     fn work(&self) {
         let queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(out), Some(queued)) = (&self.out, queued) else { return };

@@ -33,9 +33,7 @@ pub(crate) const WORKER: &str = "worker";
 /// A worker's configuration. As arguments it follows the role `worker`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkerConfig {
-    /// The worker's id.
     pub id: WorkerId,
-    /// Its group.
     pub gid: u32,
     /// The daemon's message limit in bytes.
     pub max_message: usize,
@@ -50,26 +48,20 @@ pub(crate) struct WorkerConfig {
     pub plugin_timeout: Option<u32>,
     /// Whether it uses nothing of its plugins but DOCA's interface.
     pub plain_doca: bool,
-    /// The address its control stream listens on.
     pub listen: IpAddr,
     /// The file of the socket where hosts hand memory over; an abstract name if not given.
     pub socket: Option<PathBuf>,
     /// The CPUs it may use; those that do not exist are passed over.
     pub cpus: Option<CpuSet>,
-    /// What its log shows of this program.
     pub log_level: LogLevel,
-    /// What its log shows of libraries.
     pub sdk_log_level: LogLevel,
     /// The plugins, each as `so_path:id`.
     pub plugins: Vec<PluginItem>,
 }
 
-/// A plugin to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PluginItem {
-    /// Its file.
     pub path: PathBuf,
-    /// Its id: a single bit.
     pub id: u64,
 }
 
@@ -94,7 +86,6 @@ impl WorkerConfig {
         }
     }
 
-    /// The arguments of a worker process with this configuration.
     pub(crate) fn to_args(&self) -> Vec<OsString> {
         let mut args = Vec::new();
         let mut option = |name: &str, value: &dyn Display| {
@@ -126,10 +117,6 @@ impl WorkerConfig {
         args
     }
 
-    /// Reads these arguments.
-    ///
-    /// # Errors
-    /// The arguments are not those of [`Self::to_args`].
     pub(crate) fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
         let mut parser = Parser::from_args(args);
         let mut config = WorkerConfig::unlimited();

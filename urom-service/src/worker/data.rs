@@ -41,7 +41,6 @@ use crate::host_names::HostName;
 
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How often a turn looks at UCX while nothing comes.
 const LOOKS: u32 = 32;
 
 /// After so many sleeps in a row that plugins ended for nothing, the next sleep is without their
@@ -69,7 +68,6 @@ pub(crate) struct Data {
     last_dest_id: u64,
     queue: Queue,
     blocked: bool,
-    /// What plugins say that they wake by.
     wakes: Vec<RawFd>,
     /// Whether a plugin ended the last sleep, or kept the worker from it.
     woken_by_plugin: bool,

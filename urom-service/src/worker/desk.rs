@@ -20,13 +20,11 @@ type TaskSlot = (u64, u32);
 #[derive(Debug)]
 pub(crate) struct Desk {
     pub(super) thread: ThreadId,
-    /// The message limits of connections.
     limits: RefCell<HashMap<u64, usize>>,
     /// The tokens of the last commands that had a deadline, and when that is.
     deadlines: RefCell<HashMap<TaskSlot, (u64, u64)>>,
     /// Why commands fail that are about to be answered.
     failures: RefCell<HashMap<TaskSlot, (u64, String)>>,
-    /// What hosts share.
     pub(crate) memories: Memories,
     /// Whether the plugin that runs moved something that is no answer.
     moved: Cell<bool>,
@@ -63,7 +61,6 @@ impl Desk {
         self.moved.get() && self.moved.replace(false)
     }
 
-    /// Forgets a connection.
     pub(crate) fn close(&self, dest_id: u64) {
         self.limits.borrow_mut().remove(&dest_id);
         self.deadlines.borrow_mut().retain(|(dest, _), _| *dest != dest_id);

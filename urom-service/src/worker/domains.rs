@@ -14,7 +14,6 @@ use urom_wire::domain::{Address, Participant, Table};
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
 
-/// The most domains one host may have a worker in at a time.
 const MOST_DOMAINS: usize = 4096;
 
 /// The most members, addresses of plugins and buffers in all domains of a worker; buffers count
@@ -24,7 +23,6 @@ const MOST_ENTRIES: usize = 4 << 20;
 /// A domain: the host's stream, and the host's number for it.
 pub(crate) type Key = (LinkKey, u64);
 
-/// All domains of a worker. Look-ups may come from any thread.
 #[derive(Debug)]
 pub(crate) struct Domains {
     names: RwLock<HashMap<u64, Vec<Member>>>,
@@ -35,7 +33,6 @@ pub(crate) struct Domains {
 struct Member {
     /// The number of its domain. The members of an id are in the order of these.
     domain: u64,
-    /// Address by plugin.
     addresses: Vec<(Stored, Stored)>,
     segments: Arc<[Segment]>,
 }
@@ -52,7 +49,6 @@ struct Segment {
 struct Registry {
     store: Store,
     running: HashMap<Key, Running>,
-    /// The number of the newest domain.
     last: u64,
     entries: usize,
     most_entries: usize,
@@ -203,7 +199,6 @@ impl Registry {
         Ok(())
     }
 
-    /// The members of a table, which become those of the newest domain.
     fn members(&mut self, participants: &[Participant<'_>]) -> Vec<(u64, Member)> {
         self.last += 1;
         let (domain, store) = (self.last, &mut self.store);

@@ -6,7 +6,6 @@ use super::messages::EndOfShare;
 /// The ends of one connection's shares that wait, each of a share that there is.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    /// How many commands came.
     came: u64,
     /// How many have come when the next end is due.
     next: u64,
@@ -47,7 +46,6 @@ impl Ends {
         due
     }
 
-    /// Whether so many commands came.
     pub(super) fn have_come(&self, commands: u64) -> bool {
         self.came >= commands
     }

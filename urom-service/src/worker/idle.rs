@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 /// How long to poll after the last work, and four times as long while plugins owe answers.
 const POLL: Duration = Duration::from_micros(50);
-/// The shortest sleep.
 const SHORTEST: Duration = Duration::from_micros(20);
 /// The longest sleep. While plugins owe answers, it is a fiftieth.
 const LONGEST: Duration = Duration::from_millis(50);

@@ -33,14 +33,12 @@ pub(crate) enum Handled {
     Answered(DocaError, usize),
     /// It will answer by `progress`.
     Pending,
-    /// It wants the command by `worker_cmd`.
     Declined,
 }
 
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// Its id: a single bit.
     pub(crate) id: u64,
     pub(crate) name: String,
     build: PluginBuild,
@@ -176,7 +174,6 @@ impl Instance {
         self.plugin.has_commands()
     }
 
-    /// Hands the list over.
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         self.calls.begin(Method::WorkerCmd);
@@ -235,14 +232,12 @@ impl Instance {
         Handled::Answered(DocaError::UNEXPECTED, 0)
     }
 
-    /// Reports that a command is cancelled.
     pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
         self.calls.begin(Method::Cancel);
         self.plugin.cancel(dest_id, token, reason);
         self.calls.over();
     }
 
-    /// Reports that a connection is over.
     pub(crate) fn host_left(&self, dest_id: u64) {
         self.calls.begin(Method::HostLeft);
         self.plugin.host_left(dest_id);

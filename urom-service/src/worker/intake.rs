@@ -15,7 +15,6 @@ use urom_wire::domain::MAX_TABLE;
 use super::domains::{Domains, Key};
 use super::messages::LinkKey;
 
-/// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
 
 /// How often a host's table is looked at that is not whole.
@@ -25,7 +24,6 @@ pub(super) const TABLE_LOOK: Duration = Duration::from_secs(4);
 /// Until then it has its part of the room.
 const WHOLE_WITHIN: u32 = 16;
 
-/// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
 pub(crate) enum Job {
     Turn {

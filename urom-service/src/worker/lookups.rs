@@ -18,7 +18,6 @@ use urom_log::guard;
 use super::desk::Desk;
 use super::domains::Domains;
 
-/// What a worker has for its plugins.
 #[derive(Debug)]
 pub(crate) struct Supply {
     pub(crate) domains: Arc<Domains>,
@@ -28,7 +27,6 @@ pub(crate) struct Supply {
     pub(crate) plain_doca: bool,
 }
 
-/// A plugin's `WorkerCtx`, and what belongs to it.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PluginCtx {

@@ -44,7 +44,6 @@ pub(crate) enum ToData {
     Leave {
         link: LinkKey,
     },
-    /// Close the plugins, answer what is in flight, and end.
     Stop,
 }
 

@@ -46,12 +46,9 @@ use messages::ToControl;
 use urom_wire::mailbox::Mailbox;
 use watch::Watch;
 
-/// Where a worker runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In a process of its own.
     Process,
-    /// On a thread of the embedded service.
     Thread,
 }
 

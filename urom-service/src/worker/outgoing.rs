@@ -186,8 +186,6 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Adds a notification of the worker's own, with the reason if there is one. There must be
-    /// [room](Outgoing::has_room) for that.
     pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError, why: &str) {
         if why.is_empty() {
             let (header, len, _) = notification_header(channel, slot, status, None);

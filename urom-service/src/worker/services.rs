@@ -14,7 +14,6 @@ use super::desk::Desk;
 use super::lookups::PluginCtx;
 use crate::plugin_log::worker_log;
 
-/// The services of a worker.
 pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
     functions::<Desk>(WorkerServices {
         worker_id: config.id.0,

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use urom_wire::control::{Method, Stuck};
 
-/// How long it is from one look to the next.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 /// How many seconds a call may take before everybody is told.
@@ -108,7 +107,6 @@ impl Observer {
         Some(Stuck { plugin, method, seconds: self.seconds })
     }
 
-    /// The plugin that the data thread is in just now, and what it was called for.
     pub(crate) fn call(&self) -> Option<(String, Method)> {
         self.watch.read(self.watch.call.load(Ordering::Relaxed))
     }

@@ -13,7 +13,6 @@ pub(super) struct Entry {
     pub(super) id: u64,
     pub(super) gid: u32,
     pub(super) plugins: u64,
-    /// What its first host set, as `NAME=value`.
     pub(super) env: Vec<String>,
     pub(super) state: State,
     /// It was silent for too long and is about to be killed.
@@ -50,7 +49,6 @@ pub(super) enum Stage {
         /// A request to join a worker that ran already. If that is gone, another one will do.
         again: Option<StartWorker>,
     },
-    /// The host was sent there.
     Expected,
     /// The worker was told to expect it no more, and may just have let it in.
     Late,
@@ -88,7 +86,6 @@ impl Entry {
         vec![expect, Action::Expire(serial, ticket)]
     }
 
-    /// How many of a host's places it takes.
     pub(super) fn places_of(&self, host: HostKey) -> usize {
         let counts =
             |visitor: &&Visitor| visitor.host == host && !matches!(visitor.stage, Stage::Late);
@@ -105,7 +102,6 @@ fn variables(env: &[String]) -> HashMap<&str, &str> {
     env.iter().map(|text| variable(text)).collect()
 }
 
-/// Name and value; without a name, the text is all value.
 fn variable(text: &str) -> (&str, &str) {
     text.split_once('=').unwrap_or(("", text))
 }

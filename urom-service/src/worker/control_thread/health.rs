@@ -94,7 +94,6 @@ impl Control {
         }
     }
 
-    /// Ends the worker of a plugin that does not return, and tells everybody why.
     fn give_up(&mut self, stuck: &Stuck) {
         let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.config.id);
         error!("{text}");

@@ -14,7 +14,6 @@ use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 const MOST_HANDED: usize = 64;
 
 impl Control {
-    /// Hears a host that was let in.
     pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord, turn: Turn) {
         match word {
             MemoryWord::Door => {
@@ -67,7 +66,6 @@ impl Control {
         let is_lease = share == LEASE;
         // A host may have given up before it had the answer, and asks for its lease again.
         let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
-        // A host that does not hear it gives up by itself.
         if is_over || say_taken(&stream).is_err() {
             return;
         }

@@ -33,7 +33,6 @@ use crate::worker::streams::{daemon_stream, host_stream, pass_on};
 use crate::worker::watch::{LOOK, Watch};
 use crate::worker::{Place, WorkerConfig};
 
-/// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +78,6 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
         });
     });
     let thread = thread.map_err(no_thread)?;
-    // One that has ended already has told the data thread to stop.
     let _ = is_at_work.blocking_recv();
     Ok(thread)
 }
@@ -158,7 +156,6 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
 }
 
 struct Stop {
-    /// The daemon, or nothing for a thread.
     parent: Option<Pid>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,

@@ -28,7 +28,6 @@ pub(super) const LIMIT: Duration = Duration::from_secs(2);
 /// How long nobody is let in after the system had no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A socket that hosts can find. Its file goes with it.
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: UnixListener,
@@ -65,7 +64,6 @@ impl Door {
         Ok(Door { listener, address, is_file })
     }
 
-    /// Its address, as hosts are told it.
     pub(crate) fn address(&self) -> Vec<u8> {
         self.address.as_os_str().as_bytes().to_vec()
     }
@@ -94,7 +92,6 @@ impl Door {
             tokio::spawn(async move {
                 match place.hold(timeout(LIMIT, receive_handed(&stream))).await {
                     Some(Ok(Ok(handed))) => {
-                        // Nobody listens when the worker ends.
                         let _ = events.send(said(Visitor { handed, stream })).await;
                     }
                     Some(_) => {}

@@ -57,7 +57,6 @@ impl Drop for Farewell {
 }
 
 impl Memories {
-    /// None. `config` is how UCX is set up for questions to hosts.
     pub(crate) fn new(config: Config) -> Memories {
         let (remote, leases) = (Rc::new(Remote::new(config)), RefCell::default());
         Memories { shares: Shares::new(|_| ()), remote, leases }
@@ -68,7 +67,6 @@ impl Memories {
         self.leases.borrow_mut().insert(dest_id, Rc::new(lease));
     }
 
-    /// Adds what a host shares on a connection.
     pub(crate) fn share(
         &self,
         dest_id: u64,
@@ -151,7 +149,6 @@ impl Memories {
     pub(crate) fn close(&self, dest_id: u64) {
         self.shares.leave(dest_id);
         if let Some(lease) = self.leases.borrow_mut().remove(&dest_id) {
-            // The host may be gone.
             let _ = send(&*lease, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
         self.remote.lose(dest_id);
@@ -169,7 +166,6 @@ impl Memories {
         self.remote.turn()
     }
 
-    /// Ends what waits for answers: the plugins are about to be closed.
     pub(crate) fn shut(&self) {
         self.remote.shut();
     }

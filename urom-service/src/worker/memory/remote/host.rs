@@ -12,12 +12,10 @@ use urom_wire::remote::{AM_ASK, Ask};
 
 use super::{Asker, Remote, failed};
 
-/// A host whose library answers.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) dest_id: u64,
     pub(super) ticket: u128,
-    /// Nothing when the host has left.
     pub(super) endpoint: RefCell<Option<Endpoint>>,
 }
 
@@ -48,7 +46,6 @@ impl Host {
 }
 
 impl Remote {
-    /// The host of a connection, whose library answers at this address.
     pub(super) fn host(
         &self,
         dest_id: u64,
