@@ -13,13 +13,10 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::{Access, MemoryRange};
-use urom_abi::plugin::WorkerCtx;
-use urom_memory::engine::{Offered, Path, Region, Shares, Site, run_in_place};
+use urom_memory::engine::{Offered, Path, Region, Shares, run_in_place};
 use urom_memory::{Condition, View};
 
 use super::fault::{Fault, Kept};
-use super::services::{Services, services};
-use crate::guard::guard;
 
 /// Memory of a host that the test plays.
 pub(super) struct PlayedMemory {
@@ -133,7 +130,7 @@ impl InFlight {
 
 /// The hosts' memory of the played worker. It stays on the worker's thread.
 pub(super) struct PlayedMemories {
-    shares: Shares,
+    pub(super) shares: Shares,
     in_flight: Rc<RefCell<Vec<InFlight>>>,
     faults: Rc<RefCell<Vec<Fault>>>,
 }
@@ -144,20 +141,6 @@ impl Default for PlayedMemories {
         let seen = Rc::clone(&faults);
         let shares = Shares::new(move |what| seen.borrow_mut().push(Fault::Memory(what)));
         PlayedMemories { shares, in_flight: Rc::default(), faults }
-    }
-}
-
-impl Site for Services {
-    unsafe fn serve(
-        ctx: *mut WorkerCtx,
-        name: &'static str,
-        call: impl FnOnce(&Shares) -> Result<(), DocaError>,
-    ) -> DocaError {
-        guard(name, DocaError::UNEXPECTED, || {
-            // SAFETY: the context that the services were attached with, on its thread.
-            let memories = unsafe { &services(ctx).memories };
-            call(&memories.shares).err().unwrap_or(DocaError::SUCCESS)
-        })
     }
 }
 

@@ -7,10 +7,10 @@ use std::ffi::c_char;
 use std::rc::Rc;
 use std::time::Instant;
 
-use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
-use urom_memory::engine::functions;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
+use urom_memory::engine::{Shares, Site, functions};
 
 use super::memory::PlayedMemories;
 use crate::guard::guard;
@@ -72,6 +72,20 @@ pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
     let services = unsafe { &raw const (*ctx.cast::<Served>()).services };
     // SAFETY: as above; nobody writes to this member until the context is freed.
     unsafe { &*services }
+}
+
+impl Site for Services {
+    unsafe fn serve(
+        ctx: *mut WorkerCtx,
+        name: &'static str,
+        call: impl FnOnce(&Shares) -> Result<(), DocaError>,
+    ) -> DocaError {
+        guard(name, DocaError::UNEXPECTED, || {
+            // SAFETY: the context that the services were attached with, on its thread.
+            let memories = unsafe { &services(ctx).memories };
+            call(&memories.shares).err().unwrap_or(DocaError::SUCCESS)
+        })
+    }
 }
 
 unsafe extern "C" fn connection_limit(ctx: *mut WorkerCtx, _: u64) -> usize {
