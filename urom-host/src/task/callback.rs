@@ -17,6 +17,7 @@ const ALIGNMENT: usize = 8;
 
 struct StoredCallback<E, F> {
     echo: E,
+    sent: Sent,
     callback: F,
 }
 
@@ -63,35 +64,7 @@ where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
 {
-    let owner = worker.owner();
-    let task = future::prepare(owner, plugin, command)?;
-    // It is stored after the submission: nothing completes before the next progress.
-    match task.submit(SlotState::Calling, deadline) {
-        Ok(slot) => {
-            let waiting = StoredCallback { echo: command.echo(), callback };
-            // SAFETY: the slot is this task's, and its memory is used for nothing else.
-            unsafe { waiting.store(slot.callback()) };
-            slot.deliver.set(Some(deliver::<C, F>));
-            Ok(TaskHandle::new(owner, slot))
-        }
-        Err((code, _task)) => Err(outcome::rejected(owner, Sent::by::<C>().on(owner), code)),
-    }
-}
-
-/// # Safety
-/// Once, for a slot that [`submit_with`] filled with the same types.
-unsafe fn deliver<C, F>(context: &Context, slot: &Slot)
-where
-    C: Request,
-    F: FnOnce(Result<C::Reply>) + 'static,
-{
-    // SAFETY: `submit_with` stored these types there, and the caller delivers once.
-    let StoredCallback { echo, callback } =
-        unsafe { StoredCallback::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
-    // This gives the task back, unless a payload keeps it, so that the callback can submit the next
-    // one in its place.
-    let answer = outcome::finish(context, Sent::by::<C>(), slot, &echo);
-    callback(answer);
+    Ok(future::submit(plugin, worker, command, deadline)?.then(callback))
 }
 
 impl<R: Reply> Completion<R> {
@@ -107,36 +80,37 @@ impl<R: Reply> Completion<R> {
             return handle;
         }
         let Completion { mut ticket, echo, sent } = self;
-        ticket.take(|_, slot| attach::<R, _>(slot, echo, sent, callback));
+        ticket.take(|_, slot| attach::<R, _>(slot, StoredCallback { echo, sent, callback }));
         handle
     }
 }
 
 /// Puts a callback in the place of the future of a task that is not complete.
-fn attach<R, F>(slot: &Slot, echo: R::Echo, sent: Sent, callback: F)
+fn attach<R, F>(slot: &Slot, callback: StoredCallback<R::Echo, F>)
 where
     R: Reply,
     F: FnOnce(Result<R>) + 'static,
 {
     debug_assert!(slot.is_pending());
-    let waiting = StoredCallback { echo: (echo, sent), callback };
-    // SAFETY: the slot is this task's, and its memory is used for nothing else.
-    unsafe { waiting.store(slot.callback()) };
-    slot.deliver.set(Some(deliver_attached::<R, F>));
+    // SAFETY: the slot's room for a callback is used here only, by the ticket that has the slot.
+    unsafe { callback.store(slot.callback()) };
+    slot.deliver.set(Some(deliver::<R, F>));
     slot.state.set(SlotState::Calling);
     drop(slot.waker.take());
 }
 
 /// # Safety
 /// Once, for a slot that [`attach`] filled with the same types.
-unsafe fn deliver_attached<R, F>(context: &Context, slot: &Slot)
+unsafe fn deliver<R, F>(context: &Context, slot: &Slot)
 where
     R: Reply,
     F: FnOnce(Result<R>) + 'static,
 {
     // SAFETY: `attach` stored these types there, and the caller delivers once.
-    let StoredCallback { echo: (echo, sent), callback } =
-        unsafe { StoredCallback::<(R::Echo, Sent), F>::take(slot.callback()) };
+    let StoredCallback { echo, sent, callback } =
+        unsafe { StoredCallback::<R::Echo, F>::take(slot.callback()) };
+    // This gives the task back, unless a payload keeps it, so that the callback can submit the next
+    // one in its place.
     let answer = outcome::finish(context, sent, slot, &echo);
     callback(answer);
 }

@@ -72,8 +72,9 @@ pub(crate) struct Doca {
 /// The slot's callback was stored together with this function and was not taken yet.
 pub(crate) type Deliver<C> = unsafe fn(&C, &Slot<C>);
 
-/// How many bytes of a callback the slot itself has room for.
-pub(crate) const CALLBACK_ROOM: usize = 32;
+/// How many bytes the slot itself has room for: 32 of a callback and the fields it is told, and what
+/// names its command.
+pub(crate) const CALLBACK_ROOM: usize = 40;
 
 /// The place of one task of a worker, whose context is a `C`.
 pub(crate) struct Slot<C> {
