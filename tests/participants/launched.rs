@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
-use urom_host::gather::{AllGather, Gather, Pmix};
-use urom_host::{DocaError, Service, State};
+use urom_host::gather::{AllGather, Rendezvous};
+use urom_host::{ContextState, DocaError, Service};
 use urom_tests::PluginDirectory;
 
 fn main() -> Result<()> {
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         }
     }
     for _ in 0..2 {
-        let mut gather = Gather::from_environment(limit)?;
+        let mut gather = Rendezvous::from_environment(limit)?;
         exchanges(&mut gather)?;
         domain(gather)?;
         forked_child_ends()?;
@@ -39,7 +39,7 @@ fn forked_child_ends() -> Result<()> {
     // SAFETY: the child takes no lock that another thread of this process may hold.
     match unsafe { libc::fork() } {
         0 => {
-            let error = Pmix::join(Duration::from_secs(20)).err();
+            let error = Rendezvous::by_pmix(Duration::from_secs(20)).err();
             let refused = error.is_some_and(|error| error.code() == DocaError::BAD_STATE);
             std::process::exit(i32::from(!refused))
         }
@@ -54,7 +54,7 @@ fn forked_child_ends() -> Result<()> {
 }
 
 /// Blocks of many lengths.
-fn exchanges(gather: &mut Gather) -> Result<()> {
+fn exchanges(gather: &mut Rendezvous) -> Result<()> {
     for (length, round) in [8, 0, 1, 1 << 20, 4097, 0].into_iter().zip(0..) {
         let block = |index: u32| {
             (0..length).map(move |at: usize| (at as u32 ^ index << 3 ^ round << 5) as u8)
@@ -72,7 +72,7 @@ fn exchanges(gather: &mut Gather) -> Result<()> {
 }
 
 /// A domain of one worker for each process, in a service of each process's own.
-fn domain(gather: Gather) -> Result<()> {
+fn domain(gather: Rendezvous) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::builder().load_plugins_from(plugins.variable()).connect()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY");
@@ -86,7 +86,7 @@ fn domain(gather: Gather) -> Result<()> {
     let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
     let domain = service.domain().worker(index.into(), &worker).gather(gather).start().wait()?;
     ensure!((domain.participants(), domain.index()) == (participants, index));
-    ensure!(domain.state()? == State::Running);
+    ensure!(domain.state()? == ContextState::Running);
     ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
     domain.stop()?;
     Ok(())

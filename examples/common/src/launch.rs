@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, value_parser};
 use tracing::info;
 use urom_host::DocaError;
-use urom_host::gather::{AllGather, Gather, Rendezvous};
+use urom_host::gather::{AllGather, Rendezvous};
 
 const PROCESSES: u32 = 2;
 /// The timeout of the meeting.
@@ -62,11 +62,10 @@ impl Launch {
     fn begin(meeting: &Meeting, program: &str) -> Result<Launch> {
         let gather = if let (Some(address), Some(rank)) = (&meeting.rendezvous, meeting.rank) {
             info!("Waiting for the other process at {address}");
-            let rendezvous = Rendezvous::join(address, rank, PROCESSES, LIMIT)
-                .with_context(|| format!("the two processes did not meet at {address}"))?;
-            Gather::Rendezvous(rendezvous)
+            Rendezvous::join(address, rank, PROCESSES, LIMIT)
+                .with_context(|| format!("the two processes did not meet at {address}"))?
         } else {
-            Gather::from_environment(LIMIT).map_err(|error| match error.code() {
+            Rendezvous::from_environment(LIMIT).map_err(|error| match error.code() {
                 // A launcher's PMIx may lack its library.
                 DocaError::NOT_FOUND if env::var_os("PMIX_RANK").is_none() => anyhow!(error)
                     .context(format!(
@@ -83,10 +82,8 @@ impl Launch {
                 gather.participants()
             );
         }
-        let name = match &gather {
-            Gather::Pmix(_) => "PMIx",
-            Gather::Rendezvous(_) => "rendezvous",
-        };
+        let is_named = meeting.rendezvous.is_some() || env::var_os("UROM_RENDEZVOUS").is_some();
+        let name = if is_named { "rendezvous" } else { "PMIx" };
         Ok(Launch { gather: Rc::new(RefCell::new(gather)), name })
     }
 

@@ -1,48 +1,38 @@
-//! The all-gather of the launcher that started this process.
+//! The rendezvous of the launcher that started this process.
 
 use std::env;
 use std::time::Duration;
 
 use urom_abi::DocaError;
 
-use super::pmix::{Pmix, VARIABLES as PMIX};
-use super::{AllGather, BoxError, Error, Rendezvous};
+use super::pmix::VARIABLES as PMIX;
+use super::{Error, Rendezvous};
 
 const ADDRESS: &str = "UROM_RENDEZVOUS";
 const INDEX: &str = "UROM_RANK";
 const PARTICIPANTS: &str = "UROM_SIZE";
 
-/// The all-gather that the environment offers: see [`from_environment`](Self::from_environment).
-#[derive(Debug)]
-pub enum Gather {
-    /// The launcher offers PMIx.
-    Pmix(Pmix),
-    /// A script set the variables of a rendezvous.
-    Rendezvous(Rendezvous),
-}
-
-impl Gather {
+impl Rendezvous {
     /// Meets the other processes of the program in the way that its launcher offers.
     ///
     /// | set in the environment | used |
     /// | --- | --- |
-    /// | `PMIX_NAMESPACE` and `PMIX_RANK`, by `mpirun`, `prterun`, `srun --mpi=pmix` | [`Pmix`] |
-    /// | `UROM_RENDEZVOUS` (`HOST:PORT` of participant 0), `UROM_RANK`, `UROM_SIZE` | [`Rendezvous`] |
+    /// | `PMIX_NAMESPACE` and `PMIX_RANK`, by `mpirun`, `prterun`, `srun --mpi=pmix` | [`by_pmix`](Self::by_pmix) |
+    /// | `UROM_RENDEZVOUS` (`HOST:PORT` of participant 0), `UROM_RANK`, `UROM_SIZE` | [`join`](Self::join) |
     ///
     /// The variables of a rendezvous win where both are set. `limit` is how long the meeting may
     /// take, and each exchange.
     ///
     /// # Errors
     /// `NOT_FOUND` when the environment has neither; `INVALID_VALUE` for a variable of a rendezvous
-    /// that is missing or not a number; otherwise the errors of [`Pmix::join`] and
-    /// [`Rendezvous::join`].
-    pub fn from_environment(limit: Duration) -> Result<Gather, Error> {
+    /// that is missing or not a number; otherwise the errors of the function that is used.
+    pub fn from_environment(limit: Duration) -> Result<Rendezvous, Error> {
         if let Some(address) = variable(ADDRESS) {
             let (index, participants) = (number(INDEX)?, number(PARTICIPANTS)?);
-            return Rendezvous::join(&address, index, participants, limit).map(Gather::Rendezvous);
+            return Rendezvous::join(&address, index, participants, limit);
         }
         if PMIX.iter().all(|variable| env::var_os(variable).is_some()) {
-            return Pmix::join(limit).map(Gather::Pmix);
+            return Rendezvous::by_pmix(limit);
         }
         let text = format!(
             "no launcher started this process: neither {} (set by mpirun, prterun and srun \
@@ -64,38 +54,4 @@ fn number(name: &str) -> Result<u32, Error> {
         let text = format!("{ADDRESS} is set, so {name} must be a number; it is {found}");
         Error::new(DocaError::INVALID_VALUE, text)
     })
-}
-
-impl AllGather for Gather {
-    fn participants(&self) -> u32 {
-        self.inner().participants()
-    }
-
-    fn index(&self) -> u32 {
-        self.inner().index()
-    }
-
-    fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
-        self.inner_mut().begin(block)
-    }
-
-    fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
-        self.inner_mut().test(blocks)
-    }
-}
-
-impl Gather {
-    fn inner(&self) -> &dyn AllGather {
-        match self {
-            Gather::Pmix(gather) => gather,
-            Gather::Rendezvous(gather) => gather,
-        }
-    }
-
-    fn inner_mut(&mut self) -> &mut dyn AllGather {
-        match self {
-            Gather::Pmix(gather) => gather,
-            Gather::Rendezvous(gather) => gather,
-        }
-    }
 }

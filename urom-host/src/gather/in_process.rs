@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
-use super::{AllGather, BoxError, Error, busy, check};
+use super::{AllGather, BoxError, Error, busy, check, idle};
 
 /// The all-gather of participants in one process, on one thread or on several.
 ///
@@ -32,20 +32,14 @@ impl InProcess {
                 ends[receiver].1.push(from);
             }
         }
-        let member = |((to, from), index)| InProcess {
-            maker: Maker::here(),
-            index,
-            to,
-            from,
-            arrived: None,
-        };
+        let maker = Maker::here();
+        let member = |((to, from), index)| InProcess { maker, index, to, from, arrived: None };
         ends.into_iter().zip(0..).map(member).collect()
     }
 
     /// The only participant of a group: for a domain of this process alone.
     pub fn alone() -> InProcess {
-        let (to, from) = mpsc::channel();
-        InProcess { maker: Maker::here(), index: 0, to: vec![to], from: vec![from], arrived: None }
+        InProcess::group(1).swap_remove(0)
     }
 }
 
@@ -72,9 +66,7 @@ impl AllGather for InProcess {
     }
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
-        let Some(arrived) = &mut self.arrived else {
-            return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
-        };
+        let arrived = self.arrived.as_mut().ok_or_else(idle)?;
         let length = blocks.len() / self.from.len();
         for (index, (from, arrived)) in self.from.iter().zip(arrived.iter_mut()).enumerate() {
             if *arrived {

@@ -11,12 +11,10 @@ mod rendezvous;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub use environment::Gather;
 pub use error::Error;
 pub use in_process::InProcess;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-pub use pmix::Pmix;
 pub use rendezvous::Rendezvous;
 
 use urom_abi::DocaError;
@@ -141,4 +139,8 @@ fn check(maker: Maker) -> Result<(), Error> {
 
 fn busy() -> BoxError {
     Error::new(DocaError::BAD_STATE, "an exchange is under way already").into()
+}
+
+fn idle() -> Error {
+    Error::new(DocaError::BAD_STATE, "no exchange is under way")
 }

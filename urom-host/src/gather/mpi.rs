@@ -10,7 +10,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::{AsRaw, FromRaw};
 use urom_abi::DocaError;
 
-use super::{AllGather, BoxError, Error, busy};
+use super::{AllGather, BoxError, Error, busy, idle};
 
 /// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions
 /// multiply with them.
@@ -136,15 +136,10 @@ impl AllGather for Mpi {
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
         self.usable()?;
         let participants = self.participants as usize;
-        let Some(exchange) = &mut self.exchange else {
-            return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
-        };
+        let exchange = self.exchange.as_mut().ok_or_else(idle)?;
         if blocks.len() != exchange.block.len() * participants {
-            return Err(Error::new(
-                DocaError::INVALID_VALUE,
-                "room for other blocks than were given",
-            )
-            .into());
+            let text = "room for other blocks than were given";
+            return Err(Error::new(DocaError::INVALID_VALUE, text).into());
         }
         let over = exchange
             .go_on(&self.communicator, participants, blocks)

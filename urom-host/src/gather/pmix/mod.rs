@@ -1,6 +1,6 @@
-//! An all-gather for programs that `mpirun`, `prterun` or `srun --mpi=pmix` started.
+//! A rendezvous of programs that `mpirun`, `prterun` or `srun --mpi=pmix` started.
 //!
-//! PMIx carries only the address of a [`Rendezvous`], once: its own fences get slower with every
+//! PMIx carries only the address of participant 0, once: its own fences get slower with every
 //! exchange, and some launchers report success although a process is missing.
 
 mod addresses;
@@ -18,7 +18,8 @@ use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
 use super::rendezvous::deadline;
-use super::{AllGather, BoxError, Error, Rendezvous};
+use super::rendezvous::place::MeetingPlace;
+use super::{Error, Rendezvous};
 use library::{Library, Proc, Status};
 
 /// The variables that a launcher with PMIx sets.
@@ -31,29 +32,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How much longer the program waits than PMIx's thread does, whose own error says more.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// An all-gather of the processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
-/// `prterun`, Slurm's `srun --mpi=pmix`.
-///
-/// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
-/// (PMIx 4.2 or newer), and the program needs no MPI. Participant 0 listens on a port that the
-/// system chooses and publishes its addresses over PMIx. A [`Rendezvous`] then carries the
-/// exchanges. Anyone who can reach its port can disturb the meeting.
-///
-/// A program may also use MPI: PMIx counts its initialisations. The connection to the launcher ends
-/// when the program exits.
-///
-/// ```no_run
-/// use std::time::Duration;
-/// use urom_host::gather::{AllGather, Pmix};
-///
-/// # fn main() -> Result<(), urom_host::gather::Error> {
-/// let gather = Pmix::join(Duration::from_secs(60))?;
-/// println!("participant {} of {}", gather.index(), gather.participants());
-/// # Ok(())
-/// # }
-/// ```
-pub struct Pmix(Rendezvous);
-
 /// This process's connection to its launcher.
 struct Session {
     maker: Maker,
@@ -65,8 +43,13 @@ struct Session {
 /// Made once: a library that was finalized cannot always be initialised again.
 static SESSION: OnceLock<Session> = OnceLock::new();
 
-impl Pmix {
-    /// Meets the other processes of the job and returns when all are there.
+impl Rendezvous {
+    /// Meets the other processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
+    /// `prterun`, Slurm's `srun --mpi=pmix`. Returns when all are there.
+    ///
+    /// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
+    /// (PMIx 4.2 or newer), and the program needs no MPI, but may use it. Participant 0 listens on a
+    /// port that the system chooses and publishes its addresses over PMIx.
     ///
     /// All processes of a job call this equally often and in the same order. `limit` is how long a
     /// call may take, and how long each exchange may take.
@@ -76,7 +59,7 @@ impl Pmix {
     /// `NOT_SUPPORTED` when the library is too old; `BAD_STATE` in a process that was forked from one
     /// that called this; `NOT_CONNECTED` when the launcher does not answer; `TIME_OUT` when not all
     /// processes came within `limit`. Participant 0 names the missing processes.
-    pub fn join(limit: Duration) -> Result<Pmix, Error> {
+    pub fn by_pmix(limit: Duration) -> Result<Rendezvous, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
             let text = "no launcher with PMIx started this process: PMIX_NAMESPACE and PMIX_RANK \
@@ -89,13 +72,15 @@ impl Pmix {
         let key = CString::new(key).expect("a key without NUL");
         let meeting = within(end, limit, move || meet(&key, end))??;
         let left = end.saturating_duration_since(Instant::now());
-        let rendezvous = match meeting {
+        let mut rendezvous = match meeting {
             Meeting::Host(listener, participants) => Rendezvous::host(listener, participants, left),
             Meeting::Guest(addresses, index, participants) => {
-                Rendezvous::join_published(addresses, index, participants, left)
+                let place = MeetingPlace::published(addresses);
+                Rendezvous::visit(&place, index, participants, left)
             }
-        };
-        Ok(Pmix(rendezvous?.with_limit(limit)))
+        }?;
+        rendezvous.limit = limit;
+        Ok(rendezvous)
     }
 }
 
@@ -203,23 +188,3 @@ extern "C" fn finalize() {
 fn failed(library: &Library, status: Status, what: &str) -> Error {
     Error::new(DocaError::NOT_CONNECTED, format!("{what}: {}", library.describe(status)))
 }
-
-impl AllGather for Pmix {
-    fn participants(&self) -> u32 {
-        self.0.participants()
-    }
-
-    fn index(&self) -> u32 {
-        self.0.index()
-    }
-
-    fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
-        self.0.begin(block)
-    }
-
-    fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
-        self.0.test(blocks)
-    }
-}
-
-debug_fields!(Pmix, |it| { rendezvous: it.0 });

@@ -4,16 +4,16 @@
 
 mod link;
 mod meeting;
-mod place;
+pub(super) mod place;
 
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
-use super::{AllGather, BoxError, Error, busy, check};
+use super::{AllGather, BoxError, Error, busy, check, idle};
 use link::{BLOCKS, Link, frame};
 use place::MeetingPlace;
 
@@ -40,7 +40,8 @@ pub struct Rendezvous {
     maker: Maker,
     index: u32,
     participants: u32,
-    limit: Duration,
+    /// How long each exchange may take.
+    pub(super) limit: Duration,
     /// All others at participant 0, in the order of their indices; participant 0 at the others.
     links: Vec<Link>,
     number: u32,
@@ -90,17 +91,8 @@ impl Rendezvous {
         Rendezvous::visit(&place, index, participants, limit)
     }
 
-    /// As [`join`](Self::join), for the others, at addresses that participant 0 has published.
-    pub(super) fn join_published(
-        addresses: Vec<SocketAddr>,
-        index: u32,
-        participants: u32,
-        limit: Duration,
-    ) -> Result<Rendezvous, Error> {
-        Rendezvous::visit(&MeetingPlace::published(addresses), index, participants, limit)
-    }
-
-    fn visit(
+    /// As [`join`](Self::join), for the others.
+    pub(super) fn visit(
         place: &MeetingPlace,
         index: u32,
         participants: u32,
@@ -129,22 +121,8 @@ impl Rendezvous {
     }
 
     fn new(index: u32, participants: u32, limit: Duration, links: Vec<Link>) -> Rendezvous {
-        let maker = Maker::here();
-        Rendezvous {
-            maker,
-            index,
-            participants,
-            limit,
-            links,
-            number: 1,
-            exchange: None,
-            failed: None,
-        }
-    }
-
-    /// Gives each exchange this long.
-    pub(super) fn with_limit(self, limit: Duration) -> Rendezvous {
-        Rendezvous { limit, ..self }
+        let (maker, number, exchange, failed) = (Maker::here(), 1, None, None);
+        Rendezvous { maker, index, participants, limit, links, number, exchange, failed }
     }
 
     /// Remembers a failure, and ends the connections so that nobody waits for this participant.
@@ -168,7 +146,7 @@ impl Rendezvous {
     /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
         let Some(Exchange { deadline, block, frame: own }) = &mut self.exchange else {
-            return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way"));
+            return Err(idle());
         };
         let length = block.len();
         if blocks.len() != length * self.participants as usize {

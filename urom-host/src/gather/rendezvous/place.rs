@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 use super::super::Error;
 
 /// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
-pub(super) struct MeetingPlace {
+pub(in crate::gather) struct MeetingPlace {
     shown: String,
     /// The addresses, where participant 0 has published them.
     known: Vec<SocketAddr>,
@@ -22,7 +22,7 @@ impl MeetingPlace {
     }
 
     /// The addresses of a listener of participant 0.
-    pub(super) fn published(known: Vec<SocketAddr>) -> MeetingPlace {
+    pub(in crate::gather) fn published(known: Vec<SocketAddr>) -> MeetingPlace {
         MeetingPlace { shown: listed(&known), known }
     }
 
