@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use faulty_protocol::Protocol as Faulty;
 use graph_protocol::Protocol as Graph;
 use urom_host::gather::InProcess;
-use urom_host::{DocaError, ProgressEngine, Service, State, block_on_for, devices};
+use urom_host::{ContextState, DocaError, ProgressEngine, Service, block_on_for, devices};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     ensure!(service.workers_of_group(7).wait()? == [3]);
     let domain = service.domain().worker(0, &worker).gather(InProcess::group(1).remove(0)).start();
     let domain = block_on_for(LIMIT, domain)??;
-    ensure!(domain.state()? == State::Running);
+    ensure!(domain.state()? == ContextState::Running);
     domain.stop()?;
     refusals(&service)?;
     worker.stop().wait()?;

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use memory_protocol::{Client, Protocol};
 use rustix::fs::ftruncate;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Host, Service, Worker};
 
 const LEN: usize = 1 << 20;
@@ -22,7 +22,7 @@ struct Memory {
     plugin: Client<Host>,
     worker: Worker,
     memory: Mmap,
-    shared: Shared,
+    shared: MemoryShare,
 }
 
 fn main() -> Result<()> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use memory_protocol::{Client, Protocol};
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{DocaError, Host, Service, ServiceBuilder, Worker, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -94,7 +94,7 @@ impl Reached {
         Ok(Reached { plugin, worker, _service: service })
     }
 
-    fn share(&self, path: MemoryPath) -> Result<(Mmap, Shared)> {
+    fn share(&self, path: MemoryPath) -> Result<(Mmap, MemoryShare)> {
         let memory = allocate(path)?;
         let shared = memory.share_from(&self.worker, path).wait()?;
         ensure!(shared.path() == path, "it is {}", shared.path().name());
@@ -111,11 +111,11 @@ impl Reached {
             let mut shared = Vec::new();
             for share in shares {
                 shared.push(block_on_for(LIMIT, share)??);
-                let by = shared.last().map(Shared::path);
+                let by = shared.last().map(MemoryShare::path);
                 ensure!(by == Some(path), "{} of {at_once}: {by:?}", shared.len());
             }
             drop(memories);
-            let ends: Vec<_> = shared.into_iter().map(Shared::unshare).collect();
+            let ends: Vec<_> = shared.into_iter().map(MemoryShare::unshare).collect();
             for end in ends {
                 block_on_for(LIMIT, end)??;
             }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use urom_host::gather::{AllGather, Error as GatherError, Mpi};
 use urom_host::mpi::topology::{Communicator, SimpleCommunicator};
 use urom_host::mpi::{self, Threading};
-use urom_host::{DocaError, Service, State};
+use urom_host::{ContextState, DocaError, Service};
 use urom_tests::PluginDirectory;
 
 fn main() -> Result<()> {
@@ -80,7 +80,7 @@ fn domain(gather: Mpi, world: &SimpleCommunicator) -> Result<()> {
     let domain =
         service.domain().worker(world.rank() as u64, &worker).gather(gather).start().wait()?;
     ensure!((domain.participants(), domain.index()) == (world.size() as u32, world.rank() as u32));
-    ensure!(domain.state()? == State::Running);
+    ensure!(domain.state()? == ContextState::Running);
     ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
     domain.stop()?;
     Ok(())

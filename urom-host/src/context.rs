@@ -19,7 +19,7 @@ use crate::wait;
 /// The state of a worker or a domain (`enum doca_ctx_states`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum State {
+pub enum ContextState {
     /// Stopped, or its worker process is gone.
     Idle,
     /// It is starting.
@@ -30,13 +30,13 @@ pub enum State {
     Stopping,
 }
 
-impl From<CtxState> for State {
-    fn from(state: CtxState) -> State {
+impl From<CtxState> for ContextState {
+    fn from(state: CtxState) -> ContextState {
         match state {
-            CtxState::STARTING => State::Starting,
-            CtxState::RUNNING => State::Running,
-            CtxState::STOPPING => State::Stopping,
-            _ => State::Idle,
+            CtxState::STARTING => ContextState::Starting,
+            CtxState::RUNNING => ContextState::Running,
+            CtxState::STOPPING => ContextState::Stopping,
+            _ => ContextState::Idle,
         }
     }
 }

@@ -142,7 +142,7 @@ mod tokio {
 mod wait;
 mod worker;
 
-pub use context::State;
+pub use context::ContextState;
 /// The crate that [`gather::Mpi`] is made with.
 #[cfg(feature = "mpi")]
 pub use mpi;

@@ -57,7 +57,7 @@ pub trait Share {
     /// The request is made when this returns, whether or not the future is polled. Dropping the
     /// future ends the share. Memory can be shared with several workers, once with each.
     ///
-    /// The share takes the first of these [paths](Shared::path) that works:
+    /// The share takes the first of these [paths](MemoryShare::path) that works:
     ///
     /// 1. [`MAPPED`](MemoryPath::MAPPED): a worker on this machine maps memory of
     ///    [`Mmap::allocate`]. This is the fastest.
@@ -78,25 +78,25 @@ pub trait Share {
     /// - `OPERATING_SYSTEM` when the worker cannot map the memory;
     /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX does
     ///   not start or has no transport that notices a lost peer, such as `tcp`.
-    fn share(&self, worker: &Worker) -> Pending<Shared> {
+    fn share(&self, worker: &Worker) -> Pending<MemoryShare> {
         self.share_from(worker, MemoryPath::MAPPED)
     }
 
     /// As [`share`](Self::share), for a plugin that does what a device of this host does: it may do
     /// what the owner of the memory may, and checks by itself what others may.
-    fn share_with_device(&self, worker: &Worker) -> Pending<Shared>;
+    fn share_with_device(&self, worker: &Worker) -> Pending<MemoryShare>;
 
     /// As [`share`](Self::share), without the paths before `path`. For tests.
     #[doc(hidden)]
-    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared>;
+    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<MemoryShare>;
 }
 
 impl Share for Mmap {
-    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<Shared> {
+    fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<MemoryShare> {
         told(begin(self, worker.owner(), path, self.access()))
     }
 
-    fn share_with_device(&self, worker: &Worker) -> Pending<Shared> {
+    fn share_with_device(&self, worker: &Worker) -> Pending<MemoryShare> {
         let device = match self.access().contains(Access::LOCAL_READ_WRITE) {
             true => Access::PCI_READ_WRITE,
             false => Access::PCI_READ_ONLY,
@@ -107,7 +107,7 @@ impl Share for Mmap {
 }
 
 /// Ends when the library says whether memory is shared.
-fn told(begun: Result<(Shared, oneshot::Receiver<Told>)>) -> Pending<Shared> {
+fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<MemoryShare> {
     Pending::new(async move {
         let (mut shared, told) = begun?;
         {
@@ -138,14 +138,14 @@ fn told(begun: Result<(Shared, oneshot::Receiver<Told>)>) -> Pending<Shared> {
 /// It stays on the thread of its worker.
 #[derive(Debug)]
 #[must_use = "the memory is shared as long as this exists"]
-pub struct Shared {
+pub struct MemoryShare {
     worker: Weak<Owner>,
     used: Arc<Use>,
     range: MemoryRange,
     path: MemoryPath,
 }
 
-impl Shared {
+impl MemoryShare {
     /// The whole memory as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
@@ -198,7 +198,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         // A worker that is being dropped asks by itself when it is idle.
         if let Some(worker) = self.worker.upgrade() {
@@ -348,7 +348,7 @@ fn begin(
     worker: &Rc<Owner>,
     path: MemoryPath,
     access: Access,
-) -> Result<(Shared, oneshot::Receiver<Told>)> {
+) -> Result<(MemoryShare, oneshot::Receiver<Told>)> {
     let what = || format!("sharing {} bytes of memory with {}", map.len(), worker.name());
     worker.check()?;
     let share = worker.library.extensions().urom_worker_share_memory.ok_or_else(|| {
@@ -394,5 +394,5 @@ fn begin(
     }
     uses.push(Arc::<Use>::clone(&used));
     let path = MemoryPath::NETWORK;
-    Ok((Shared { worker: Rc::downgrade(worker), used, range: map.range(), path }, told))
+    Ok((MemoryShare { worker: Rc::downgrade(worker), used, range: map.range(), path }, told))
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use bench_protocol::MemoryAccess;
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Service, Worker};
 
 use crate::cores::pin;
@@ -67,7 +67,7 @@ impl Party {
         Ok(Party { bench, worker, _service: service, _daemon: daemon })
     }
 
-    fn share(&self, memory: &Mmap, path: MemoryPath) -> Result<Shared> {
+    fn share(&self, memory: &Mmap, path: MemoryPath) -> Result<MemoryShare> {
         memory.view().copy_from(0, &vec![1; memory.len() as usize])?;
         let shared = memory.share_from(&self.worker, path).wait()?;
         ensure!(shared.path() == path, "the memory is {}", shared.path().name());
@@ -78,7 +78,7 @@ impl Party {
         &self,
         launch: &Launch,
         memory: &Mmap,
-        shared: &Shared,
+        shared: &MemoryShare,
         access: MemoryAccess,
         name: &str,
         peer: &str,

@@ -15,7 +15,7 @@ use bench_protocol::ADDRESS;
 use bench_raw::{Kind, PLACES, PUT, Peer, STOP, Style};
 use rdmo_protocol::data::{AM_ID, Operation, Request};
 use ucx::{AmFlags, Endpoint, ErrorMode, Features, WorkerAddress};
-use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{Host, Service, Worker};
 
 use crate::cores::pin;
@@ -40,7 +40,7 @@ struct Party {
     plugin: Endpoint,
     memory: Mmap,
     rkey: u64,
-    _shared: Shared,
+    _shared: MemoryShare,
     _rdmo: rdmo_protocol::Client<Host>,
     _service: Service,
     _daemon: Daemon,

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::{Kind, Peer, STOP, Style};
 use sandbox_protocol::{MapParams, TagReceived, TagSent};
 use urom_host::gather::InProcess;
-use urom_host::memory::{Access, Mmap, Share, Shared, View};
+use urom_host::memory::{Access, MemoryShare, Mmap, Share, View};
 use urom_host::{Completion, Domain, Host, Registered, Service, Worker, block_on};
 
 use crate::cores::pin;
@@ -89,7 +89,7 @@ struct Party {
     /// The same, of a kind that sleeps.
     asleep: Peer,
     /// Memory for all sizes, shared with the sender and with the receiver, and their handles.
-    memories: [(Mmap, Shared, u64); 2],
+    memories: [(Mmap, MemoryShare, u64); 2],
     /// Whether the receiver has the host's core.
     shares_core: bool,
     // Both after everything that they serve.
@@ -137,7 +137,7 @@ impl Party {
         let raw = connect(&bench, &sender, &receiver, Kind::Awake)?;
         let asleep = connect(&bench, &sender, &receiver, Kind::Asleep)?;
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
-        let map = |worker| -> Result<(Mmap, Shared, u64)> {
+        let map = |worker| -> Result<(Mmap, MemoryShare, u64)> {
             let memory = Mmap::allocate(most as usize, BOTH)?;
             let shared = memory.share(worker).wait()?;
             let map = sandbox.task_mem_map(worker, MapParams::exported(BASE));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use urom_abi::WorkerId;
 use urom_host::gather::InProcess;
-use urom_host::memory::{MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Domain, Pending, Plugin, RawCompletion, RawReply, Service, Worker, block_on_for};
 
 use super::request::Request;
@@ -21,7 +21,7 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// Commands without an answer. Late ones take room until they are answered.
     flights: Vec<Flight>,
-    shares: Vec<Shared>,
+    shares: Vec<MemoryShare>,
 }
 
 /// How many commands a worker may have in flight.
@@ -76,7 +76,7 @@ impl Crew {
 
     pub(super) fn share(&mut self, memory: &Mmap, limit: Duration) -> Result<Vec<MemoryPath>> {
         let asked: Vec<_> = self.workers.iter().map(|worker| memory.share(worker)).collect();
-        let share = |asked: Pending<Shared>| {
+        let share = |asked: Pending<MemoryShare>| {
             let shared = block_on_for(limit, asked).context("the worker does not answer")??;
             let path = shared.path();
             self.shares.push(shared);

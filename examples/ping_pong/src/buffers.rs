@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use anyhow::{Context, Result, bail, ensure};
 use sandbox_protocol::{Client, MapParams};
 use ucx::Features;
-use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{Data, DocaError, Host, Received, Registered, Service, Worker};
 
 /// The message that goes out, and where messages come in.
@@ -28,7 +28,7 @@ struct Memory {
 
 enum Place {
     /// Shared with this kit's worker.
-    Shared { memory: Mmap, _shared: Shared },
+    Shared { memory: Mmap, _shared: MemoryShare },
     /// Exported by UCX, to a device of any worker.
     Exported(ucx::Memory),
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result};
 use tracing::warn;
 use ucx::Memory;
-use urom_host::memory::{Access, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{DocaError, Worker, block_on_for};
 
 use crate::LIMIT;
@@ -13,7 +13,7 @@ use crate::server::ADVICE;
 
 pub(crate) enum Queue {
     /// Shared with the worker. This process need not progress for its writes.
-    Shared(Mmap, Shared),
+    Shared(Mmap, MemoryShare),
     /// Registered with UCX. This process has to progress its UCX worker for the plugin's writes,
     /// unless an RDMA device does them.
     Registered(Memory),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use urom_abi::DocaError;
-use urom_host::{Health, Service, State, Worker};
+use urom_host::{ContextState, Health, Service, Worker};
 
 use crate::provider::{Provider, faulty};
 
@@ -43,7 +43,7 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
         };
         assert_eq!((plugin.as_str(), method.as_str()), ("worker_faulty", "call"));
         assert!(since >= Duration::from_secs(5) && since <= begin.elapsed(), "{since:?}");
-        assert_eq!(worker.state()?, State::Running);
+        assert_eq!(worker.state()?, ContextState::Running);
     }
     let error = join(&others[1]).err().context("a worker that is blocked let a host in")?;
     let error: urom_host::Error = error.downcast()?;

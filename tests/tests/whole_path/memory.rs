@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use memory_protocol::Client;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, Share, Shared, View};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap, Share, View};
 use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::provider::{Given, Provider};
@@ -32,7 +32,7 @@ impl Reached {
         len: usize,
         access: Access,
         path: MemoryPath,
-    ) -> Result<(Mmap, Shared)> {
+    ) -> Result<(Mmap, MemoryShare)> {
         let memory = match path {
             MemoryPath::MAPPED => Mmap::allocate(len, access)?,
             _ => Mmap::from_vec(vec![0; len], access)?,

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use urom_host::DocaError;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap, Share};
 
 use crate::memory::{BOTH, PATHS, Reached, bytes_of};
 
@@ -19,7 +19,7 @@ struct Modelled {
     model: Vec<u8>,
     path: MemoryPath,
     is_writable: bool,
-    shared: Option<Shared>,
+    shared: Option<MemoryShare>,
 }
 
 pub(crate) fn random_operations_do_what_they_do_to_vectors(at: Reached) -> Result<()> {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use memory_protocol::Client;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Host, Service, Worker};
 use urom_tests::{PluginDirectory, Uromd, built, run};
 
@@ -24,7 +24,7 @@ fn plugins() -> Result<PluginDirectory> {
 struct Sharer {
     plugin: Client<Host>,
     worker: Worker,
-    shared: Shared,
+    shared: MemoryShare,
     _service: Service,
 }
 
@@ -49,7 +49,7 @@ impl Sharer {
     }
 }
 
-fn share(worker: &Worker) -> Result<Shared> {
+fn share(worker: &Worker) -> Result<MemoryShare> {
     let memory = Mmap::allocate(4096, Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY)?;
     Ok(memory.share(worker).wait()?)
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use rdmo_protocol::Client;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::provider::{Given, Provider};
@@ -213,7 +213,7 @@ const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryP
 /// A region in memory that its host shares with the worker.
 struct Region {
     memory: Mmap,
-    shared: Shared,
+    shared: MemoryShare,
     rkey: u64,
 }
 

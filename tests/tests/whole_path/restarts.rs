@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use faulty_protocol::Client;
 use rustix::process::{Signal, kill_process};
 use urom_abi::WorkerId;
-use urom_host::{DocaError, Host, State, Worker};
+use urom_host::{ContextState, DocaError, Host, Worker};
 
 use crate::deadlines::{process, progress_until};
 use crate::provider::{Provider, faulty, variable};
@@ -27,7 +27,7 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
         kill_process(pid, Signal::KILL)?;
         let error = lost.wait().err().context("it was answered")?;
         assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
-        progress_until(&service, || worker.state().is_ok_and(|state| state == State::Idle))?;
+        progress_until(&service, || worker.state().is_ok_and(|state| state == ContextState::Idle))?;
         assert!(worker.failure().is_some() && worker.in_flight()? == 0);
         let again = worker.restart().wait()?;
         assert_eq!(

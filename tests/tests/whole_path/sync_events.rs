@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use memory_protocol::Value;
 use urom_host::memory::{
-    Access, Condition, MemoryPath, MemoryRange, Mmap, Share, Shared, SyncEvent,
+    Access, Condition, MemoryPath, MemoryRange, MemoryShare, Mmap, Share, SyncEvent,
 };
 use urom_host::{DocaError, block_on_for};
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// A counter of the host, shared so that it is reached by a path.
 struct Counter {
     event: SyncEvent,
-    shared: Shared,
+    shared: MemoryShare,
 }
 
 impl Reached {

@@ -9,7 +9,7 @@ pub use builder::DomainBuilder;
 use context::Owner;
 use urom_abi::DocaError;
 
-use crate::context::{ObjectKind, State};
+use crate::context::{ContextState, ObjectKind};
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::LEAVE_LIMIT;
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ impl Domain {
     ///
     /// # Errors
     /// Whatever the library says.
-    pub fn state(&self) -> Result<State> {
+    pub fn state(&self) -> Result<ContextState> {
         Ok(self.owner.state()?.into())
     }
 

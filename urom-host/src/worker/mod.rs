@@ -53,7 +53,7 @@ use crate::pending::Pending;
 ///
 /// # Ends
 /// When the worker's process dies, every task in flight completes with an error,
-/// [`state`](Self::state) is no longer [`State::Running`](crate::State::Running), and
+/// [`state`](Self::state) is no longer [`ContextState::Running`](crate::ContextState::Running), and
 /// [`failure`](Self::failure) says why. [`restart`](Self::restart) starts a new one in its place.
 ///
 /// [`stop`](Self::stop) stops the worker without blocking the thread, and reports what goes wrong.
@@ -93,7 +93,7 @@ impl Worker {
     ///
     /// # Errors
     /// Whatever the library says.
-    pub fn state(&self) -> Result<crate::State> {
+    pub fn state(&self) -> Result<crate::ContextState> {
         Ok(self.owner.state()?.into())
     }
 
@@ -108,7 +108,7 @@ impl Worker {
     /// call needs no progress and does not block.
     ///
     /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
-    /// [`State::Running`](crate::State::Running) then, and its tasks end at their deadlines only,
+    /// [`ContextState::Running`](crate::ContextState::Running) then, and its tasks end at their deadlines only,
     /// unless the service was started with `uromd --plugin-timeout`: it ends such a worker, and its
     /// tasks with `TIME_OUT`.
     ///

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use urom_host::gather::{AllGather, BoxError, InProcess};
-use urom_host::{Buffer, DocaError, Domain, DomainBuilder, Service, State, Worker, block_on_for};
+use urom_host::{
+    Buffer, ContextState, DocaError, Domain, DomainBuilder, Service, Worker, block_on_for,
+};
 
 use crate::fake::{self, HABIT, TABLES, Told, habit};
 use crate::{LIMIT, connected, fails, send, start, world};
@@ -37,7 +39,7 @@ fn a_domain_runs_once_everybody_knows_everything() {
     let other = other.wait().unwrap();
     assert_eq!((one.index(), one.participants()), (0, 2));
     assert_eq!((other.index(), other.ids().collect::<Vec<_>>()), (1, vec![7, 9]));
-    assert_eq!(one.state().unwrap(), State::Running);
+    assert_eq!(one.state().unwrap(), ContextState::Running);
     assert!(format!("{one:?}").contains("Running"));
     let buffers = vec![(0x1000, 4096, vec![1, 2], vec![3; 100]), (0, 0, vec![], vec![])];
     let told = [Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
@@ -80,7 +82,7 @@ fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
     let one = run(domain(&service, &worker).gather(Rc::clone(&gather)));
     let two = run(service.domain().worker(8, &worker).gather(gather));
     one.stop().unwrap();
-    assert_eq!(two.state().unwrap(), State::Running);
+    assert_eq!(two.state().unwrap(), ContextState::Running);
     assert_eq!(TABLES.lock().unwrap().len(), 2);
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use urom_host::{ProgressEngine, State, block_on_for};
+use urom_host::{ContextState, ProgressEngine, block_on_for};
 
 use crate::domains::{domain, run};
 use crate::fake::{HABIT, habit, live, script};
@@ -53,7 +53,7 @@ fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
     let took = timed(|| drop(worker));
     assert!(took < BRIEFLY, "{took:?}");
     while service.progress() {}
-    assert_eq!((live(), other.state().unwrap()), (before, State::Running));
+    assert_eq!((live(), other.state().unwrap()), (before, ContextState::Running));
     thaw();
     while service.progress() {}
     // The worker and its task.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use urom_abi::host::WorkerHealth;
-use urom_host::{DocaError, Health, ProgressEngine, Service, State, block_on, block_on_for};
+use urom_host::{ContextState, DocaError, Health, ProgressEngine, Service, block_on, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Graph, LIMIT, connect, connected, fails, send, start, world};
@@ -53,7 +53,7 @@ fn a_worker_that_dies_fails_its_tasks_says_why_if_the_library_can_and_takes_no_m
         }
         assert_eq!(worker.failure().unwrap_or_default(), why);
         fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[why]);
-        assert_ne!(worker.state().unwrap(), State::Running);
+        assert_ne!(worker.state().unwrap(), ContextState::Running);
         worker.stop().wait().unwrap();
     }
 }
@@ -126,7 +126,7 @@ fn workers_start_together() {
     let workers: Vec<_> = starting.into_iter().map(|start| start.wait().unwrap()).collect();
     for (n, worker) in workers.iter().enumerate() {
         assert_eq!((worker.id(), worker.group().unwrap()), (n as u64, n as u32 % 2));
-        assert_eq!(worker.state().unwrap(), State::Running);
+        assert_eq!(worker.state().unwrap(), ContextState::Running);
     }
     let any = service.worker().plugin(&graph).start().wait().unwrap();
     assert_eq!(any.id(), 4711);

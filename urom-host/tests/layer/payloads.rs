@@ -6,7 +6,7 @@ use std::rc::Rc;
 use urom_abi::Payload;
 use urom_abi::protocol::HostSide;
 use urom_abi::wire::DecodeError;
-use urom_host::{Completion, DocaError, Error, Host, State, Worker};
+use urom_host::{Completion, ContextState, DocaError, Error, Host, Worker};
 
 use crate::bring::{Bring, Brought, LEN, split};
 use crate::fake::{self, live, script};
@@ -200,7 +200,7 @@ fn a_worker_that_died_becomes_idle_although_replies_are_taken_only_then() {
     killer.wait().unwrap_err();
     let brought = flight.wait().unwrap();
     while service.progress() {}
-    assert_eq!(worker.state().unwrap(), State::Idle);
+    assert_eq!(worker.state().unwrap(), ContextState::Idle);
     assert_eq!(brought.to_vec(), b"late");
 }
 
@@ -210,10 +210,10 @@ fn payloads_of_a_worker_that_died_stay_readable_and_hold_it_until_they_are_dropp
     let payload = whole(&graph, &worker, b"before");
     send(&graph, &worker, script::DIE | 11).wait().unwrap_err();
     while service.progress() {}
-    assert_eq!((worker.state().unwrap(), &payload[..]), (State::Stopping, &b"before"[..]));
+    assert_eq!((worker.state().unwrap(), &payload[..]), (ContextState::Stopping, &b"before"[..]));
     drop(payload);
     while service.progress() {}
-    assert_eq!(worker.state().unwrap(), State::Idle);
+    assert_eq!(worker.state().unwrap(), ContextState::Idle);
     worker.stop().wait().unwrap();
 }
 

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use urom_host::memory::{Mmap, Share, ShareGuard, Shared};
+use urom_host::memory::{MemoryShare, Mmap, Share, ShareGuard};
 use urom_host::{DocaError, Pending, Result, Worker};
 
 use crate::gate::Gate;
 
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
-    maps: RefCell<HashMap<u64, (Shared, ShareGuard)>>,
+    maps: RefCell<HashMap<u64, (MemoryShare, ShareGuard)>>,
     /// Of the maps that are being shared: each once, and who finds it in the table can use it.
     gates: RefCell<HashMap<u64, Weak<Gate>>>,
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use sandbox_protocol::{Client, MapParams, TagReceived};
 use ucx::Status;
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Completion, DocaError, Host, Received, Registered, Worker, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
@@ -62,7 +62,7 @@ pub(super) fn registered(received: &TagReceived) -> Option<u64> {
 /// The host's own memory, shared with a worker.
 pub(super) struct HostMemory {
     pub(super) memory: Mmap,
-    pub(super) shared: Shared,
+    pub(super) shared: MemoryShare,
 }
 
 impl HostMemory {
