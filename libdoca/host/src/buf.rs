@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::host::Buf;
 use urom_wire::frame::{MAX_CUT, Payload};
 
-use crate::handle::{Tag, borrow, object};
+use crate::handle::{Opaque, Tag, borrow, object};
 use crate::map::descriptor::Descriptor;
 use crate::memory::{FixedMemory, copy};
 
@@ -44,17 +44,17 @@ pub(super) enum AnyBuf<'a> {
     OfMap(&'a Descriptor),
 }
 
-/// The buffer behind a pointer of C.
-///
-/// # Safety
-/// As [`borrow`].
-#[inline]
-pub(super) unsafe fn any_buf<'a>(pointer: *const Buf) -> Result<AnyBuf<'a>, DocaError> {
-    // SAFETY: the caller's promise.
-    match unsafe { borrow(pointer) } {
+impl Opaque for Buf {
+    type Found<'a> = AnyBuf<'a>;
+
+    #[inline]
+    unsafe fn find<'a>(pointer: *const Buf) -> Result<AnyBuf<'a>, DocaError> {
         // SAFETY: the caller's promise.
-        Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyBuf::OfMap),
-        buffer => buffer.map(AnyBuf::OfTask),
+        match unsafe { borrow(pointer) } {
+            // SAFETY: the caller's promise.
+            Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyBuf::OfMap),
+            buffer => buffer.map(AnyBuf::OfTask),
+        }
     }
 }
 

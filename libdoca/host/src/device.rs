@@ -4,13 +4,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
+use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
+use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_os::fork::PerProcess;
 
-use crate::handle::{Tag, object};
+use crate::handle::{Tag, as_c, object};
 use crate::service_file::long_pci;
 
 /// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
@@ -36,7 +37,7 @@ pub(super) struct DeviceInfo {
     pub(super) interface: Option<String>,
 }
 
-object!(DeviceInfo, DeviceInfo);
+object!(DeviceInfo, DeviceInfo, DevInfo);
 
 impl DeviceInfo {
     fn new(name: String, pci_address: Option<String>, interface: Option<String>) -> DeviceInfo {
@@ -197,32 +198,38 @@ struct Open {
     times: usize,
 }
 
+impl Open {
+    fn is(&self, pointer: *const Dev) -> bool {
+        ptr::addr_eq(Arc::as_ptr(&self.device), pointer)
+    }
+}
+
 static OPEN: PerProcess<Mutex<Vec<Open>>> = PerProcess::new(Mutex::default);
 
 /// The code for a pointer that is no open device's: `BAD_STATE` for one from before a fork.
-fn unknown(pointer: *const Device) -> DocaError {
-    let has = |all: &Vec<Open>| all.iter().any(|open| Arc::as_ptr(&open.device) == pointer);
+fn unknown(pointer: *const Dev) -> DocaError {
+    let has = |all: &Vec<Open>| all.iter().any(|open| open.is(pointer));
     if OPEN.held_before(has) { DocaError::BAD_STATE } else { DocaError::INVALID_VALUE }
 }
 
 impl Device {
     /// Opens a device; one that is open is opened once more.
-    pub(super) fn open(info: &DeviceInfo) -> *const Device {
+    pub(super) fn open(info: &DeviceInfo) -> *mut Dev {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {
             known.times += 1;
-            return Arc::as_ptr(&known.device);
+            return as_c(&*known.device);
         }
         let device = Arc::new(Device { tag: Tag::of::<Device>(), info: info.clone() });
-        let pointer = Arc::as_ptr(&device);
+        let pointer = as_c(&*device);
         open.push(Open { device, times: 1 });
         pointer
     }
 
     /// Closes it once. `IN_USE` if this were the last close and a service uses the device.
-    pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
+    pub(super) fn close(pointer: *const Dev) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = open.iter().position(|open| Arc::as_ptr(&open.device) == pointer);
+        let at = open.iter().position(|open| open.is(pointer));
         let at = at.ok_or_else(|| unknown(pointer))?;
         let known = &mut open[at];
         if known.times > 1 {
@@ -236,9 +243,9 @@ impl Device {
         Ok(())
     }
 
-    pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
+    pub(super) fn find(pointer: *const Dev) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open.iter().find(|open| Arc::as_ptr(&open.device) == pointer);
+        let known = open.iter().find(|open| open.is(pointer));
         known.map(|open| Arc::clone(&open.device)).ok_or_else(|| unknown(pointer))
     }
 

@@ -68,14 +68,38 @@ pub(super) unsafe trait Object {
     const KIND: Kind;
 }
 
-/// Implements [`Object`] for a type.
+/// A structure of C whose pointers stand for objects of this library.
+pub(super) trait Opaque {
+    type Found<'a>;
+
+    /// What a pointer stands for.
+    ///
+    /// # Safety
+    /// As [`borrow`].
+    unsafe fn find<'a>(pointer: *const Self) -> Result<Self::Found<'a>, DocaError>;
+}
+
+/// Implements [`Object`] for a type, and [`Opaque`] for its structure of C.
 macro_rules! object {
-    ($type:ty, $kind:ident) => {
+    ($type:ty, $kind:ident $(, $opaque:ty)?) => {
         // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `Kind` lists each
         // kind with its one type.
         unsafe impl $crate::handle::Object for $type {
             const KIND: $crate::handle::Kind = $crate::handle::Kind::$kind;
         }
+        $(
+            impl $crate::handle::Opaque for $opaque {
+                type Found<'a> = &'a $type;
+
+                #[inline]
+                unsafe fn find<'a>(
+                    pointer: *const $opaque,
+                ) -> Result<&'a $type, urom_abi::DocaError> {
+                    // SAFETY: the caller's promise.
+                    unsafe { $crate::handle::borrow(pointer) }
+                }
+            }
+        )?
     };
 }
 pub(super) use object;
@@ -130,6 +154,20 @@ pub(super) unsafe fn withdraw<T: Object, C>(pointer: *const C) -> Result<Rc<T>, 
     unsafe { borrow::<T, C>(pointer) }?;
     // SAFETY: `publish` made the pointer with `Rc::into_raw`, for this one call.
     Ok(unsafe { Rc::from_raw(pointer.cast::<T>()) })
+}
+
+/// Takes the host's reference to a published object back, if `may_go` agrees.
+///
+/// # Safety
+/// As [`withdraw`].
+pub(super) unsafe fn destroy<T: Object, C>(
+    pointer: *const C,
+    may_go: impl FnOnce(&T) -> Result<(), DocaError>,
+) -> Result<Rc<T>, DocaError> {
+    // SAFETY: the caller's promise.
+    may_go(unsafe { borrow(pointer) }?)?;
+    // SAFETY: the caller's promise.
+    unsafe { withdraw(pointer) }
 }
 
 /// Writes why an object was refused with `code`, if it was made before a fork; the whole length.

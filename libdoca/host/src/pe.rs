@@ -96,7 +96,7 @@ pub(super) struct Pe {
     unarmed: RefCell<LineBudget>,
 }
 
-object!(Pe, Pe);
+object!(Pe, Pe, urom_abi::host::Pe);
 
 /// While it lives, progress does nothing. Then all is as before.
 struct Busy<'a>(&'a Cell<bool>, bool);

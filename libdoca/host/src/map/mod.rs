@@ -45,7 +45,7 @@ pub(super) struct Map {
     running: RefCell<Option<StartedMap>>,
 }
 
-object!(Map, Map);
+object!(Map, Map, urom_abi::host::Mmap);
 
 #[derive(Clone, Copy)]
 struct Range {

@@ -4,7 +4,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Buf, Data};
+use urom_abi::host::{self, Buf, Data};
 use urom_memory::{BufferSpan, Element};
 
 use super::descriptor::Descriptors;
@@ -40,7 +40,7 @@ pub(crate) trait Source {
 
 pub(crate) type Inventory = Stock<OfInventory>;
 
-object!(Inventory, Inventory);
+object!(Inventory, Inventory, host::BufInventory);
 
 #[derive(Default)]
 pub(crate) struct OfInventory;
@@ -59,7 +59,7 @@ impl Source for OfInventory {
 
 pub(crate) type Pool = Stock<OfPool>;
 
-object!(Pool, Pool);
+object!(Pool, Pool, host::BufPool);
 
 pub(crate) struct OfPool {
     map: Weak<Map>,

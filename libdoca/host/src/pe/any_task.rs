@@ -3,9 +3,9 @@
 use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, Task};
+use urom_abi::host::{CmdTask, Ctx, Task};
 
-use crate::handle::borrow;
+use crate::handle::{Opaque, borrow};
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::local::LocalTask;
 use crate::pe::run::task::{CmdTaskRef, Head};
@@ -49,21 +49,21 @@ impl AnyTask<'_> {
     }
 }
 
-/// The task behind a pointer of C.
-///
-/// # Safety
-/// As [`borrow`].
-#[inline]
-pub(crate) unsafe fn any_task<'a>(pointer: *const Task) -> Result<AnyTask<'a>, DocaError> {
-    // SAFETY: the caller's promise.
-    match unsafe { CmdTaskRef::find(pointer.cast()) } {
-        Err(DocaError::INVALID_VALUE) => {}
-        task => return task.map(AnyTask::Command),
-    }
-    // SAFETY: the caller's promise.
-    match unsafe { borrow(pointer) } {
+impl Opaque for Task {
+    type Found<'a> = AnyTask<'a>;
+
+    #[inline]
+    unsafe fn find<'a>(pointer: *const Task) -> Result<AnyTask<'a>, DocaError> {
         // SAFETY: the caller's promise.
-        Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyTask::Local),
-        query => query.map(AnyTask::Query),
+        match unsafe { CmdTask::find(pointer.cast()) } {
+            Err(DocaError::INVALID_VALUE) => {}
+            task => return task.map(AnyTask::Command),
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { borrow(pointer) } {
+            // SAFETY: the caller's promise.
+            Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyTask::Local),
+            query => query.map(AnyTask::Query),
+        }
     }
 }

@@ -16,14 +16,14 @@ use urom_wire::control::Failure;
 
 use crate::event::Event;
 use crate::failure::failure;
-use crate::handle::{Tag, object, publish};
+use crate::handle::{Opaque, Tag, object, publish, share};
 use crate::pe::Pe;
 use crate::pe::ctx::advise::MmapAdvise;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::local::Tasks;
+use crate::pe::local::{LocalTaskKind, Tasks};
 
 /// A context. A host's pointer to a service, worker, domain, sync event or hints about memory is
 /// also its pointer to the `doca_ctx`.
@@ -45,6 +45,15 @@ pub(crate) struct Context {
 }
 
 object!(Context, Context);
+
+impl Opaque for Ctx {
+    type Found<'a> = Rc<Context>;
+
+    unsafe fn find<'a>(pointer: *const Ctx) -> Result<Self::Found<'a>, DocaError> {
+        // SAFETY: the caller's promise.
+        unsafe { share(pointer) }
+    }
+}
 
 pub(crate) enum Part {
     Service(Service),
@@ -130,11 +139,11 @@ impl Context {
         mmap_advise: MmapAdvise;
     }
 
-    /// Its tasks that need no worker. `INVALID_VALUE` for a context of another kind.
-    pub(crate) fn tasks(&self) -> Result<&Tasks, DocaError> {
+    /// Its tasks of a kind. `INVALID_VALUE` for a context of another kind.
+    pub(crate) fn tasks(&self, kind: LocalTaskKind) -> Result<&Tasks, DocaError> {
         match &self.part {
-            Part::SyncEvent(event) => Ok(&event.tasks),
-            Part::MmapAdvise(advise) => Ok(&advise.tasks),
+            Part::SyncEvent(event) if kind != LocalTaskKind::InvalidateCache => Ok(&event.tasks),
+            Part::MmapAdvise(advise) if kind == LocalTaskKind::InvalidateCache => Ok(&advise.tasks),
             _ => Err(DocaError::INVALID_VALUE),
         }
     }
@@ -200,6 +209,15 @@ impl Context {
         pe.connect(self.weak());
         *self.pe.borrow_mut() = Some(pe);
         Ok(())
+    }
+
+    /// Configures the idle context, which keeps the failure of a refusal.
+    pub(crate) fn configure(
+        &self,
+        set: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), DocaError> {
+        self.require_idle()?;
+        set().map_err(|failure| self.fail(&failure))
     }
 
     /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),

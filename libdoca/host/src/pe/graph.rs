@@ -65,7 +65,7 @@ pub(crate) struct Graph {
     in_flight: Cell<u32>,
 }
 
-object!(Graph, Graph);
+object!(Graph, Graph, host::Graph);
 
 impl Graph {
     pub(crate) fn new(pe: Rc<Pe>) -> Rc<Graph> {

@@ -16,9 +16,9 @@ use urom_abi::sync_event::Condition;
 use urom_memory::{SyncEvent as Counter, Wait};
 use urom_wire::control::Failure;
 
-use crate::buf::{AnyBuf, any_buf};
+use crate::buf::AnyBuf;
 use crate::failure::failure;
-use crate::handle::{Tag, as_c, borrow, object, publish, put, withdraw};
+use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, put, withdraw};
 use crate::map::told;
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
@@ -171,14 +171,14 @@ pub(crate) struct LocalTask {
 
 object!(LocalTask, Local);
 
-/// The task behind a pointer of C, if it is of the kind that the pointer is for.
-///
-/// # Safety
-/// As [`borrow`].
-pub(crate) unsafe fn local<'a, T: OfKind>(pointer: *const T) -> Result<&'a LocalTask, DocaError> {
-    // SAFETY: the caller's promise.
-    let task: &LocalTask = unsafe { borrow(pointer) }?;
-    if task.kind == T::KIND { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
+impl<T: OfKind> Opaque for T {
+    type Found<'a> = &'a LocalTask;
+
+    unsafe fn find<'a>(pointer: *const T) -> Result<&'a LocalTask, DocaError> {
+        // SAFETY: the caller's promise.
+        let task: &LocalTask = unsafe { borrow(pointer) }?;
+        if task.kind == T::KIND { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
+    }
 }
 
 impl LocalTask {
@@ -189,7 +189,7 @@ impl LocalTask {
         user_data: Data,
         (value, mask, place): (u64, u64, *mut c_void),
     ) -> Result<*mut T, DocaError> {
-        let (kind, tasks) = (T::KIND, ctx.tasks()?);
+        let (kind, tasks) = (T::KIND, ctx.tasks(T::KIND)?);
         let room = tasks.room(kind).get();
         if room.most == 0 {
             let name = kind.prefix();
@@ -216,7 +216,7 @@ impl LocalTask {
         });
         task.head.hold();
         task.head.user_data.set(user_data);
-        task.ctx.tasks()?.count(kind, |out| out + 1);
+        task.ctx.tasks(kind)?.count(kind, |out| out + 1);
         Ok(publish(task))
     }
 
@@ -225,7 +225,7 @@ impl LocalTask {
         self.head.is_callers()?;
         // SAFETY: the host gives its reference back.
         let task: Rc<LocalTask> = unsafe { withdraw(self.me.as_ptr()) }?;
-        let (ctx, tasks) = (&task.ctx, task.ctx.tasks()?);
+        let (ctx, tasks) = (&task.ctx, task.ctx.tasks(task.kind)?);
         tasks.count(task.kind, |out| out - 1);
         if ctx.is(CtxState::STOPPING) && tasks.are_released() {
             ctx.pe()?.announce(ctx, CtxState::IDLE);
@@ -239,7 +239,7 @@ impl LocalTask {
         self.head.is_callers()?;
         self.ctx.require_running()?;
         let task = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
-        let (tasks, pe) = (self.ctx.tasks()?, self.ctx.pe()?);
+        let (tasks, pe) = (self.ctx.tasks(self.kind)?, self.ctx.pe()?);
         let result = self.run()?;
         self.head.stage.set(Stage::InFlight);
         tasks.in_flight.update(|count| count + 1);
@@ -255,7 +255,7 @@ impl LocalTask {
         let place = self.place.get().cast::<u64>();
         let Some(counter) = &self.counter else {
             // SAFETY: the host's buffer.
-            return match unsafe { any_buf(self.place.get().cast::<host::Buf>()) }? {
+            return match unsafe { host::Buf::find(self.place.get().cast()) }? {
                 // Caches are coherent on this machine.
                 AnyBuf::OfMap(buf) => buf.element().map(|_| Some(Ok(()))),
                 AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
@@ -309,7 +309,7 @@ impl LocalTask {
 
     /// Hands the task back to the host, or its result to the graph that submitted it.
     pub(super) fn complete(&self, pe: &Pe) {
-        let Ok(tasks) = self.ctx.tasks() else { return };
+        let Ok(tasks) = self.ctx.tasks(self.kind) else { return };
         tasks.in_flight.update(|count| count - 1);
         self.head.stage.set(Stage::Done);
         if self.head.in_graph.get() {

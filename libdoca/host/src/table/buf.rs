@@ -10,8 +10,8 @@ use urom_abi::host::Buf;
 use urom_log::guard;
 use urom_memory::Element;
 
-use crate::buf::{AnyBuf, any_buf};
-use crate::handle::{present, put};
+use crate::buf::AnyBuf;
+use crate::handle::{Opaque, present, put};
 use crate::map::descriptor::{Descriptor, host_pointer, pointer};
 use crate::map::told;
 
@@ -45,7 +45,7 @@ fn of_task() -> DocaError {
 /// As [`any_buf`].
 unsafe fn element(pointer: *const Buf) -> Result<Element, DocaError> {
     // SAFETY: the caller's promise.
-    unsafe { any_buf(pointer) }?.element()
+    unsafe { Buf::find(pointer) }?.element()
 }
 
 /// Stores a number, if the host wants it.
@@ -61,7 +61,7 @@ unsafe fn put_if_wanted(place: *mut u16, value: u16) -> Result<(), DocaError> {
 }
 
 functions! {
-    fn doca_buf_get_data[buf = any_buf: *const Buf](data: *mut *mut c_void) => data {
+    fn doca_buf_get_data[buf: *const Buf](data: *mut *mut c_void) => data {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.data().cast(),
             AnyBuf::OfMap(buf) => {
@@ -71,14 +71,14 @@ functions! {
         }
     }
 
-    fn doca_buf_get_data_len[buf = any_buf: *const Buf](len: *mut usize) => len {
+    fn doca_buf_get_data_len[buf: *const Buf](len: *mut usize) => len {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.len(),
             AnyBuf::OfMap(buf) => buf.element()?.place().data_len as usize,
         }
     }
 
-    fn doca_buf_set_data[buf = any_buf: *mut Buf](data: *mut c_void, len: usize) {
+    fn doca_buf_set_data[buf: *mut Buf](data: *mut c_void, len: usize) {
         present(data)?;
         match buf {
             AnyBuf::OfTask(buffer) => buffer.set_data(data.cast(), len),
@@ -86,21 +86,21 @@ functions! {
         }
     }
 
-    fn doca_buf_set_data_len[buf = any_buf: *mut Buf](len: usize) {
+    fn doca_buf_set_data_len[buf: *mut Buf](len: usize) {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
             AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(told),
         }
     }
 
-    fn doca_buf_reset_data_len[buf = any_buf: *mut Buf]() {
+    fn doca_buf_reset_data_len[buf: *mut Buf]() {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), 0),
             AnyBuf::OfMap(buf) => buf.element()?.set_data_len(0).map_err(told),
         }
     }
 
-    fn doca_buf_get_head[buf = any_buf: *const Buf](head: *mut *mut c_void) => head {
+    fn doca_buf_get_head[buf: *const Buf](head: *mut *mut c_void) => head {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.head().cast(),
             AnyBuf::OfMap(buf) => {
@@ -110,20 +110,20 @@ functions! {
         }
     }
 
-    fn doca_buf_get_len[buf = any_buf: *const Buf](len: *mut usize) => len {
+    fn doca_buf_get_len[buf: *const Buf](len: *mut usize) => len {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.capacity(),
             AnyBuf::OfMap(buf) => buf.element()?.place().len as usize,
         }
     }
 
-    fn doca_buf_inc_refcount[buf = any_buf: *mut Buf](before: *mut u16) {
+    fn doca_buf_inc_refcount[buf: *mut Buf](before: *mut u16) {
         let count = buf.element()?.retain().map_err(told)?;
         // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put_if_wanted(before, count) }
     }
 
-    fn doca_buf_dec_refcount[buf = any_buf: *mut Buf](before: *mut u16) {
+    fn doca_buf_dec_refcount[buf: *mut Buf](before: *mut u16) {
         let count = match buf {
             AnyBuf::OfMap(buf) => Descriptor::release(buf)?,
             AnyBuf::OfTask(_) => return Err(of_task()),
@@ -132,11 +132,11 @@ functions! {
         unsafe { put_if_wanted(before, count) }
     }
 
-    fn doca_buf_get_refcount[buf = any_buf: *const Buf](count: *mut u16) => count {
+    fn doca_buf_get_refcount[buf: *const Buf](count: *mut u16) => count {
         buf.listed(1, Element::references)?
     }
 
-    fn doca_buf_get_next_in_list[buf = any_buf: *mut Buf](next: *mut *mut Buf) => next {
+    fn doca_buf_get_next_in_list[buf: *mut Buf](next: *mut *mut Buf) => next {
         buf.listed(ptr::null_mut(), |element| {
             element.next().map_or(ptr::null_mut(), |next| host_pointer(&next))
         })?
@@ -144,23 +144,23 @@ functions! {
 
     fn doca_buf_get_last_in_list[](pointer: *mut Buf, last: *mut *mut Buf) => last {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        let buf = unsafe { any_buf(pointer) }?;
+        let buf = unsafe { Buf::find(pointer) }?;
         buf.listed(pointer, |element| host_pointer(&element.last()))?
     }
 
-    fn doca_buf_is_last_in_list[buf = any_buf: *const Buf](is_last: *mut u8) => is_last {
+    fn doca_buf_is_last_in_list[buf: *const Buf](is_last: *mut u8) => is_last {
         buf.listed(1, |element| element.is_last().into())?
     }
 
-    fn doca_buf_is_first_in_list[buf = any_buf: *const Buf](is_first: *mut u8) => is_first {
+    fn doca_buf_is_first_in_list[buf: *const Buf](is_first: *mut u8) => is_first {
         buf.listed(1, |element| element.is_first().into())?
     }
 
-    fn doca_buf_is_in_list[buf = any_buf: *const Buf](is_in_list: *mut u8) => is_in_list {
+    fn doca_buf_is_in_list[buf: *const Buf](is_in_list: *mut u8) => is_in_list {
         buf.listed(0, |element| (!element.is_first() || !element.is_last()).into())?
     }
 
-    fn doca_buf_get_list_len[buf = any_buf: *const Buf](count: *mut u32) => count {
+    fn doca_buf_get_list_len[buf: *const Buf](count: *mut u32) => count {
         buf.listed(1, Element::list_len)?
     }
 

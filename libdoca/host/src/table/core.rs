@@ -7,15 +7,16 @@ use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
-use crate::handle::{borrow, present, publish, put, put_inherited, put_text, share, withdraw};
+use crate::handle::{Opaque, destroy, present, publish, put, put_inherited, put_text, share};
 use crate::pe::Pe;
-use crate::pe::any_task::{AnyTask, any_task};
-use crate::pe::ctx::Context;
+use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::Run;
 use crate::table::{
     doca_urom_service_get_workers_by_gid_task_release, doca_urom_worker_cmd_task_release,
 };
+
+pub(super) use self::doca_task_submit as doca_task_try_submit;
 
 /// `enum doca_task_submit_flag`: send what waits. The other flag changes nothing, because every task
 /// is reported by its own callback.
@@ -23,35 +24,29 @@ const SUBMIT_FLUSH: u32 = 1;
 const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
 functions! {
-    fn doca_ctx_start[ctx = share::<Context, _>: *mut Ctx]() { ctx.start().check() }
+    fn doca_ctx_start[ctx: *mut Ctx]() { ctx.start().check() }
 
-    fn doca_ctx_stop[ctx = share::<Context, _>: *mut Ctx]() { ctx.stop().check() }
+    fn doca_ctx_stop[ctx: *mut Ctx]() { ctx.stop().check() }
 
-    fn doca_ctx_get_state[ctx = share::<Context, _>: *const Ctx](state: *mut CtxState) => state {
-        ctx.state.get()
-    }
+    fn doca_ctx_get_state[ctx: *const Ctx](state: *mut CtxState) => state { ctx.state.get() }
 
-    fn doca_ctx_set_user_data[ctx = share::<Context, _>: *mut Ctx](data: Data) {
+    fn doca_ctx_set_user_data[ctx: *mut Ctx](data: Data) {
         ctx.user_data.set(data);
         Ok(())
     }
 
-    fn doca_ctx_get_user_data[ctx = share::<Context, _>: *const Ctx](data: *mut Data) => data {
-        ctx.user_data.get()
-    }
+    fn doca_ctx_get_user_data[ctx: *const Ctx](data: *mut Data) => data { ctx.user_data.get() }
 
-    fn doca_ctx_set_state_changed_cb[ctx = share::<Context, _>: *mut Ctx](
-        callback: Option<StateChangedCallback>,
-    ) {
+    fn doca_ctx_set_state_changed_cb[ctx: *mut Ctx](callback: Option<StateChangedCallback>) {
         ctx.state_changed.set(callback);
         Ok(())
     }
 
-    fn doca_ctx_get_num_inflight_tasks[ctx = share::<Context, _>: *const Ctx](count: *mut usize) => count {
+    fn doca_ctx_get_num_inflight_tasks[ctx: *const Ctx](count: *mut usize) => count {
         ctx.in_flight()
     }
 
-    fn urom_ctx_get_failure_code[ctx = share::<Context, _>: *const Ctx]() {
+    fn urom_ctx_get_failure_code[ctx: *const Ctx]() {
         ctx.with_failure(|failure| DocaError(failure.code).check()).unwrap_or(Ok(()))
     }
 
@@ -65,35 +60,31 @@ functions! {
 
     fn doca_pe_destroy[](pointer: *mut host::Pe) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { borrow::<Pe, _>(pointer) }?.may_go()?;
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
+        unsafe { destroy(pointer, Pe::may_go) }.map(drop)
     }
 
-    fn doca_pe_connect_ctx[pe = share::<Pe, _>: *mut host::Pe](ctx: *mut Ctx) {
+    fn doca_pe_connect_ctx[](pe: *mut host::Pe, ctx: *mut Ctx) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { share::<Context, _>(ctx) }?.connect(pe)
+        let pe = unsafe { share(pe) }?;
+        // SAFETY: as above.
+        unsafe { Ctx::find(ctx) }?.connect(pe)
     }
 
-    fn doca_pe_progress[pe = borrow::<Pe, _>: *mut host::Pe]() -> u8 { pe.progress() }
+    fn doca_pe_progress[pe: *mut host::Pe]() -> u8 { pe.progress() }
 
-    fn urom_pe_progress_many[pe = borrow::<Pe, _>: *mut host::Pe]() -> u32 { pe.progress_many() }
+    fn urom_pe_progress_many[pe: *mut host::Pe]() -> u32 { pe.progress_many() }
 
-    fn doca_pe_get_num_inflight_tasks[pe = borrow::<Pe, _>: *const host::Pe](
-        count: *mut usize,
-    ) => count {
+    fn doca_pe_get_num_inflight_tasks[pe: *const host::Pe](count: *mut usize) => count {
         pe.in_flight()
     }
 
-    fn doca_pe_get_notification_handle[pe = borrow::<Pe, _>: *const host::Pe](
-        fd: *mut c_int,
-    ) => fd {
+    fn doca_pe_get_notification_handle[pe: *const host::Pe](fd: *mut c_int) => fd {
         pe.notification_fd()
     }
 
-    fn doca_pe_request_notification[pe = borrow::<Pe, _>: *mut host::Pe]() { pe.request_notification() }
+    fn doca_pe_request_notification[pe: *mut host::Pe]() { pe.request_notification() }
 
-    fn doca_pe_clear_notification[pe = borrow::<Pe, _>: *mut host::Pe](fd: c_int) {
+    fn doca_pe_clear_notification[pe: *mut host::Pe](fd: c_int) {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -101,13 +92,9 @@ functions! {
         Ok(())
     }
 
-    fn doca_task_submit[task = any_task: *mut Task]() {
-        task.submit()
-    }
+    fn doca_task_submit[task: *mut Task]() { task.submit() }
 
-    fn doca_task_try_submit[task = any_task: *mut Task]() { task.submit() }
-
-    fn doca_task_submit_ex[task = any_task: *mut Task](flags: u32) {
+    fn doca_task_submit_ex[task: *mut Task](flags: u32) {
         if flags & !(SUBMIT_FLUSH | SUBMIT_OPTIMIZE_REPORTS) != 0 {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -120,21 +107,17 @@ functions! {
         Ok(())
     }
 
-    fn doca_ctx_flush_tasks[ctx = share::<Context, _>: *mut Ctx]() -> () {
+    fn doca_ctx_flush_tasks[ctx: *mut Ctx]() -> () {
         ctx.worker().into_iter().for_each(Worker::flush);
     }
 
-    fn doca_task_get_status[task = any_task: *const Task]() {
-        task.head().shown_status().check()
-    }
+    fn doca_task_get_status[task: *const Task]() { task.head().shown_status().check() }
 
-    fn doca_task_set_user_data[task = any_task: *mut Task](data: Data) -> () {
+    fn doca_task_set_user_data[task: *mut Task](data: Data) -> () {
         task.head().user_data.set(data);
     }
 
-    fn doca_task_get_ctx[task = any_task: *const Task]() -> *mut Ctx {
-        task.ctx()
-    }
+    fn doca_task_get_ctx[task: *const Task]() -> *mut Ctx { task.ctx() }
 }
 
 pub(super) unsafe extern "C" fn urom_ctx_get_failure(
@@ -146,7 +129,7 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
         // SAFETY: the caller's place has `capacity` bytes.
         let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { share::<Context, _>(pointer) } {
+        match unsafe { Ctx::find(pointer) } {
             Ok(ctx) => ctx.with_failure(put).unwrap_or(0),
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
             Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
@@ -158,7 +141,7 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
     const NONE: Data = Data { u64: 0 };
     guard_or(NONE, || {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { any_task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
+        unsafe { Task::find(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
 }
 
@@ -169,7 +152,7 @@ pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) ->
 pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
     guard(|| {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { any_task(pointer) }? {
+        match unsafe { Task::find(pointer) }? {
             AnyTask::Command(_) => {
                 // SAFETY: the caller's command.
                 unsafe { doca_urom_worker_cmd_task_release(pointer.cast()) }.check()

@@ -11,6 +11,18 @@ use urom_log::{guard, guard_or};
 use crate::device::{self, Device, DeviceInfo};
 use crate::handle::{as_c, borrow, present, publish, put, withdraw};
 
+pub(super) use self::{
+    has as doca_mmap_cap_is_export_pci_supported,
+    has as doca_mmap_cap_is_create_from_export_pci_supported,
+    lacks as doca_devinfo_cap_is_hotplug_manager_supported,
+    lacks as doca_devinfo_cap_is_notification_moderation_supported,
+    lacks as doca_devinfo_cap_is_accelerate_resource_reclaim_supported,
+    lacks as doca_devinfo_rep_cap_is_filter_all_supported,
+    lacks as doca_devinfo_rep_cap_is_filter_net_supported,
+    lacks as doca_devinfo_rep_cap_is_filter_emulated_supported,
+    lacks as doca_ctx_cap_get_num_completion_vectors,
+};
+
 /// Writes a C string.
 ///
 /// # Safety
@@ -68,10 +80,7 @@ functions! {
         Ok(())
     }
 
-    fn doca_devinfo_get_ibdev_name[info = borrow::<DeviceInfo, _>: *const DevInfo](
-        name: *mut c_char,
-        size: u32,
-    ) {
+    fn doca_devinfo_get_ibdev_name[info: *const DevInfo](name: *mut c_char, size: u32) {
         if size < IBDEV_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -79,16 +88,13 @@ functions! {
         unsafe { write_text(name, &info.name) }
     }
 
-    fn doca_devinfo_get_pci_addr_str[info = borrow::<DeviceInfo, _>: *const DevInfo](
-        address: *mut c_char,
-    ) {
+    fn doca_devinfo_get_pci_addr_str[info: *const DevInfo](address: *mut c_char) {
         // SAFETY: the caller's place has 13 bytes, and an address has 12.
         unsafe { write_text(address, info.shown_pci_address()) }
     }
 
-    fn doca_devinfo_is_equal_pci_addr[info = borrow::<DeviceInfo, _>: *const DevInfo](
-        address: *const c_char,
-        is_equal: *mut u8,
+    fn doca_devinfo_is_equal_pci_addr[info: *const DevInfo](
+        address: *const c_char, is_equal: *mut u8,
     ) => is_equal {
         present(address)?;
         // SAFETY: a C string that the host keeps unchanged in this call.
@@ -97,10 +103,7 @@ functions! {
         equal.ok_or(DocaError::INVALID_VALUE)?.into()
     }
 
-    fn doca_devinfo_get_iface_name[info = borrow::<DeviceInfo, _>: *const DevInfo](
-        name: *mut c_char,
-        size: u32,
-    ) {
+    fn doca_devinfo_get_iface_name[info: *const DevInfo](name: *mut c_char, size: u32) {
         present(name)?;
         if size < IFACE_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
@@ -110,40 +113,35 @@ functions! {
         unsafe { write_text(name, interface) }
     }
 
-    fn doca_dev_open[info = borrow::<DeviceInfo, _>: *mut DevInfo](dev: *mut *mut Dev) => dev {
-        Device::open(info).cast_mut().cast()
+    fn doca_dev_open[info: *mut DevInfo](dev: *mut *mut Dev) => dev {
+        Device::open(info)
     }
 
-    fn doca_dev_close[](dev: *mut Dev) { Device::close(dev.cast_const().cast()) }
+    fn doca_devinfo_get_mac_addr[info: *const DevInfo](address: *mut u8, size: u32) {
+        address_into(address, size, || info.mac_address())
+    }
+
+    fn doca_devinfo_get_ipv4_addr[info: *const DevInfo](address: *mut u8, size: u32) {
+        address_into(address, size, || info.ipv4_address())
+    }
+
+    fn doca_devinfo_get_ipv6_addr[info: *const DevInfo](address: *mut u8, size: u32) {
+        address_into(address, size, || info.ipv6_address())
+    }
+
+    fn has[_info: *const DevInfo](supported: *mut u8) => supported { 1 }
+
+    fn lacks<N: Default>[_info: *const DevInfo](number: *mut N) => number { N::default() }
+
+    fn doca_dev_close[](dev: *mut Dev) { Device::close(dev) }
 }
 
 /// `doca_dev_as_devinfo`: NULL for what is not an open device.
 pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut DevInfo {
-    guard_or(ptr::null_mut(), || match Device::find(dev.cast()) {
+    guard_or(ptr::null_mut(), || match Device::find(dev) {
         Ok(device) => as_c(&device.info),
         Err(_) => ptr::null_mut(),
     })
-}
-
-/// Addresses of a device, of a fixed number of bytes each.
-macro_rules! addresses {
-    ($($name:ident: $of:ident;)*) => {
-        functions! {$(
-            fn $name[info = borrow::<DeviceInfo, _>: *const DevInfo](
-                address: *mut u8,
-                size: u32,
-            ) {
-                present(address)?;
-                address_into(address, size, || info.$of())
-            }
-        )*}
-    };
-}
-
-addresses! {
-    doca_devinfo_get_mac_addr: mac_address;
-    doca_devinfo_get_ipv4_addr: ipv4_address;
-    doca_devinfo_get_ipv6_addr: ipv6_address;
 }
 
 /// Writes an address where the host has room for it.
@@ -152,30 +150,10 @@ fn address_into<const N: usize>(
     size: u32,
     address: impl FnOnce() -> Result<[u8; N], DocaError>,
 ) -> Result<(), DocaError> {
+    present(place)?;
     if (size as usize) < N {
         return Err(DocaError::INVALID_VALUE);
     }
     // SAFETY: the caller's place has as many bytes.
     unsafe { put(place.cast(), address()?) }
-}
-
-/// What no device of this library has: 0 is stored.
-macro_rules! lacking {
-    ($($name:ident: $number:ty;)*) => {
-        functions! {$(
-            fn $name[_info = borrow::<DeviceInfo, _>: *const DevInfo](
-                number: *mut $number,
-            ) => number { 0 }
-        )*}
-    };
-}
-
-lacking! {
-    doca_devinfo_cap_is_hotplug_manager_supported: u8;
-    doca_devinfo_cap_is_notification_moderation_supported: u8;
-    doca_devinfo_cap_is_accelerate_resource_reclaim_supported: u8;
-    doca_devinfo_rep_cap_is_filter_all_supported: u8;
-    doca_devinfo_rep_cap_is_filter_net_supported: u8;
-    doca_devinfo_rep_cap_is_filter_emulated_supported: u8;
-    doca_ctx_cap_get_num_completion_vectors: u32;
 }

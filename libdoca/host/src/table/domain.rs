@@ -11,12 +11,9 @@ use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 use crate::exchange::Oob;
 use crate::failure::failure;
-use crate::handle::{present, put};
+use crate::handle::{Opaque, present, put};
 use crate::pe::ctx::domain::{Domain, DomainBuffer};
 use crate::pe::ctx::{Context, Part};
-use crate::table::own::{domain, worker};
-
-type DomainPointer = *mut host::Domain;
 
 /// A copy of a handle or key; one of no length may be NULL.
 ///
@@ -44,15 +41,15 @@ functions! {
         Context::publish(Part::Domain(Domain::default()))
     }
 
-    fn doca_urom_domain_destroy[domain = domain: DomainPointer]() {
+    fn doca_urom_domain_destroy[domain: *mut host::Domain]() {
         domain.destroy(DocaError::NOT_PERMITTED)
     }
 
-    set fn doca_urom_domain_set_buffers_count[domain = domain: DomainPointer](count: usize) {
+    set fn doca_urom_domain_set_buffers_count[domain: *mut host::Domain](count: usize) {
         domain.set_count(count)
     }
 
-    set fn doca_urom_domain_add_buffer[domain = domain: DomainPointer](
+    set fn doca_urom_domain_add_buffer[domain: *mut host::Domain](
         buffer: *mut c_void,
         buffer_len: usize,
         memh: *mut c_void,
@@ -64,10 +61,11 @@ functions! {
         let memh = unsafe { blob(memh, memh_len) }?;
         // SAFETY: the caller's blob.
         let mkey = unsafe { blob(mkey, mkey_len) }?;
-        domain.add_buffer(DomainBuffer { va: buffer.addr() as u64, len: buffer_len as u64, memh, mkey })
+        let (va, len) = (buffer.addr() as u64, buffer_len as u64);
+        domain.add_buffer(DomainBuffer { va, len, memh, mkey })
     }
 
-    set fn doca_urom_domain_set_oob[domain = domain: DomainPointer](oob: *mut OobColl) {
+    set fn doca_urom_domain_set_oob[domain: *mut host::Domain](oob: *mut OobColl) {
         // SAFETY: the caller's structure, or NULL.
         let oob =
             unsafe { oob.as_ref() }.ok_or_else(|| failure!(INVALID_VALUE, "the out-of-band \
@@ -76,10 +74,8 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_domain_set_workers[domain = domain: DomainPointer](
-        domain_worker_ids: *mut u64,
-        workers: *mut *mut host::Worker,
-        count: usize,
+    set fn doca_urom_domain_set_workers[domain: *mut host::Domain](
+        domain_worker_ids: *mut u64, workers: *mut *mut host::Worker, count: usize,
     ) {
         if count == 0 || count > MAX_MEMBERS {
             return Err(failure!(INVALID_VALUE, "a domain of {count} workers cannot be: from 1 to \
@@ -95,7 +91,7 @@ functions! {
         let workers = unsafe { slice::from_raw_parts(workers, count) };
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
             // SAFETY: NULL, or an object that the host keeps alive in this call.
-            let worker = unsafe { worker(*pointer) };
+            let worker = unsafe { host::Worker::find(*pointer) };
             let worker = worker.map_err(|_| {
                 failure!(INVALID_VALUE, "the domain's worker {} is no worker",
                                                     WorkerId(*id))
@@ -105,7 +101,5 @@ functions! {
         domain.set_workers(pairs.collect::<Result<_, Failure>>()?)
     }
 
-    fn doca_urom_domain_as_ctx[domain = domain: DomainPointer]() -> *mut Ctx {
-        domain.ctx.as_ctx()
-    }
+    fn doca_urom_domain_as_ctx[domain: *mut host::Domain]() -> *mut Ctx { domain.ctx.as_ctx() }
 }

@@ -8,8 +8,8 @@ use urom_abi::host::{Buf, BufInventory, BufPool, Data, Mmap};
 use urom_log::guard;
 use urom_memory::BufferSpan;
 
-use crate::buf::{AnyBuf, any_buf};
-use crate::handle::{borrow, present, publish, put, share, withdraw};
+use crate::buf::AnyBuf;
+use crate::handle::{Opaque, borrow, destroy, present, publish, put, share};
 use crate::map::stock::{Inventory, Pool};
 use crate::map::{Map, told};
 
@@ -34,29 +34,20 @@ fn reuse(
 }
 
 functions! {
-    fn doca_buf_inventory_create[](
-        count: usize,
-        inventory: *mut *mut BufInventory,
-    ) => inventory {
+    fn doca_buf_inventory_create[](count: usize, inventory: *mut *mut BufInventory) => inventory {
         publish(Rc::new(Inventory::create(count)?))
     }
 
     fn doca_buf_inventory_destroy[](pointer: *mut BufInventory) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { borrow::<Inventory, _>(pointer) }?.unused()?;
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { withdraw::<Inventory, _>(pointer) }.map(drop)
+        unsafe { destroy(pointer, Inventory::unused) }.map(drop)
     }
 
-    fn doca_buf_inventory_start[inventory = borrow::<Inventory, _>: *mut BufInventory]() {
-        inventory.start()
-    }
+    fn doca_buf_inventory_start[inventory: *mut BufInventory]() { inventory.start() }
 
-    fn doca_buf_inventory_stop[inventory = borrow::<Inventory, _>: *mut BufInventory]() {
-        inventory.stop()
-    }
+    fn doca_buf_inventory_stop[inventory: *mut BufInventory]() { inventory.stop() }
 
-    fn doca_buf_inventory_buf_get_by_args[inventory = borrow::<Inventory, _>: *mut BufInventory](
+    fn doca_buf_inventory_buf_get_by_args[inventory: *mut BufInventory](
         map: *mut Mmap,
         address: *mut c_void,
         len: usize,
@@ -77,26 +68,19 @@ functions! {
         inventory.take(map, place)?
     }
 
-    fn doca_buf_inventory_buf_reuse_by_data[buf = any_buf: *mut Buf](
-        data: *mut c_void,
-        len: usize,
-    ) {
+    fn doca_buf_inventory_buf_reuse_by_data[buf: *mut Buf](data: *mut c_void, len: usize) {
         reuse(&buf, data, len, len)
     }
 
-    fn doca_buf_inventory_buf_reuse_by_addr[buf = any_buf: *mut Buf](
-        address: *mut c_void,
-        len: usize,
-    ) {
+    fn doca_buf_inventory_buf_reuse_by_addr[buf: *mut Buf](address: *mut c_void, len: usize) {
         reuse(&buf, address, len, 0)
     }
 
-    fn doca_buf_inventory_buf_dup[inventory = borrow::<Inventory, _>: *mut BufInventory](
-        source: *const Buf,
-        buf: *mut *mut Buf,
+    fn doca_buf_inventory_buf_dup[inventory: *mut BufInventory](
+        source: *const Buf, buf: *mut *mut Buf,
     ) => buf {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { any_buf(source) }? {
+        match unsafe { Buf::find(source) }? {
             AnyBuf::OfMap(source) => inventory.dup(&source.element()?)?,
             AnyBuf::OfTask(_) => {
                 log!(warn, "doca_buf_inventory_buf_dup: a task's buffer lies in no memory map");
@@ -105,42 +89,31 @@ functions! {
         }
     }
 
-    fn doca_buf_inventory_set_user_data[inventory = borrow::<Inventory, _>: *mut BufInventory](
-        data: Data,
-    ) {
+    fn doca_buf_inventory_set_user_data[inventory: *mut BufInventory](data: Data) {
         inventory.idle()?.user_data.set(data);
         Ok(())
     }
 
-    fn doca_buf_inventory_get_user_data[inventory = borrow::<Inventory, _>: *const BufInventory](
-        data: *mut Data,
-    ) => data {
+    fn doca_buf_inventory_get_user_data[inventory: *const BufInventory](data: *mut Data) => data {
         inventory.user_data.get()
     }
 
-    fn doca_buf_inventory_get_num_elements[
-        inventory = borrow::<Inventory, _>: *const BufInventory
-    ](count: *mut u32) => count {
+    fn doca_buf_inventory_get_num_elements[inventory: *const BufInventory](
+        count: *mut u32,
+    ) => count {
         inventory.count()
     }
 
-    fn doca_buf_inventory_get_num_free_elements[
-        inventory = borrow::<Inventory, _>: *const BufInventory
-    ](count: *mut u32) => count {
+    fn doca_buf_inventory_get_num_free_elements[inventory: *const BufInventory](
+        count: *mut u32,
+    ) => count {
         inventory.free() as u32
     }
 
-    fn doca_buf_inventory_expand[inventory = borrow::<Inventory, _>: *mut BufInventory](
-        more: u32,
-    ) {
-        inventory.expand(more)
-    }
+    fn doca_buf_inventory_expand[inventory: *mut BufInventory](more: u32) { inventory.expand(more) }
 
     fn doca_buf_pool_create[](
-        count: usize,
-        size: usize,
-        map: *const Mmap,
-        pool: *mut *mut BufPool,
+        count: usize, size: usize, map: *const Mmap, pool: *mut *mut BufPool,
     ) => pool {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
         let map: Rc<Map> = unsafe { share(map) }?;
@@ -149,53 +122,39 @@ functions! {
 
     fn doca_buf_pool_destroy[](pointer: *mut BufPool) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { borrow::<Pool, _>(pointer) }?.unused()?;
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { withdraw::<Pool, _>(pointer) }.map(drop)
+        unsafe { destroy(pointer, Pool::unused) }.map(drop)
     }
 
-    fn doca_buf_pool_start[pool = borrow::<Pool, _>: *mut BufPool]() { pool.start() }
+    fn doca_buf_pool_start[pool: *mut BufPool]() { pool.start() }
 
-    fn doca_buf_pool_stop[pool = borrow::<Pool, _>: *mut BufPool]() { pool.stop() }
+    fn doca_buf_pool_stop[pool: *mut BufPool]() { pool.stop() }
 
-    fn doca_buf_pool_buf_alloc[pool = borrow::<Pool, _>: *mut BufPool](
-        buf: *mut *mut Buf,
-    ) => buf {
-        pool.take()?
-    }
+    fn doca_buf_pool_buf_alloc[pool: *mut BufPool](buf: *mut *mut Buf) => buf { pool.take()? }
 
-    fn doca_buf_pool_set_user_data[pool = borrow::<Pool, _>: *mut BufPool](data: Data) {
+    fn doca_buf_pool_set_user_data[pool: *mut BufPool](data: Data) {
         pool.idle()?.user_data.set(data);
         Ok(())
     }
 
-    fn doca_buf_pool_get_user_data[pool = borrow::<Pool, _>: *const BufPool](
-        data: *mut Data,
-    ) => data {
+    fn doca_buf_pool_get_user_data[pool: *const BufPool](data: *mut Data) => data {
         pool.user_data.get()
     }
 
-    fn doca_buf_pool_set_element_alignment[pool = borrow::<Pool, _>: *mut BufPool](
-        alignment: usize,
-    ) {
+    fn doca_buf_pool_set_element_alignment[pool: *mut BufPool](alignment: usize) {
         pool.set_alignment(alignment)
     }
 
-    fn doca_buf_pool_get_element_alignment[pool = borrow::<Pool, _>: *const BufPool](
+    fn doca_buf_pool_get_element_alignment[pool: *const BufPool](
         alignment: *mut usize,
     ) => alignment {
         pool.alignment()
     }
 
-    fn doca_buf_pool_get_num_elements[pool = borrow::<Pool, _>: *const BufPool](
-        count: *mut u32,
-    ) => count {
+    fn doca_buf_pool_get_num_elements[pool: *const BufPool](count: *mut u32) => count {
         pool.count()
     }
 
-    fn doca_buf_pool_get_num_free_elements[pool = borrow::<Pool, _>: *const BufPool](
-        count: *mut u32,
-    ) => count {
+    fn doca_buf_pool_get_num_free_elements[pool: *const BufPool](count: *mut u32) => count {
         pool.free() as u32
     }
 }

@@ -1,29 +1,31 @@
 //! The table: one small `extern "C"` function for each of DOCA's. It checks pointers and calls safe
 //! code.
 
-/// Defines functions of the table: `fn NAME[OBJECT = FINDER: TYPE](ARGUMENTS) BODY`. The first
-/// argument is a pointer of that type, and `OBJECT` what the finder gives for it. A panic stays
+/// Defines functions of the table: `fn NAME[OBJECT: POINTER](ARGUMENTS) BODY`. The first argument is
+/// that pointer, and `OBJECT` what it stands for ([`Opaque`](crate::handle::Opaque)). A panic stays
 /// inside. The form decides what a function returns:
 ///
 /// - `BODY`: the code of its `Result`; `INVALID_VALUE` without an object.
 /// - `=> PLACE BODY`: the same, and the body's value is stored at that argument.
+/// - `=> (PLACE, PLACE) BODY`: the same with two values.
 /// - `-> ANSWER BODY`: the body's value, or the type's default without an object.
 /// - `set fn`: the code of configuring an idle context, which keeps the failure.
 macro_rules! functions {
     () => {};
-    (set fn $name:ident[$found:ident = $find:path: $object:ty]($($argument:ident: $type:ty),* $(,)?)
+    (set fn $name:ident[$found:ident: $object:ty]($($argument:ident: $type:ty),* $(,)?)
         $body:block $($rest:tt)*) => {
         functions! {
-            fn $name[$found = $find: $object]($($argument: $type),*) {
-                $found.configure(|| $body)
+            fn $name[$found: $object]($($argument: $type),*) {
+                $found.ctx.configure(|| $body)
             }
             $($rest)*
         }
     };
-    (fn $name:ident[$($found:ident = $find:path: $object:ty)?]($($argument:ident: $type:ty),* $(,)?)
-        => $place:ident $body:block $($rest:tt)*) => {
+    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty)?](
+        $($argument:ident: $type:ty),* $(,)?
+    ) => $place:ident $body:block $($rest:tt)*) => {
         functions! {
-            fn $name[$($found = $find: $object)?]($($argument: $type),*) {
+            fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object)?]($($argument: $type),*) {
                 present($place)?;
                 let value = $body;
                 // SAFETY: NULL, or a place that the host keeps for the result.
@@ -32,30 +34,48 @@ macro_rules! functions {
             $($rest)*
         }
     };
-    (fn $name:ident[$($found:ident = $find:path: $object:ty)?]($($argument:ident: $type:ty),* $(,)?)
-        $body:block $($rest:tt)*) => {
-        pub(super) unsafe extern "C" fn $name(
+    (fn $name:ident[$($found:ident: $object:ty)?]($($argument:ident: $type:ty),* $(,)?)
+        => ($first:ident, $second:ident) $body:block $($rest:tt)*) => {
+        functions! {
+            fn $name[$($found: $object)?]($($argument: $type),*) => $first {
+                present($second)?;
+                let (first, second) = $body;
+                // SAFETY: NULL, or a place that the host keeps for the result.
+                unsafe { put($second, second) }?;
+                first
+            }
+            $($rest)*
+        }
+    };
+    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty)?](
+        $($argument:ident: $type:ty),* $(,)?
+    ) $body:block $($rest:tt)*) => {
+        pub(super) unsafe extern "C" fn $name $(<$($generic $(: $bound)?),+>)? (
             $(pointer: $object,)? $($argument: $type),*
         ) -> DocaError {
             guard(|| {
                 $(
                     // SAFETY: NULL, or an object that the host keeps alive in this call.
-                    let $found = unsafe { $find(pointer) }?;
+                    let $found = unsafe { crate::handle::Opaque::find(pointer) }?;
                 )?
                 $body
             })
         }
         functions! { $($rest)* }
     };
-    (fn $name:ident[$found:ident = $find:path: $object:ty]($($argument:ident: $type:ty),* $(,)?)
-        -> $answer:ty $body:block $($rest:tt)*) => {
+    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$found:ident: $object:ty](
+        $($argument:ident: $type:ty),* $(,)?
+    ) -> $answer:ty $body:block $($rest:tt)*) => {
         #[allow(clippy::unused_unit, reason = "some answer nothing")]
-        pub(super) unsafe extern "C" fn $name(pointer: $object, $($argument: $type),*) -> $answer {
-            guard_or(Default::default(), || {
+        pub(super) unsafe extern "C" fn $name $(<$($generic $(: $bound)?),+>)? (
+            pointer: $object, $($argument: $type),*
+        ) -> $answer {
+            let answer = || {
                 // SAFETY: NULL, or an object that the host keeps alive in this call.
-                let Ok($found) = (unsafe { $find(pointer) }) else { return Default::default() };
-                $body
-            })
+                let $found = unsafe { crate::handle::Opaque::find(pointer) }.ok()?;
+                Some($body)
+            };
+            guard_or(None, answer).unwrap_or_default()
         }
         functions! { $($rest)* }
     };

@@ -4,9 +4,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use urom_abi::{DocaError, host};
-use urom_wire::control::Failure;
 
-use crate::handle::{borrow, withdraw};
+use crate::handle::{Opaque, borrow, withdraw};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::advise::MmapAdvise;
 use crate::pe::ctx::domain::Domain;
@@ -14,8 +13,8 @@ use crate::pe::ctx::service::Service;
 use crate::pe::ctx::sync_event::SyncEvent;
 use crate::pe::ctx::worker::Worker;
 
-pub(super) struct Own<'a, T> {
-    pub(super) ctx: &'a Context,
+pub(crate) struct Own<'a, T> {
+    pub(crate) ctx: &'a Context,
     own: &'a T,
 }
 
@@ -29,15 +28,6 @@ impl<T> Deref for Own<'_, T> {
 }
 
 impl<T> Own<'_, T> {
-    /// Configures an idle context, which keeps the failure of a refusal.
-    pub(super) fn configure(
-        &self,
-        set: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<(), DocaError> {
-        self.ctx.require_idle()?;
-        set().map_err(|failure| self.ctx.fail(&failure))
-    }
-
     /// Destroys the context if it is idle; `busy` is the code if not.
     pub(super) fn destroy(self, busy: DocaError) -> Result<(), DocaError> {
         self.ctx.require_idle().map_err(|_| busy)?;
@@ -48,26 +38,26 @@ impl<T> Own<'_, T> {
     }
 }
 
-/// Functions that find the context behind a pointer of C to one of its kind.
+/// Has a pointer of C to a context of one kind stand for the context with its own part.
 macro_rules! own {
-    ($($kind:ident: $pointer:ident => $part:ty;)*) => {$(
-        /// # Safety
-        /// As [`borrow`].
-        #[inline]
-        pub(super) unsafe fn $kind<'a>(
-            pointer: *const host::$pointer,
-        ) -> Result<Own<'a, $part>, DocaError> {
-            // SAFETY: the caller's promise.
-            let ctx: &Context = unsafe { borrow(pointer) }?;
-            Ok(Own { ctx, own: ctx.$kind()? })
+    ($($opaque:ident: $kind:ident;)*) => {$(
+        impl Opaque for host::$opaque {
+            type Found<'a> = Own<'a, $opaque>;
+
+            #[inline]
+            unsafe fn find<'a>(pointer: *const Self) -> Result<Own<'a, $opaque>, DocaError> {
+                // SAFETY: the caller's promise.
+                let ctx: &Context = unsafe { borrow(pointer) }?;
+                Ok(Own { ctx, own: ctx.$kind()? })
+            }
         }
     )*};
 }
 
 own! {
-    service: Service => Service;
-    worker: Worker => Worker;
-    domain: Domain => Domain;
-    sync_event: SyncEvent => SyncEvent;
-    mmap_advise: MmapAdvise => MmapAdvise;
+    Service: service;
+    Worker: worker;
+    Domain: domain;
+    SyncEvent: sync_event;
+    MmapAdvise: mmap_advise;
 }

@@ -3,7 +3,6 @@
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use urom_abi::DocaError;
@@ -16,14 +15,10 @@ use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::address::{Address, Target};
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{as_c, borrow, present, publish, put, withdraw};
+use crate::handle::{as_c, destroy, present, publish, put};
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::{Context, Part};
-use crate::table::own::service;
-
-type ServicePointer = *mut host::Service;
-type Query = *mut host::GidTask;
 
 /// A C string of the caller's; `None` for null.
 ///
@@ -39,14 +34,14 @@ functions! {
         Context::publish(Part::Service(Service::new()))
     }
 
-    fn doca_urom_service_destroy[service = service: ServicePointer]() {
+    fn doca_urom_service_destroy[service: *mut host::Service]() {
         if service.ctx.require_idle().is_ok() && Arc::strong_count(&service.shared) > 1 {
             return Err(DocaError::IN_USE);
         }
         service.destroy(DocaError::NOT_PERMITTED)
     }
 
-    set fn doca_urom_service_set_max_comm_msg_size[service = service: ServicePointer](size: usize) {
+    set fn doca_urom_service_set_max_comm_msg_size[service: *mut host::Service](size: usize) {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
             return Err(failure!(INVALID_VALUE, "messages of at most {size} bytes cannot be: from \
                                                 {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are \
@@ -56,7 +51,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_service_set_max_workers[service = service: ServicePointer](count: u32) {
+    set fn doca_urom_service_set_max_workers[service: *mut host::Service](count: u32) {
         if !count.is_power_of_two() {
             return Err(failure!(INVALID_VALUE, "{count} workers cannot be the most: it must be a \
                                                 power of two"));
@@ -65,17 +60,16 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_service_set_dev[service = service: ServicePointer](dev: *mut Dev) {
-        let device = Device::find(dev.cast_const().cast()).map_err(|code| {
+    set fn doca_urom_service_set_dev[service: *mut host::Service](dev: *mut Dev) {
+        let device = Device::find(dev).map_err(|code| {
             failure!(code = code, "the service's device is NULL or not open")
         })?;
         service.device.replace(Some(device));
         Ok(())
     }
 
-    set fn urom_service_set_address[service = service: ServicePointer](
-        address: *const c_char,
-        origin: *const c_char,
+    set fn urom_service_set_address[service: *mut host::Service](
+        address: *const c_char, origin: *const c_char,
     ) {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let address = unsafe { text(address) };
@@ -90,7 +84,7 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_embedded[service = service: ServicePointer](plugin_path: *const c_char) {
+    set fn urom_service_set_embedded[service: *mut host::Service](plugin_path: *const c_char) {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let path = unsafe { text(plugin_path) };
         let path = path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
@@ -98,7 +92,7 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_key_file[service = service: ServicePointer](path: *const c_char) {
+    set fn urom_service_set_key_file[service: *mut host::Service](path: *const c_char) {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let path = unsafe { text(path) };
         let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
@@ -109,43 +103,34 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_any_device[service = service: ServicePointer]() {
+    set fn urom_service_set_any_device[service: *mut host::Service]() {
         service.any_device.set(true);
         Ok(())
     }
 
-    fn doca_urom_service_as_ctx[service = service: ServicePointer]() -> *mut Ctx { service.ctx.as_ctx() }
+    fn doca_urom_service_as_ctx[service: *mut host::Service]() -> *mut Ctx { service.ctx.as_ctx() }
 
-    fn doca_urom_service_get_plugins_list[service = service: ServicePointer](
-        plugins: *mut *const PluginInfo,
-        count: *mut usize,
-    ) {
-        present(plugins)?;
-        present(count)?;
+    fn doca_urom_service_get_plugins_list[service: *mut host::Service](
+        plugins: *mut *const PluginInfo, count: *mut usize,
+    ) => (plugins, count) {
         service.ctx.require_running()?;
         let list = service.plugins.borrow();
         if list.is_empty() {
             return Err(DocaError::NOT_FOUND);
         }
-        // SAFETY: NULL, or a place that the host keeps for the result.
-        unsafe { put(plugins, list.as_ptr()) }?;
-        // SAFETY: NULL, or a place that the host keeps for the result.
-        unsafe { put(count, list.len()) }
+        (list.as_ptr(), list.len())
     }
 
-    fn urom_service_get_plugin_fingerprint[service = service: ServicePointer](
-        plugin: u64,
-        fingerprint: *mut u64,
+    fn urom_service_get_plugin_fingerprint[service: *mut host::Service](
+        plugin: u64, fingerprint: *mut u64,
     ) => fingerprint {
         let running = service.running(service.ctx)?;
         let found = running.welcome.plugins.iter().find(|entry| entry.id == plugin);
         found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint.ok_or(DocaError::NOT_FOUND)?
     }
 
-    fn urom_service_get_plugin_description[service = service: ServicePointer](
-        plugin: u64,
-        bytes: *mut c_void,
-        length: *mut usize,
+    fn urom_service_get_plugin_description[service: *mut host::Service](
+        plugin: u64, bytes: *mut c_void, length: *mut usize,
     ) {
         present(length)?;
         // SAFETY: the caller's place, which holds what there is room for.
@@ -164,51 +149,46 @@ functions! {
         Ok(())
     }
 
-    fn doca_urom_service_get_cpuset[service = service: ServicePointer](cpus: *mut CpuSet) => cpus {
+    fn doca_urom_service_get_cpuset[service: *mut host::Service](cpus: *mut CpuSet) => cpus {
         service.running(service.ctx)?.welcome.cpus
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_allocate_init[service = service: ServicePointer](
-        gid: u32,
-        callback: Option<GidTaskCallback>,
-        task: *mut *mut host::GidTask,
+    fn doca_urom_service_get_workers_by_gid_task_allocate_init[service: *mut host::Service](
+        gid: u32, callback: Option<GidTaskCallback>, task: *mut *mut host::GidTask,
     ) => task {
         service.ctx.require_running()?;
         let ctx = service.ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
         publish(service.queries.allocate(ctx, gid, callback))
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_release[](pointer: Query) {
+    fn doca_urom_service_get_workers_by_gid_task_release[](pointer: *mut host::GidTask) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { borrow::<GidTask, _>(pointer) }?.head.is_callers()?;
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        let task: Rc<GidTask> = unsafe { withdraw(pointer) }?;
+        let task = unsafe { destroy(pointer, |task: &GidTask| task.head.is_callers()) }?;
         let service = task.ctx.service()?;
         service.queries.released();
         service.check_over(&task.ctx, &*task.ctx.pe()?);
         Ok(())
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_set_gid[task = borrow::<GidTask, _>: Query](gid: u32) -> () {
+    fn doca_urom_service_get_workers_by_gid_task_set_gid[task: *mut host::GidTask](gid: u32) -> () {
         task.gid.set(gid);
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_set_cb[task = borrow::<GidTask, _>: Query](
+    fn doca_urom_service_get_workers_by_gid_task_set_cb[task: *mut host::GidTask](
         callback: Option<GidTaskCallback>,
     ) -> () {
         task.callback.set(callback);
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_as_task[task = borrow::<GidTask, _>: Query]() -> *mut Task {
+    fn doca_urom_service_get_workers_by_gid_task_as_task[task: *mut host::GidTask]() -> *mut Task {
         as_c(task)
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task = borrow::<GidTask, _>: Query]() -> usize {
+    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task: *mut host::GidTask]() -> usize {
         if task.is_done() { task.ids.borrow().len() } else { 0 }
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task = borrow::<GidTask, _>: Query](
-    ) -> *const u64 {
+    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task: *mut host::GidTask]() -> *const u64 {
         let ids = task.ids.borrow();
         // An empty list would have an address at which nothing is.
         if task.is_done() && !ids.is_empty() { ids.as_ptr() } else { ptr::null() }

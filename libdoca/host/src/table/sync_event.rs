@@ -10,42 +10,20 @@ use urom_log::{guard, guard_or};
 use urom_memory::SyncEvent as Counter;
 use urom_wire::control::Failure;
 
-use crate::buf::{AnyBuf, any_buf};
+use crate::buf::AnyBuf;
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{present, put};
+use crate::handle::{Opaque, present, put};
 use crate::map::told;
 use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
 use crate::pe::ctx::{Context, Part};
-use crate::table::own::sync_event;
-
-type SyncEventPointer = *mut host::SyncEvent;
 
 /// This program's location, with a device.
 fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
-    let device = Device::find(dev.cast_const().cast()).map_err(|code| {
+    let device = Device::find(dev).map_err(|code| {
         failure!(code = code, "the device of a sync event is NULL, closed or none")
     })?;
     event.add_location(role, Location::Cpu, Some(device))
-}
-
-/// Stores what an event exports.
-///
-/// # Safety
-/// The places are null or can be written to.
-unsafe fn export(
-    event: &SyncEvent,
-    to: Location,
-    bytes: *mut *const u8,
-    len: *mut usize,
-) -> Result<(), DocaError> {
-    present(bytes)?;
-    present(len)?;
-    let (start, count) = event.export(to)?;
-    // SAFETY: NULL, or a place that the host keeps for the result.
-    unsafe { put(bytes, start) }?;
-    // SAFETY: NULL, or a place that the host keeps for the result.
-    unsafe { put(len, count) }
 }
 
 /// The counter of another process's event, and what that process says of the importer's role.
@@ -58,7 +36,7 @@ pub(super) unsafe fn import(
     len: usize,
 ) -> Result<(Arc<Device>, Counter, u32), DocaError> {
     present(bytes)?;
-    let device = Device::find(dev.cast_const().cast())?;
+    let device = Device::find(dev)?;
     // Others are refused before anything is read behind the pointer.
     if len != Counter::EXPORTED_LEN {
         return Err(DocaError::INVALID_VALUE);
@@ -70,53 +48,50 @@ pub(super) unsafe fn import(
 }
 
 functions! {
-    fn doca_sync_event_create[](event: *mut SyncEventPointer) => event {
+    fn doca_sync_event_create[](event: *mut *mut host::SyncEvent) => event {
         Context::publish(Part::SyncEvent(SyncEvent::default()))
     }
 
     fn doca_sync_event_create_from_export[](
-        dev: *mut Dev,
-        bytes: *const u8,
-        len: usize,
-        event: *mut SyncEventPointer,
+        dev: *mut Dev, bytes: *const u8, len: usize, event: *mut *mut host::SyncEvent,
     ) => event {
         // SAFETY: the caller's bytes.
         let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
         Context::publish(Part::SyncEvent(SyncEvent::imported(counter, roles, device)))
     }
 
-    fn doca_sync_event_destroy[event = sync_event: SyncEventPointer]() {
+    fn doca_sync_event_destroy[event: *mut host::SyncEvent]() {
         event.destroy(DocaError::BAD_STATE)
     }
 
-    set fn doca_sync_event_add_publisher_location_cpu[event = sync_event: SyncEventPointer](dev: *mut Dev) {
+    set fn doca_sync_event_add_publisher_location_cpu[event: *mut host::SyncEvent](dev: *mut Dev) {
         here(&event, Role::Publisher, dev)
     }
 
-    set fn doca_sync_event_add_publisher_location_remote_pci[event = sync_event: SyncEventPointer]() {
+    set fn doca_sync_event_add_publisher_location_remote_pci[event: *mut host::SyncEvent]() {
         event.add_location(Role::Publisher, Location::RemotePci, None)
     }
 
-    set fn doca_sync_event_add_publisher_location_remote_net[event = sync_event: SyncEventPointer]() {
+    set fn doca_sync_event_add_publisher_location_remote_net[event: *mut host::SyncEvent]() {
         event.add_location(Role::Publisher, Location::RemoteNet, None)
     }
 
-    set fn doca_sync_event_add_subscriber_location_cpu[event = sync_event: SyncEventPointer](dev: *mut Dev) {
+    set fn doca_sync_event_add_subscriber_location_cpu[event: *mut host::SyncEvent](dev: *mut Dev) {
         here(&event, Role::Subscriber, dev)
     }
 
-    set fn doca_sync_event_add_subscriber_location_remote_pci[event = sync_event: SyncEventPointer]() {
+    set fn doca_sync_event_add_subscriber_location_remote_pci[event: *mut host::SyncEvent]() {
         event.add_location(Role::Subscriber, Location::RemotePci, None)
     }
 
-    set fn doca_sync_event_set_addr[event = sync_event: SyncEventPointer](address: *mut u64) {
+    set fn doca_sync_event_set_addr[event: *mut host::SyncEvent](address: *mut u64) {
         event.set_address(address)
     }
 
-    set fn doca_sync_event_set_doca_buf[event = sync_event: SyncEventPointer](buf: *mut Buf) {
+    set fn doca_sync_event_set_doca_buf[event: *mut host::SyncEvent](buf: *mut Buf) {
         let no_buffer = |code| failure!(code = code, "a sync event's buffer is NULL or none");
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        let element = match unsafe { any_buf(buf) }.map_err(no_buffer)? {
+        let element = match unsafe { Buf::find(buf) }.map_err(no_buffer)? {
             AnyBuf::OfMap(buf) => buf.element().map_err(no_buffer)?,
             AnyBuf::OfTask(_) => return Err(failure!(
                 NOT_PERMITTED,
@@ -129,71 +104,65 @@ functions! {
         })?)
     }
 
-    fn doca_sync_event_start[event = sync_event: SyncEventPointer]() {
+    fn doca_sync_event_start[event: *mut host::SyncEvent]() {
         event.ctx.handle().ok_or(DocaError::INVALID_VALUE)?.start().check()
     }
 
-    fn doca_sync_event_stop[event = sync_event: SyncEventPointer]() {
+    fn doca_sync_event_stop[event: *mut host::SyncEvent]() {
         event.ctx.require_running()?;
         event.ctx.stop().check()
     }
 
-    fn doca_sync_event_as_ctx[event = sync_event: SyncEventPointer]() -> *mut Ctx { event.ctx.as_ctx() }
+    fn doca_sync_event_as_ctx[event: *mut host::SyncEvent]() -> *mut Ctx { event.ctx.as_ctx() }
 
-    fn doca_sync_event_export_to_remote_pci[event = sync_event: SyncEventPointer](
-        dev: *mut Dev,
-        bytes: *mut *const u8,
-        len: *mut usize,
-    ) {
-        Device::find(dev.cast_const().cast())?;
-        // SAFETY: NULL, or places that the host keeps for the results.
-        unsafe { export(&event, Location::RemotePci, bytes, len) }
+    fn doca_sync_event_export_to_remote_pci[event: *mut host::SyncEvent](
+        dev: *mut Dev, bytes: *mut *const u8, len: *mut usize,
+    ) => (bytes, len) {
+        Device::find(dev)?;
+        event.export(Location::RemotePci)?
     }
 
-    fn doca_sync_event_export_to_remote_net[event = sync_event: SyncEventPointer](
-        bytes: *mut *const u8,
-        len: *mut usize,
-    ) {
-        // SAFETY: NULL, or places that the host keeps for the results.
-        unsafe { export(&event, Location::RemoteNet, bytes, len) }
+    fn doca_sync_event_export_to_remote_net[event: *mut host::SyncEvent](
+        bytes: *mut *const u8, len: *mut usize,
+    ) => (bytes, len) {
+        event.export(Location::RemoteNet)?
     }
 
-    fn doca_sync_event_get[event = sync_event: SyncEventPointer](value: *mut u64) => value {
+    fn doca_sync_event_get[event: *mut host::SyncEvent](value: *mut u64) => value {
         event.counter(Role::Subscriber)?.get()
     }
 
-    fn doca_sync_event_update_add[event = sync_event: SyncEventPointer](
-        value: u64,
-        fetched: *mut u64,
+    fn doca_sync_event_update_add[event: *mut host::SyncEvent](
+        value: u64, fetched: *mut u64,
     ) => fetched {
         event.counter(Role::Publisher)?.add(value).map_err(told)?
     }
 
-    fn doca_sync_event_update_set[event = sync_event: SyncEventPointer](value: u64) {
+    fn doca_sync_event_update_set[event: *mut host::SyncEvent](value: u64) {
         event.counter(Role::Publisher)?.set(value).map_err(told)
     }
 
-    fn doca_sync_event_wait_gt[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_gt[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::greater(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_gt_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_gt_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::greater(value).masked(mask), true)
     }
 
-    fn doca_sync_event_wait_eq[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_eq[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::equal(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_eq_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_eq_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::equal(value).masked(mask), true)
     }
 
-    fn doca_sync_event_wait_neq[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_neq[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::not_equal(value).masked(mask), false)
     }
 
-    fn doca_sync_event_wait_neq_yield[event = sync_event: SyncEventPointer](value: u64, mask: u64) {
+    fn doca_sync_event_wait_neq_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
         event.wait(Condition::not_equal(value).masked(mask), true)
     }
 }

@@ -1,198 +1,129 @@
-//! The tasks of `doca_sync_event`, what a device can do with events, and the events of other hosts.
+//! The tasks of `doca_sync_event` and `doca_mmap_advise`, what a device can do with events, and the
+//! events of other hosts.
+//!
+//! All kinds of tasks share one function each for what all have. C has it under a name for each
+//! kind, and the table's types decide the kind.
 
 use std::ptr;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
-use urom_abi::host::{
-    self, Data, Dev, DevInfo, SyncEventTaskGet, SyncEventTaskNotifyAdd, SyncEventTaskNotifySet,
-    SyncEventTaskWaitEq, SyncEventTaskWaitNeq, Task, TaskCallback,
-};
+use urom_abi::host::{self, Data, Dev, DevInfo, SyncEvent, Task, TaskCallback};
 use urom_log::{guard, guard_or};
 
-use crate::device::DeviceInfo;
-use crate::handle::{Tag, as_c, borrow, present, publish, put, withdraw};
+use crate::handle::{Tag, as_c, borrow, destroy, present, publish, put};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::sync_event::{PUBLISHES, RemoteNet, Role};
-use crate::pe::local::{LocalTask, local};
-use crate::table::own::sync_event;
+use crate::pe::local::{LocalTask, OfKind};
 use crate::table::sync_event::import;
 
-type SyncEventPointer = *mut host::SyncEvent;
+pub(super) use self::{
+    // Their arguments.
+    alloc_wait as doca_sync_event_task_wait_eq_alloc_init,
+    alloc_wait as doca_sync_event_task_wait_neq_alloc_init,
+    as_task as doca_mmap_advise_task_invalidate_cache_as_doca_task,
+    as_task as doca_sync_event_task_get_as_doca_task,
+    as_task as doca_sync_event_task_notify_set_as_doca_task,
+    as_task as doca_sync_event_task_notify_add_as_doca_task,
+    as_task as doca_sync_event_task_wait_eq_as_doca_task,
+    as_task as doca_sync_event_task_wait_neq_as_doca_task,
+    get_mask as doca_sync_event_task_wait_eq_get_mask,
+    get_mask as doca_sync_event_task_wait_neq_get_mask,
+    get_place as doca_sync_event_task_get_get_ret_val_ptr,
+    get_place as doca_sync_event_task_notify_add_get_fetched_val_ptr,
+    get_place as doca_mmap_advise_task_invalidate_cache_get_buf,
+    get_value as doca_sync_event_task_notify_set_get_set_val,
+    get_value as doca_sync_event_task_notify_add_get_inc_val,
+    get_value as doca_sync_event_task_wait_eq_get_wait_val,
+    get_value as doca_sync_event_task_wait_neq_get_wait_val,
+    // Every device can do these.
+    is_supported as doca_mmap_advise_cap_task_cache_invalidate_is_supported,
+    is_supported as doca_sync_event_cap_is_create_from_export_supported,
+    is_supported as doca_sync_event_cap_remote_net_is_create_from_export_supported,
+    is_supported as doca_sync_event_cap_is_export_to_remote_pci_supported,
+    is_supported as doca_sync_event_cap_is_export_to_remote_net_supported,
+    is_supported as doca_sync_event_cap_task_get_is_supported,
+    is_supported as doca_sync_event_cap_task_notify_set_is_supported,
+    is_supported as doca_sync_event_cap_task_notify_add_is_supported,
+    is_supported as doca_sync_event_cap_task_wait_eq_is_supported,
+    is_supported as doca_sync_event_cap_task_wait_neq_is_supported,
+    // All kinds of tasks.
+    set_conf as doca_mmap_advise_task_invalidate_cache_set_conf,
+    set_conf as doca_sync_event_task_get_set_conf,
+    set_conf as doca_sync_event_task_notify_set_set_conf,
+    set_conf as doca_sync_event_task_notify_add_set_conf,
+    set_conf as doca_sync_event_task_wait_eq_set_conf,
+    set_conf as doca_sync_event_task_wait_neq_set_conf,
+    set_mask as doca_sync_event_task_wait_eq_set_mask,
+    set_mask as doca_sync_event_task_wait_neq_set_mask,
+    set_place as doca_sync_event_task_get_set_ret_val_ptr,
+    set_place as doca_sync_event_task_notify_add_set_fetched_val_ptr,
+    set_place as doca_mmap_advise_task_invalidate_cache_set_buf,
+    set_value as doca_sync_event_task_notify_set_set_set_val,
+    set_value as doca_sync_event_task_notify_add_set_inc_val,
+    set_value as doca_sync_event_task_wait_eq_set_wait_val,
+    set_value as doca_sync_event_task_wait_neq_set_wait_val,
+};
 
 functions! {
-    fn doca_sync_event_cap_is_create_from_export_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
+    fn is_supported[_info: *const DevInfo]() { Ok(()) }
 
-    fn doca_sync_event_cap_remote_net_is_create_from_export_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_is_export_to_remote_pci_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_is_export_to_remote_net_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_task_get_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_task_notify_set_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_task_notify_add_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_task_wait_eq_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    fn doca_sync_event_cap_task_wait_neq_is_supported[_info = borrow::<DeviceInfo, _>: *const DevInfo]() { Ok(()) }
-
-    set fn doca_sync_event_task_get_set_conf[event = sync_event: SyncEventPointer](
-        completed: Option<TaskCallback<SyncEventTaskGet>>,
-        failed: Option<TaskCallback<SyncEventTaskGet>>,
+    fn set_conf<O, T: OfKind>[](
+        owner: *mut O,
+        completed: Option<TaskCallback<T>>,
+        failed: Option<TaskCallback<T>>,
         count: u32,
-    ) { event.tasks.configure(completed, failed, count) }
+    ) {
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
+        let ctx: &Context = unsafe { borrow(owner) }?;
+        let tasks = ctx.tasks(T::KIND)?;
+        ctx.configure(|| tasks.configure(completed, failed, count))
+    }
 
-    fn doca_sync_event_task_get_alloc_init[event = sync_event: SyncEventPointer](
-        place: *mut u64,
-        data: Data,
-        task: *mut *mut SyncEventTaskGet,
+    fn as_task<T: OfKind>[task: *mut T]() -> *mut Task { as_c(task) }
+
+    fn set_value<T: OfKind>[task: *mut T](value: u64) -> () { task.value.set(value); }
+
+    fn get_value<T: OfKind>[task: *const T]() -> u64 { task.value.get() }
+
+    fn set_mask<T: OfKind>[task: *mut T](mask: u64) -> () { task.mask.set(mask); }
+
+    fn get_mask<T: OfKind>[task: *const T]() -> u64 { task.mask.get() }
+
+    fn set_place<P, T: OfKind>[task: *mut T](place: *mut P) -> () { task.place.set(place.cast()); }
+
+    fn get_place<P, T: OfKind>[task: *const T]() -> *mut P { task.place.get().cast() }
+
+    fn doca_sync_event_task_get_alloc_init[event: *mut SyncEvent](
+        place: *mut u64, data: Data, task: *mut *mut host::SyncEventTaskGet,
     ) => task {
         let counter = event.counter(Role::Subscriber)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (0, 0, place.cast()))?
     }
 
-    fn doca_sync_event_task_get_as_doca_task[task = local: *mut SyncEventTaskGet]() -> *mut Task {
-        as_c(task)
-    }
-
-    fn doca_sync_event_task_get_set_ret_val_ptr[task = local: *mut SyncEventTaskGet](place: *mut u64) -> () {
-        task.place.set(place.cast());
-    }
-
-    fn doca_sync_event_task_get_get_ret_val_ptr[task = local: *const SyncEventTaskGet]() -> *mut u64 {
-        task.place.get().cast()
-    }
-
-    set fn doca_sync_event_task_notify_set_set_conf[event = sync_event: SyncEventPointer](
-        completed: Option<TaskCallback<SyncEventTaskNotifySet>>,
-        failed: Option<TaskCallback<SyncEventTaskNotifySet>>,
-        count: u32,
-    ) { event.tasks.configure(completed, failed, count) }
-
-    fn doca_sync_event_task_notify_set_alloc_init[event = sync_event: SyncEventPointer](
-        value: u64,
-        data: Data,
-        task: *mut *mut SyncEventTaskNotifySet,
+    fn doca_sync_event_task_notify_set_alloc_init[event: *mut SyncEvent](
+        value: u64, data: Data, task: *mut *mut host::SyncEventTaskNotifySet,
     ) => task {
         let counter = event.counter(Role::Publisher)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, 0, ptr::null_mut()))?
     }
 
-    fn doca_sync_event_task_notify_set_as_doca_task[task = local: *mut SyncEventTaskNotifySet]() -> *mut Task {
-        as_c(task)
-    }
-
-    fn doca_sync_event_task_notify_set_set_set_val[task = local: *mut SyncEventTaskNotifySet](value: u64) -> () {
-        task.value.set(value);
-    }
-
-    fn doca_sync_event_task_notify_set_get_set_val[task = local: *const SyncEventTaskNotifySet]() -> u64 { task.value.get() }
-
-    set fn doca_sync_event_task_notify_add_set_conf[event = sync_event: SyncEventPointer](
-        completed: Option<TaskCallback<SyncEventTaskNotifyAdd>>,
-        failed: Option<TaskCallback<SyncEventTaskNotifyAdd>>,
-        count: u32,
-    ) { event.tasks.configure(completed, failed, count) }
-
-    fn doca_sync_event_task_notify_add_alloc_init[event = sync_event: SyncEventPointer](
-        value: u64,
-        fetched: *mut u64,
-        data: Data,
-        task: *mut *mut SyncEventTaskNotifyAdd,
+    fn doca_sync_event_task_notify_add_alloc_init[event: *mut SyncEvent](
+        value: u64, fetched: *mut u64, data: Data, task: *mut *mut host::SyncEventTaskNotifyAdd,
     ) => task {
         let counter = event.counter(Role::Publisher)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, 0, fetched.cast()))?
     }
 
-    fn doca_sync_event_task_notify_add_as_doca_task[task = local: *mut SyncEventTaskNotifyAdd]() -> *mut Task {
-        as_c(task)
-    }
-
-    fn doca_sync_event_task_notify_add_set_inc_val[task = local: *mut SyncEventTaskNotifyAdd](value: u64) -> () {
-        task.value.set(value);
-    }
-
-    fn doca_sync_event_task_notify_add_get_inc_val[task = local: *const SyncEventTaskNotifyAdd]() -> u64 { task.value.get() }
-
-    fn doca_sync_event_task_notify_add_set_fetched_val_ptr[task = local: *mut SyncEventTaskNotifyAdd](place: *mut u64) -> () {
-        task.place.set(place.cast());
-    }
-
-    fn doca_sync_event_task_notify_add_get_fetched_val_ptr[task = local: *const SyncEventTaskNotifyAdd]() -> *mut u64 {
-        task.place.get().cast()
-    }
-
-    set fn doca_sync_event_task_wait_eq_set_conf[event = sync_event: SyncEventPointer](
-        completed: Option<TaskCallback<SyncEventTaskWaitEq>>,
-        failed: Option<TaskCallback<SyncEventTaskWaitEq>>,
-        count: u32,
-    ) { event.tasks.configure(completed, failed, count) }
-
-    fn doca_sync_event_task_wait_eq_alloc_init[event = sync_event: SyncEventPointer](
-        value: u64,
-        mask: u64,
-        data: Data,
-        task: *mut *mut SyncEventTaskWaitEq,
+    fn alloc_wait<T: OfKind>[event: *mut SyncEvent](
+        value: u64, mask: u64, data: Data, task: *mut *mut T,
     ) => task {
         let counter = event.counter(Role::Subscriber)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, mask, ptr::null_mut()))?
     }
-
-    fn doca_sync_event_task_wait_eq_as_doca_task[task = local: *mut SyncEventTaskWaitEq]() -> *mut Task {
-        as_c(task)
-    }
-
-    fn doca_sync_event_task_wait_eq_set_wait_val[task = local: *mut SyncEventTaskWaitEq](value: u64) -> () {
-        task.value.set(value);
-    }
-
-    fn doca_sync_event_task_wait_eq_get_wait_val[task = local: *const SyncEventTaskWaitEq]() -> u64 { task.value.get() }
-
-    fn doca_sync_event_task_wait_eq_set_mask[task = local: *mut SyncEventTaskWaitEq](value: u64) -> () {
-        task.mask.set(value);
-    }
-
-    fn doca_sync_event_task_wait_eq_get_mask[task = local: *const SyncEventTaskWaitEq]() -> u64 { task.mask.get() }
-
-    set fn doca_sync_event_task_wait_neq_set_conf[event = sync_event: SyncEventPointer](
-        completed: Option<TaskCallback<SyncEventTaskWaitNeq>>,
-        failed: Option<TaskCallback<SyncEventTaskWaitNeq>>,
-        count: u32,
-    ) { event.tasks.configure(completed, failed, count) }
-
-    fn doca_sync_event_task_wait_neq_alloc_init[event = sync_event: SyncEventPointer](
-        value: u64,
-        mask: u64,
-        data: Data,
-        task: *mut *mut SyncEventTaskWaitNeq,
-    ) => task {
-        let counter = event.counter(Role::Subscriber)?;
-        LocalTask::allocate(event.ctx, Some(counter), data, (value, mask, ptr::null_mut()))?
-    }
-
-    fn doca_sync_event_task_wait_neq_as_doca_task[task = local: *mut SyncEventTaskWaitNeq]() -> *mut Task {
-        as_c(task)
-    }
-
-    fn doca_sync_event_task_wait_neq_set_wait_val[task = local: *mut SyncEventTaskWaitNeq](value: u64) -> () {
-        task.value.set(value);
-    }
-
-    fn doca_sync_event_task_wait_neq_get_wait_val[task = local: *const SyncEventTaskWaitNeq]() -> u64 { task.value.get() }
-
-    fn doca_sync_event_task_wait_neq_set_mask[task = local: *mut SyncEventTaskWaitNeq](value: u64) -> () {
-        task.mask.set(value);
-    }
-
-    fn doca_sync_event_task_wait_neq_get_mask[task = local: *const SyncEventTaskWaitNeq]() -> u64 { task.mask.get() }
 
     fn doca_sync_event_remote_net_create_from_export[](
-        dev: *mut Dev,
-        bytes: *const u8,
-        len: usize,
-        event: *mut *mut host::SyncEventRemoteNet,
+        dev: *mut Dev, bytes: *const u8, len: usize, event: *mut *mut host::SyncEventRemoteNet,
     ) => event {
         // SAFETY: the caller's bytes.
         let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
@@ -209,6 +140,6 @@ functions! {
 
     fn doca_sync_event_remote_net_destroy[](event: *mut host::SyncEventRemoteNet) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { withdraw::<RemoteNet, _>(event) }.map(drop)
+        unsafe { destroy(event, |_: &RemoteNet| Ok(())) }.map(drop)
     }
 }

@@ -14,40 +14,35 @@ use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 use urom_wire::frame::MAX_SLOTS;
 
 use crate::failure::failure;
-use crate::handle::{as_c, present, put, put_inherited, put_text};
+use crate::handle::{Opaque, as_c, present, put, put_inherited, put_text};
 use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::ctx::{Context, Part};
-use crate::pe::run::task::CmdTaskRef;
 use crate::sharing::{Offered, Told};
-use crate::table::own::{service, worker};
 use crate::worker_link::WorkerOrder;
-
-type WorkerPointer = *mut host::Worker;
-type CmdTaskPointer = *mut host::CmdTask;
 
 functions! {
     fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
         Context::publish(Part::Worker(Worker::new()))
     }
 
-    fn doca_urom_worker_destroy[worker = worker: WorkerPointer]() { worker.destroy(DocaError::IN_USE) }
+    fn doca_urom_worker_destroy[worker: *mut host::Worker]() { worker.destroy(DocaError::IN_USE) }
 
-    set fn doca_urom_worker_set_service[worker = worker: WorkerPointer](of: *mut host::Service) {
+    set fn doca_urom_worker_set_service[worker: *mut host::Worker](of: *mut host::Service) {
         // SAFETY: the caller's object; another thread may use it, but not end it, and only what is
         // shared is touched.
-        let service = unsafe { service(of) }.map_err(|code| {
+        let service = unsafe { host::Service::find(of) }.map_err(|code| {
             failure!(code = code, "the worker's service is NULL or no service")
         })?;
         worker.service.replace(Some(service.shared.clone()));
         Ok(())
     }
 
-    set fn doca_urom_worker_set_id[worker = worker: WorkerPointer](id: u64) {
+    set fn doca_urom_worker_set_id[worker: *mut host::Worker](id: u64) {
         worker.id.set(id);
         Ok(())
     }
 
-    set fn doca_urom_worker_set_plugins[worker = worker: WorkerPointer](mask: u64) {
+    set fn doca_urom_worker_set_plugins[worker: *mut host::Worker](mask: u64) {
         if mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0 {
             return Err(failure!(INVALID_VALUE, "{mask:#x} are no plugins of a worker: give the ids \
                                                 of the service's list, joined with |"));
@@ -56,7 +51,7 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_cpuset[worker = worker: WorkerPointer](cpus: CpuSet) {
+    set fn doca_urom_worker_set_cpuset[worker: *mut host::Worker](cpus: CpuSet) {
         if cpus.is_empty() {
             return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
@@ -67,12 +62,12 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_gid[worker = worker: WorkerPointer](gid: u32) {
+    set fn doca_urom_worker_set_gid[worker: *mut host::Worker](gid: u32) {
         worker.gid.set(gid);
         Ok(())
     }
 
-    set fn doca_urom_worker_set_max_inflight_tasks[worker = worker: WorkerPointer](count: u32) {
+    set fn doca_urom_worker_set_max_inflight_tasks[worker: *mut host::Worker](count: u32) {
         if count == 0 || count as usize > MAX_SLOTS {
             return Err(failure!(INVALID_VALUE, "{count} tasks in flight cannot be: from 1 to \
                                                 {MAX_SLOTS} are possible"));
@@ -85,9 +80,8 @@ functions! {
         Ok(())
     }
 
-    set fn doca_urom_worker_set_env[worker = worker: WorkerPointer](
-        env: *const *mut c_char,
-        count: usize,
+    set fn doca_urom_worker_set_env[worker: *mut host::Worker](
+        env: *const *mut c_char, count: usize,
     ) {
         if count == 0 || count > MAX_VARIABLES {
             return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables cannot \
@@ -120,23 +114,23 @@ functions! {
         Ok(())
     }
 
-    fn doca_urom_worker_get_id[worker = worker: WorkerPointer](id: *mut u64) => id {
+    fn doca_urom_worker_get_id[worker: *mut host::Worker](id: *mut u64) => id {
         worker.id(worker.ctx)?
     }
 
-    fn doca_urom_worker_get_gid[worker = worker: WorkerPointer](gid: *mut u32) => gid { worker.gid.get() }
+    fn doca_urom_worker_get_gid[worker: *mut host::Worker](gid: *mut u32) => gid {
+        worker.gid.get()
+    }
 
-    fn urom_worker_get_health[worker = worker: WorkerPointer](health: *mut WorkerHealth) => health {
+    fn urom_worker_get_health[worker: *mut host::Worker](health: *mut WorkerHealth) => health {
         let stuck = worker.run(worker.ctx)?.health.stuck();
         stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
             WorkerHealth::stuck(&plugin, method.name(), seconds.into())
         })
     }
 
-    fn urom_worker_share_memory[worker = worker: WorkerPointer](
-        memory: *const OfferedMemory,
-        done: Option<MemoryCallback>,
-        data: *mut c_void,
+    fn urom_worker_share_memory[worker: *mut host::Worker](
+        memory: *const OfferedMemory, done: Option<MemoryCallback>, data: *mut c_void,
     ) {
         present(memory)?;
         // SAFETY: the caller's structure, which begins with its size.
@@ -182,72 +176,67 @@ functions! {
         Ok(())
     }
 
-    fn urom_worker_unshare_memory[worker = worker: WorkerPointer](
-        memory: u64,
-        done: Option<MemoryCallback>,
-        data: *mut c_void,
+    fn urom_worker_unshare_memory[worker: *mut host::Worker](
+        memory: u64, done: Option<MemoryCallback>, data: *mut c_void,
     ) {
         let done = done.ok_or(DocaError::INVALID_VALUE)?;
         worker.unshare(memory, || Told::new(done, data))
     }
 
-    fn doca_urom_worker_as_ctx[worker = worker: WorkerPointer]() -> *mut Ctx { worker.ctx.as_ctx() }
+    fn doca_urom_worker_as_ctx[worker: *mut host::Worker]() -> *mut Ctx { worker.ctx.as_ctx() }
 
-    fn doca_urom_worker_cmd_task_allocate[worker = worker: WorkerPointer](
+    fn doca_urom_worker_cmd_task_allocate[worker: *mut host::Worker](
         task: *mut *mut host::CmdTask,
     ) => task {
         worker.run(worker.ctx)?.allocate(None)?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_allocate_init[worker = worker: WorkerPointer](
-        plugin: u64,
-        task: *mut *mut host::CmdTask,
+    fn doca_urom_worker_cmd_task_allocate_init[worker: *mut host::Worker](
+        plugin: u64, task: *mut *mut host::CmdTask,
     ) => task {
         let run = worker.run(worker.ctx)?;
         run.allocate(Some(run.plugin(plugin).ok_or(DocaError::INVALID_VALUE)?))?.as_c()
     }
 
-    fn doca_urom_worker_cmd_task_release[task = CmdTaskRef::find: CmdTaskPointer]() {
+    fn doca_urom_worker_cmd_task_release[task: *mut host::CmdTask]() {
         task.head.is_callers()?;
         task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
     }
 
-    fn doca_urom_worker_cmd_task_set_plugin[task = CmdTaskRef::find: CmdTaskPointer](plugin: u64) -> () {
+    fn doca_urom_worker_cmd_task_set_plugin[task: *mut host::CmdTask](plugin: u64) -> () {
         task.set_plugin(plugin);
     }
 
-    fn doca_urom_worker_cmd_task_set_cb[task = CmdTaskRef::find: CmdTaskPointer](
+    fn doca_urom_worker_cmd_task_set_cb[task: *mut host::CmdTask](
         callback: Option<CmdTaskCallback>,
     ) -> () {
         task.callback.set(callback);
     }
 
-    fn doca_urom_worker_cmd_task_get_payload[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Buf {
+    fn doca_urom_worker_cmd_task_get_payload[task: *mut host::CmdTask]() -> *mut Buf {
         // Not while UCX reads it: from the submit on, and for good if the connection ended in the
         // middle of that.
         if task.sending.get() { ptr::null_mut() } else { as_c(&task.payload) }
     }
 
-    fn doca_urom_worker_cmd_task_get_response[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Buf {
+    fn doca_urom_worker_cmd_task_get_response[task: *mut host::CmdTask]() -> *mut Buf {
         if task.has_response() { as_c(&task.response) } else { ptr::null_mut() }
     }
 
-    fn doca_urom_worker_cmd_task_get_user_data[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut c_void {
+    fn doca_urom_worker_cmd_task_get_user_data[task: *mut host::CmdTask]() -> *mut c_void {
         task.user_area.get().cast()
     }
 
-    fn doca_urom_worker_cmd_task_as_task[task = CmdTaskRef::find: CmdTaskPointer]() -> *mut Task {
-        task.as_c()
-    }
+    fn doca_urom_worker_cmd_task_as_task[task: *mut host::CmdTask]() -> *mut Task { task.as_c() }
 
-    fn urom_worker_cmd_task_set_deadline[task = CmdTaskRef::find: CmdTaskPointer](nanoseconds: u64) {
+    fn urom_worker_cmd_task_set_deadline[task: *mut host::CmdTask](nanoseconds: u64) {
         task.head.is_callers()?;
         task.left.set(nanoseconds);
         Ok(())
     }
 
-    fn urom_worker_cmd_task_cancel[task = CmdTaskRef::find: CmdTaskPointer](timed_out: u8) {
+    fn urom_worker_cmd_task_cancel[task: *mut host::CmdTask](timed_out: u8) {
         let reason = match timed_out {
             0 => CancelReason::CANCELLED,
             _ => CancelReason::TIMED_OUT,
@@ -255,7 +244,7 @@ functions! {
         task.run().ok_or(DocaError::BAD_STATE)?.cancel(task, reason)
     }
 
-    fn urom_worker_cmd_task_get_end[task = CmdTaskRef::find: CmdTaskPointer]() -> *const CmdTaskEnd {
+    fn urom_worker_cmd_task_get_end[task: *mut host::CmdTask]() -> *const CmdTaskEnd {
         task.end.as_ptr()
     }
 }
@@ -267,7 +256,7 @@ pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
 ) -> usize {
     guard_or(0, || {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { CmdTaskRef::find(pointer) } {
+        match unsafe { host::CmdTask::find(pointer) } {
             // SAFETY: the caller's place has `capacity` bytes.
             Ok(task) => task.with_failure(|why| unsafe { put_text(why, text, capacity) }),
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.

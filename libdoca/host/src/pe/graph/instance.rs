@@ -13,8 +13,8 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Task};
 
 use super::{Graph, Node, Work};
-use crate::handle::{Tag, as_c, borrow, object, publish, withdraw};
-use crate::pe::any_task::{AnyTask, any_task};
+use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, withdraw};
+use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
@@ -59,7 +59,7 @@ pub(crate) struct Instance {
 fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
     // SAFETY: the host frees a task of an instance only after another one took its place, as DOCA
     // demands.
-    let task = unsafe { any_task(data.cast::<Task>()) }?;
+    let task = unsafe { Task::find(data.cast()) }?;
     let is_its = !task.ctx().is_null() && task.ctx() == ctx.as_ctx();
     if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
@@ -73,7 +73,7 @@ fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, Doc
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
 }
 
-object!(Instance, Instance);
+object!(Instance, Instance, host::GraphInstance);
 
 impl Instance {
     pub(crate) fn create(graph: &Graph) -> Result<*mut host::GraphInstance, DocaError> {

@@ -12,7 +12,7 @@ use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
 use crate::buf::Buffer;
-use crate::handle::{Tag, borrow, object};
+use crate::handle::{Opaque, Tag, borrow, object};
 use crate::pe::run::Run;
 
 /// Where a task is in its life.
@@ -143,6 +143,17 @@ impl Deref for CmdTaskRef {
     }
 }
 
+impl Opaque for host::CmdTask {
+    type Found<'a> = CmdTaskRef;
+
+    #[inline]
+    unsafe fn find<'a>(pointer: *const Self) -> Result<Self::Found<'a>, DocaError> {
+        // SAFETY: the caller's promise.
+        let task: &CmdTask = unsafe { borrow(pointer) }?;
+        Ok(CmdTaskRef(NonNull::from(task)))
+    }
+}
+
 impl PartialEq for CmdTaskRef {
     fn eq(&self, other: &CmdTaskRef) -> bool {
         self.0 == other.0
@@ -173,17 +184,6 @@ impl CmdTaskRef {
             why: RefCell::default(),
         });
         Some(CmdTaskRef(NonNull::from(Box::leak(task))))
-    }
-
-    /// The command behind a pointer of C.
-    ///
-    /// # Safety
-    /// As [`borrow`](crate::handle::borrow).
-    #[inline]
-    pub(crate) unsafe fn find(pointer: *const host::CmdTask) -> Result<CmdTaskRef, DocaError> {
-        // SAFETY: the caller's promise.
-        let task: &CmdTask = unsafe { borrow(pointer) }?;
-        Ok(CmdTaskRef(NonNull::from(task)))
     }
 
     /// C's pointer to it.

@@ -30,7 +30,7 @@ pub(crate) struct GidTask {
     pub(crate) ids: RefCell<Vec<u64>>,
 }
 
-object!(GidTask, Query);
+object!(GidTask, Query, urom_abi::host::GidTask);
 
 /// The queries of a service.
 #[derive(Default)]
