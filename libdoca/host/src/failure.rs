@@ -2,6 +2,7 @@
 //! gives.
 
 use urom_abi::DocaError;
+use urom_wire::control::Failure;
 use urom_wire::stream::StreamError;
 
 /// A [`Failure`](urom_wire::control::Failure): the name of a code, or `code = expression`, and a
@@ -15,6 +16,11 @@ macro_rules! failure {
     };
 }
 pub(super) use failure;
+
+/// Refuses a UCX that is too old to be called.
+pub(super) fn require_ucx() -> Result<(), Failure> {
+    ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
+}
 
 /// Which code the end of a control stream stands for.
 pub(super) fn stream_code(error: &StreamError) -> DocaError {

@@ -5,30 +5,30 @@
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
 pub(crate) mod any_task;
+mod contexts;
 pub(crate) mod ctx;
 pub(crate) mod graph;
 pub(crate) mod local;
-mod lost;
+mod notifications;
 mod ready;
 pub(crate) mod run;
 mod sleep;
+pub(crate) mod tasks;
 pub(crate) mod ucx;
 mod waits;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::Waker;
 
 use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
-use urom_abi::DocaError;
 use urom_abi::host::{CtxState, Task};
 
-pub(super) use self::lost::Lost;
+pub(super) use self::notifications::Lost;
 pub(crate) use self::ready::Other;
 use self::ready::ReadyQueue;
 use crate::channels::Channels;
@@ -42,8 +42,7 @@ use crate::pe::run::task::{CmdTaskRef, Stage};
 use crate::pe::sleep::{HostBell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
-use urom_wire::frame;
-use urom_wire::pass::{Pass, first_channel};
+use urom_wire::pass::first_channel;
 
 /// How many commands one call of `progress_many` completes at most: a host checks the time between
 /// calls.
@@ -142,26 +141,6 @@ impl Pe {
         }))
     }
 
-    pub(super) fn connect(&self, ctx: Weak<Context>) {
-        self.contexts.borrow_mut().push(ctx);
-    }
-
-    pub(super) fn disconnect(&self, ctx: &Context) {
-        self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
-    }
-
-    /// `IN_USE` while contexts are connected or graphs are left, and inside a callback.
-    pub(super) fn may_go(&self) -> Result<(), DocaError> {
-        let is_left = self.contexts.borrow().is_empty() && self.graphs.get() == 0;
-        let is_idle = is_left && !self.busy.get();
-        is_idle.then_some(()).ok_or(DocaError::IN_USE)
-    }
-
-    pub(super) fn in_flight(&self) -> usize {
-        let contexts = self.contexts.borrow();
-        contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
-    }
-
     /// A channel number for a run of a worker. `None` when all are taken.
     pub(super) fn open_channel(&self, make: impl FnOnce(u16) -> Rc<Run>) -> Option<Rc<Run>> {
         self.channels.borrow_mut().open(make)
@@ -178,13 +157,6 @@ impl Pe {
         self.ready.push(other);
     }
 
-    /// Puts a change of a context's state behind what is ready.
-    pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
-        if let Some(ctx) = ctx.handle() {
-            self.push(Other::State(ctx, next));
-        }
-    }
-
     #[inline]
     pub(super) fn push_command(&self, task: CmdTaskRef) {
         self.bell.ring();
@@ -196,12 +168,6 @@ impl Pe {
         self.bell.ring();
         self.chores.set(true);
         self.exchanging.borrow_mut().push(ctx);
-    }
-
-    pub(super) fn forget(&self, ctx: &Context) {
-        let is_its = |other: &Other| matches!(other, Other::State(of, _) if ptr::eq(&**of, ctx));
-        self.ready.retain(|other| !is_its(other));
-        self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
     }
 
     /// Has a run looked after by the next progress.
@@ -334,67 +300,14 @@ impl Pe {
     }
 
     #[cold]
-    fn read_mail(&self) {
-        // The message may start work for UCX, which was armed before.
-        self.bell.ring();
-        for (run, event) in self.mailbox.take() {
-            let is_meant = |ctx: &Rc<Context>| ctx.run() == run;
-            let ctx = self.contexts.borrow().iter().filter_map(Weak::upgrade).find(is_meant);
-            if let Some(ctx) = ctx {
-                ctx.on_event(self, event);
-            }
-        }
-    }
-
-    #[cold]
     fn exchange_all(&self) {
         if self.exchanging.borrow().is_empty() {
             return;
         }
         for ctx in self.exchanging.take() {
-            if ctx.domain().is_ok_and(|domain| domain.step(&ctx, self)) {
+            if ctx.step(self) {
                 self.exchanging.borrow_mut().push(ctx);
             }
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn on_notifications(&self, pass: Pass, message: &[u8]) {
-        let (channels, mut all_lost) = (self.channels.borrow(), Vec::new());
-        // A message comes from one worker.
-        let mut known: Option<(u16, &Run)> = None;
-        for notification in frame::notifications(message) {
-            let lost = match notification {
-                Ok(notification) => {
-                    let channel = notification.channel;
-                    if known.is_none_or(|(known, _)| known != channel) {
-                        known = channels.get(channel).map(|run| (channel, &**run));
-                        known = known.filter(|(_, run)| run.has_pass(pass));
-                    }
-                    match known {
-                        Some((_, run)) => match run.on_notification(self, &notification) {
-                            Ok(()) => continue,
-                            Err(lost) => lost,
-                        },
-                        None => match channels.get(channel) {
-                            Some(run) => Lost::Forged(run.id()),
-                            None => Lost::Nobodys(channel, notification.slot, None),
-                        },
-                    }
-                }
-                Err(error) => Lost::Broken(error),
-            };
-            all_lost.push(lost);
-        }
-        // The reader of the log may be the host, which may call back.
-        drop(channels);
-        all_lost.into_iter().for_each(|lost| lost.report(self));
-    }
-
-    pub(super) fn on_greeting(&self, channel: u16) {
-        let run = self.channels.borrow().get(channel).cloned();
-        if let Some(run) = run {
-            run.on_greeting(self);
         }
     }
 
@@ -456,13 +369,12 @@ impl Pe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pe::ctx::Part;
     use crate::pe::ctx::domain::Domain;
 
     #[test]
     fn events_keep_their_order_and_those_of_a_context_can_be_forgotten() {
         let pe = Pe::new().unwrap();
-        let contexts = [(); 2].map(|()| Context::new(Part::Domain(Domain::default())));
+        let contexts = [(); 2].map(|()| Context::new(Domain::default()));
         for (slot, ctx) in [(1, &contexts[0]), (2, &contexts[1]), (3, &contexts[0])] {
             pe.announce(ctx, CtxState::IDLE);
             pe.push_command(CmdTaskRef::new(slot, 8).unwrap());

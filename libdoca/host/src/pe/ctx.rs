@@ -6,6 +6,7 @@ pub(crate) mod service;
 pub(crate) mod sync_event;
 pub(crate) mod worker;
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,12 +19,7 @@ use crate::event::Event;
 use crate::failure::failure;
 use crate::handle::{Opaque, Tag, object, publish, share};
 use crate::pe::Pe;
-use crate::pe::ctx::advise::MmapAdvise;
-use crate::pe::ctx::domain::Domain;
-use crate::pe::ctx::service::Service;
-use crate::pe::ctx::sync_event::SyncEvent;
-use crate::pe::ctx::worker::Worker;
-use crate::pe::local::{LocalTaskKind, Tasks};
+use crate::pe::tasks::{LocalTaskKind, Tasks};
 
 /// A context. A host's pointer to a service, worker, domain, sync event or hints about memory is
 /// also its pointer to the `doca_ctx`.
@@ -41,7 +37,7 @@ pub(crate) struct Context {
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
     pub(crate) lost: Cell<bool>,
-    part: Part,
+    part: Box<dyn Part>,
 }
 
 object!(Context, Context);
@@ -55,36 +51,47 @@ impl Opaque for Ctx {
     }
 }
 
-pub(crate) enum Part {
-    Service(Service),
-    Worker(Worker),
-    Domain(Domain),
-    SyncEvent(SyncEvent),
-    MmapAdvise(MmapAdvise),
-}
+/// What the contexts of one kind do.
+pub(crate) trait Part: Any {
+    /// For messages.
+    fn name(&self) -> &'static str;
 
-/// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
-macro_rules! kinds {
-    ($($name:ident: $kind:ident;)*) => {
-        fn name(&self) -> &'static str {
-            match &self.part {
-                $(Part::$kind(_) => stringify!($name),)*
-            }
-        }
-        $(
-        #[inline]
-        pub(crate) fn $name(&self) -> Result<&$kind, DocaError> {
-            match &self.part {
-                Part::$kind(own) => Ok(own),
-                _ => Err(DocaError::INVALID_VALUE),
-            }
-        }
-        )*
-    };
+    /// Starts the idle context: it is running, or starting, afterwards.
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure>;
+
+    /// Stops the context, which is running or starting.
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError>;
+
+    /// The host destroyed the context: its part lets go of what others could wait for.
+    fn retire(&self);
+
+    fn in_flight(&self) -> usize {
+        0
+    }
+
+    /// Its tasks of a kind, if it has such.
+    fn tasks(&self, _kind: LocalTaskKind) -> Option<&Tasks> {
+        None
+    }
+
+    fn on_event(&self, _ctx: &Context, _pe: &Pe, _event: Event) {}
+
+    /// One step of a start that progress makes. Whether there is another.
+    fn step(&self, _ctx: &Rc<Context>, _pe: &Pe) -> bool {
+        false
+    }
+
+    /// Whether the host may see the context running now.
+    fn begins(&self) -> bool {
+        false
+    }
+
+    /// The context goes idle.
+    fn ended(&self, _pe: &Pe) {}
 }
 
 impl Context {
-    pub(crate) fn new(part: Part) -> Rc<Context> {
+    pub(crate) fn new(part: impl Part) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             tag: Tag::of::<Context>(),
             me: Weak::clone(me),
@@ -95,24 +102,18 @@ impl Context {
             pe: RefCell::new(None),
             failure: RefCell::default(),
             lost: Cell::new(false),
-            part,
+            part: Box::new(part),
         })
     }
 
     /// Hands a new context to the host.
-    pub(crate) fn publish<C>(part: Part) -> *mut C {
+    pub(crate) fn publish<C>(part: impl Part) -> *mut C {
         publish(Context::new(part))
     }
 
     /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(crate) fn retire(&self) {
-        match &self.part {
-            Part::Service(service) => drop(service.device.take()),
-            Part::Worker(worker) => drop(worker.service.take()),
-            Part::Domain(_) => {}
-            Part::SyncEvent(event) => event.retire(),
-            Part::MmapAdvise(advise) => drop(advise.device.take()),
-        }
+        self.part.retire();
         if let Some(pe) = self.pe.take() {
             pe.disconnect(self);
         }
@@ -131,21 +132,16 @@ impl Context {
         self.me.as_ptr().cast_mut().cast()
     }
 
-    kinds! {
-        service: Service;
-        worker: Worker;
-        domain: Domain;
-        sync_event: SyncEvent;
-        mmap_advise: MmapAdvise;
+    /// Its own part. `INVALID_VALUE` for a context of another kind.
+    #[inline]
+    pub(crate) fn part<T: Part>(&self) -> Result<&T, DocaError> {
+        let part: &dyn Any = &*self.part;
+        part.downcast_ref().ok_or(DocaError::INVALID_VALUE)
     }
 
     /// Its tasks of a kind. `INVALID_VALUE` for a context of another kind.
     pub(crate) fn tasks(&self, kind: LocalTaskKind) -> Result<&Tasks, DocaError> {
-        match &self.part {
-            Part::SyncEvent(event) if kind != LocalTaskKind::InvalidateCache => Ok(&event.tasks),
-            Part::MmapAdvise(advise) if kind == LocalTaskKind::InvalidateCache => Ok(&advise.tasks),
-            _ => Err(DocaError::INVALID_VALUE),
-        }
+        self.part.tasks(kind).ok_or(DocaError::INVALID_VALUE)
     }
 
     #[inline]
@@ -238,62 +234,41 @@ impl Context {
         }
         self.failure.replace(None);
         self.lost.set(false);
-        if let Part::SyncEvent(event) = &self.part
-            && !event.tasks.are_configured()
-        {
-            return event.start(self).unwrap_or_else(|failure| self.fail(&failure));
-        }
-        let started = self.pe().map_err(|code| {
+        self.part.start(self).unwrap_or_else(|failure| self.fail(&failure))
+    }
+
+    /// Its progress engine, which most contexts need for a start.
+    pub(crate) fn engine(&self) -> Result<Rc<Pe>, Failure> {
+        self.pe().map_err(|code| {
             failure!(
                 code = code,
                 "the {} has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
-                self.name()
+                self.part.name()
             )
-        });
-        let started = started.and_then(|pe| match &self.part {
-            Part::Service(service) => service.start(self, &pe),
-            Part::Worker(worker) => worker.start(self, &pe),
-            Part::Domain(domain) => domain.start(self, &pe),
-            Part::SyncEvent(event) => event.start(self),
-            Part::MmapAdvise(_) => {
-                self.set_state(CtxState::RUNNING);
-                Ok(DocaError::SUCCESS)
-            }
-        });
-        started.unwrap_or_else(|failure| self.fail(&failure))
+        })
     }
 
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
-        if let (CtxState::RUNNING, Part::SyncEvent(event)) = (self.state.get(), &self.part) {
-            return event.stop(self);
-        }
-        match (self.state.get(), self.pe()) {
-            (CtxState::IDLE, _) => DocaError::SUCCESS,
-            (CtxState::STOPPING, _) => DocaError::IN_PROGRESS,
-            (_, Ok(pe)) => match &self.part {
-                Part::Service(service) => service.stop(self, &pe),
-                Part::Worker(worker) => worker.stop(self, &pe),
-                Part::Domain(domain) => domain.stop(self),
-                Part::SyncEvent(event) => event.stop(self),
-                Part::MmapAdvise(advise) => advise.tasks.stop(self),
-            },
-            (_, Err(code)) => code,
+        match self.state.get() {
+            CtxState::IDLE => DocaError::SUCCESS,
+            CtxState::STOPPING => DocaError::IN_PROGRESS,
+            _ => self.part.stop(self).unwrap_or_else(|code| code),
         }
     }
 
-    pub(crate) fn on_event(self: &Rc<Self>, pe: &Pe, event: Event) {
-        match &self.part {
-            Part::Service(service) => service.on_event(self, pe, event),
-            Part::Worker(worker) => worker.on_event(pe, event),
-            Part::Domain(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => {}
-        }
+    pub(crate) fn on_event(&self, pe: &Pe, event: Event) {
+        self.part.on_event(self, pe, event);
+    }
+
+    pub(crate) fn step(self: &Rc<Self>, pe: &Pe) -> bool {
+        self.part.step(self, pe)
     }
 
     /// Applies a change of state from the queue, if it is still valid.
     pub(crate) fn arrive(&self, pe: &Pe, next: CtxState) -> bool {
         let applies = match next {
-            CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
+            CtxState::RUNNING => self.is(CtxState::STARTING) && self.part.begins(),
             CtxState::STOPPING => self.is(CtxState::RUNNING),
             _ => !self.is(CtxState::IDLE),
         };
@@ -303,31 +278,13 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            match &self.part {
-                Part::Service(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => {}
-                Part::Worker(worker) => worker.ended(pe),
-                Part::Domain(domain) => domain.ended(),
-            }
+            self.part.ended(pe);
         }
         self.set_state(next);
         true
     }
 
-    fn begins(&self) -> bool {
-        match &self.part {
-            Part::Service(_) | Part::SyncEvent(_) | Part::MmapAdvise(_) => false,
-            Part::Worker(worker) => worker.begins(),
-            Part::Domain(domain) => domain.begins(),
-        }
-    }
-
     pub(crate) fn in_flight(&self) -> usize {
-        match &self.part {
-            Part::Service(service) => service.queries.in_flight.get(),
-            Part::Worker(worker) => worker.in_flight(),
-            Part::Domain(_) => 0,
-            Part::SyncEvent(event) => event.tasks.in_flight.get(),
-            Part::MmapAdvise(advise) => advise.tasks.in_flight.get(),
-        }
+        self.part.in_flight()
     }
 }

@@ -8,146 +8,17 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 use urom_abi::DocaError;
-use urom_abi::host::{
-    self, CtxState, Data, MmapAdviseTaskInvalidateCache, SyncEventTaskGet, SyncEventTaskNotifyAdd,
-    SyncEventTaskNotifySet, SyncEventTaskWaitEq, SyncEventTaskWaitNeq, TaskCallback,
-};
+use urom_abi::host::{self, CtxState, Data};
 use urom_abi::sync_event::Condition;
 use urom_memory::{SyncEvent as Counter, Wait};
-use urom_wire::control::Failure;
 
 use crate::buf::AnyBuf;
-use crate::failure::failure;
 use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, put, withdraw};
 use crate::map::told;
 use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
+use crate::pe::tasks::{LocalTaskKind, OfKind, Tasks};
 use crate::pe::{Other, Pe};
-
-/// The operation of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LocalTaskKind {
-    Get,
-    NotifySet,
-    NotifyAdd,
-    WaitEq,
-    WaitNeq,
-    InvalidateCache,
-}
-
-const KINDS: usize = 6;
-
-impl LocalTaskKind {
-    /// The beginning of the names of its C functions.
-    fn prefix(self) -> &'static str {
-        match self {
-            LocalTaskKind::Get => "doca_sync_event_task_get",
-            LocalTaskKind::NotifySet => "doca_sync_event_task_notify_set",
-            LocalTaskKind::NotifyAdd => "doca_sync_event_task_notify_add",
-            LocalTaskKind::WaitEq => "doca_sync_event_task_wait_eq",
-            LocalTaskKind::WaitNeq => "doca_sync_event_task_wait_neq",
-            LocalTaskKind::InvalidateCache => "doca_mmap_advise_task_invalidate_cache",
-        }
-    }
-}
-
-/// A structure of C that stands for tasks of one kind.
-pub(crate) trait OfKind {
-    const KIND: LocalTaskKind;
-}
-
-macro_rules! of_kind {
-    ($($object:ident: $kind:ident;)*) => {$(
-        impl OfKind for $object {
-            const KIND: LocalTaskKind = LocalTaskKind::$kind;
-        }
-    )*};
-}
-
-of_kind! {
-    SyncEventTaskGet: Get;
-    SyncEventTaskNotifySet: NotifySet;
-    SyncEventTaskNotifyAdd: NotifyAdd;
-    SyncEventTaskWaitEq: WaitEq;
-    SyncEventTaskWaitNeq: WaitNeq;
-    MmapAdviseTaskInvalidateCache: InvalidateCache;
-}
-
-/// A completion callback, whatever structure of C it takes.
-type TaskEnded = TaskCallback<host::Task>;
-
-fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
-    // SAFETY: the two differ in the type behind one pointer, so they are called alike. `complete`
-    // calls it with a task of this kind.
-    unsafe { std::mem::transmute::<TaskCallback<T>, TaskEnded>(callback) }
-}
-
-/// The limit of one kind of tasks, and how many are allocated.
-#[derive(Clone, Copy, Default)]
-struct Room {
-    callbacks: Option<(TaskEnded, TaskEnded)>,
-    most: u32,
-    out: u32,
-}
-
-/// The tasks of a context.
-#[derive(Default)]
-pub(crate) struct Tasks {
-    rooms: [Cell<Room>; KINDS],
-    pub(crate) in_flight: Cell<usize>,
-}
-
-impl Tasks {
-    fn room(&self, kind: LocalTaskKind) -> &Cell<Room> {
-        &self.rooms[kind as usize]
-    }
-
-    pub(crate) fn configure<T: OfKind>(
-        &self,
-        completed: Option<TaskCallback<T>>,
-        failed: Option<TaskCallback<T>>,
-        most: u32,
-    ) -> Result<(), Failure> {
-        let (Some(completed), Some(failed), 1..) = (completed, failed, most) else {
-            let name = T::KIND.prefix();
-            return Err(failure!(
-                INVALID_VALUE,
-                "{name}_set_conf needs two callbacks and a number of at least 1"
-            ));
-        };
-        let callbacks = Some((erased(completed), erased(failed)));
-        self.room(T::KIND).set(Room { callbacks, most, out: 0 });
-        Ok(())
-    }
-
-    /// Whether the context has tasks, and so needs an engine.
-    pub(crate) fn are_configured(&self) -> bool {
-        self.rooms.iter().any(|room| room.get().most != 0)
-    }
-
-    fn count(&self, kind: LocalTaskKind, change: impl FnOnce(u32) -> u32) {
-        let room = self.room(kind);
-        room.update(|now| Room { out: change(now.out), ..now });
-    }
-
-    fn are_released(&self) -> bool {
-        self.rooms.iter().all(|room| room.get().out == 0)
-    }
-
-    /// Ends what waits. `SUCCESS` when no task is allocated; else the context goes idle with the
-    /// last release.
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
-        if let Ok(pe) = ctx.pe() {
-            pe.give_up_waits(ctx, DocaError::SHUTDOWN);
-        }
-        if self.are_released() {
-            ctx.set_state(CtxState::IDLE);
-            return DocaError::SUCCESS;
-        }
-        ctx.set_state(CtxState::STOPPING);
-        DocaError::IN_PROGRESS
-    }
-}
 
 /// A task. It is allocated and freed each time.
 #[repr(C)]
@@ -171,6 +42,20 @@ pub(crate) struct LocalTask {
 
 object!(LocalTask, Local);
 
+/// Stops a context: ends what waits. `SUCCESS` when no task is allocated; else the context goes idle
+/// with the last release.
+pub(crate) fn stop(ctx: &Context, tasks: &Tasks) -> DocaError {
+    if let Ok(pe) = ctx.pe() {
+        pe.give_up_waits(ctx, DocaError::SHUTDOWN);
+    }
+    if tasks.are_released() {
+        ctx.set_state(CtxState::IDLE);
+        return DocaError::SUCCESS;
+    }
+    ctx.set_state(CtxState::STOPPING);
+    DocaError::IN_PROGRESS
+}
+
 impl<T: OfKind> Opaque for T {
     type Found<'a> = &'a LocalTask;
 
@@ -190,17 +75,7 @@ impl LocalTask {
         (value, mask, place): (u64, u64, *mut c_void),
     ) -> Result<*mut T, DocaError> {
         let (kind, tasks) = (T::KIND, ctx.tasks(T::KIND)?);
-        let room = tasks.room(kind).get();
-        if room.most == 0 {
-            let name = kind.prefix();
-            log!(warn, "{name}_alloc_init: call {name}_set_conf before the context is started");
-            return Err(DocaError::BAD_CONFIG);
-        }
-        if room.out == room.most {
-            let name = kind.prefix();
-            log!(debug, "{name}_alloc_init: all of {} are allocated; free one", room.most);
-            return Err(DocaError::NO_MEMORY);
-        }
+        tasks.require_room(kind)?;
         let ctx = ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
         let task = Rc::new_cyclic(|me| LocalTask {
             tag: Tag::of::<LocalTask>(),
@@ -315,11 +190,7 @@ impl LocalTask {
         if self.head.in_graph.get() {
             return pe.node_ended(&self.head, as_c(self));
         }
-        let Some((completed, failed)) = tasks.room(self.kind).get().callbacks else { return };
-        let callback = match self.head.status.get() {
-            DocaError::SUCCESS => completed,
-            _ => failed,
-        };
+        let Some(callback) = tasks.callback(self.kind, self.head.status.get()) else { return };
         let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
         // SAFETY: the host gave this function for exactly this call, and the task is the host's
         // from now on.

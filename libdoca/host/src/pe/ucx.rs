@@ -16,13 +16,8 @@ use urom_wire::pass::Pass;
 use urom_wire::ucx_context::{BLOCKED, context};
 
 use super::Pe;
-use crate::failure::failure;
+use crate::failure::{failure, require_ucx};
 use crate::pe::run::Run;
-
-/// Refuses a UCX that is too old to be called.
-pub(crate) fn require_ucx() -> Result<(), Failure> {
-    ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
-}
 
 pub(crate) struct Transport {
     pub(crate) ucx: Worker,

@@ -1,7 +1,5 @@
 //! `doca_mmap_advise_*`.
 
-use std::cell::RefCell;
-
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, Data, Dev, DevInfo};
 use urom_log::{guard, guard_or};
@@ -9,14 +7,13 @@ use urom_log::{guard, guard_or};
 use crate::buf::AnyBuf;
 use crate::device::Device;
 use crate::handle::{Opaque, present, put};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::advise::MmapAdvise;
-use crate::pe::ctx::{Context, Part};
-use crate::pe::local::{LocalTask, Tasks};
+use crate::pe::local::LocalTask;
 
 functions! {
     fn doca_mmap_advise_create[](dev: *mut Dev, advise: *mut *mut host::MmapAdvise) => advise {
-        let device = RefCell::new(Some(Device::find(dev)?));
-        Context::publish(Part::MmapAdvise(MmapAdvise { device, tasks: Tasks::default() }))
+        Context::publish(MmapAdvise::new(Device::find(dev)?))
     }
 
     fn doca_mmap_advise_destroy[advise: *mut host::MmapAdvise]() {

@@ -108,7 +108,7 @@ functions! {
     }
 
     fn doca_ctx_flush_tasks[ctx: *mut Ctx]() -> () {
-        ctx.worker().into_iter().for_each(Worker::flush);
+        ctx.part().into_iter().for_each(Worker::flush);
     }
 
     fn doca_task_get_status[task: *const Task]() { task.head().shown_status().check() }

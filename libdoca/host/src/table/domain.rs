@@ -12,8 +12,8 @@ use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 use crate::exchange::Oob;
 use crate::failure::failure;
 use crate::handle::{Opaque, present, put};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::domain::{Domain, DomainBuffer};
-use crate::pe::ctx::{Context, Part};
 
 /// A copy of a handle or key; one of no length may be NULL.
 ///
@@ -38,7 +38,7 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
 
 functions! {
     fn doca_urom_domain_create[](out: *mut *mut host::Domain) => out {
-        Context::publish(Part::Domain(Domain::default()))
+        Context::publish(Domain::default())
     }
 
     fn doca_urom_domain_destroy[domain: *mut host::Domain]() {

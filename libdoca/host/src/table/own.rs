@@ -40,7 +40,7 @@ impl<T> Own<'_, T> {
 
 /// Has a pointer of C to a context of one kind stand for the context with its own part.
 macro_rules! own {
-    ($($opaque:ident: $kind:ident;)*) => {$(
+    ($($opaque:ident)*) => {$(
         impl Opaque for host::$opaque {
             type Found<'a> = Own<'a, $opaque>;
 
@@ -48,16 +48,12 @@ macro_rules! own {
             unsafe fn find<'a>(pointer: *const Self) -> Result<Own<'a, $opaque>, DocaError> {
                 // SAFETY: the caller's promise.
                 let ctx: &Context = unsafe { borrow(pointer) }?;
-                Ok(Own { ctx, own: ctx.$kind()? })
+                Ok(Own { ctx, own: ctx.part()? })
             }
         }
     )*};
 }
 
 own! {
-    Service: service;
-    Worker: worker;
-    Domain: domain;
-    SyncEvent: sync_event;
-    MmapAdvise: mmap_advise;
+    Service Worker Domain SyncEvent MmapAdvise
 }

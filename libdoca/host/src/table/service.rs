@@ -16,9 +16,9 @@ use crate::address::{Address, Target};
 use crate::device::Device;
 use crate::failure::failure;
 use crate::handle::{as_c, destroy, present, publish, put};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::ctx::{Context, Part};
 
 /// A C string of the caller's; `None` for null.
 ///
@@ -31,7 +31,7 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
 
 functions! {
     fn doca_urom_service_create[](out: *mut *mut host::Service) => out {
-        Context::publish(Part::Service(Service::new()))
+        Context::publish(Service::new())
     }
 
     fn doca_urom_service_destroy[service: *mut host::Service]() {
@@ -164,7 +164,7 @@ functions! {
     fn doca_urom_service_get_workers_by_gid_task_release[](pointer: *mut host::GidTask) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
         let task = unsafe { destroy(pointer, |task: &GidTask| task.head.is_callers()) }?;
-        let service = task.ctx.service()?;
+        let service = task.ctx.part::<Service>()?;
         service.queries.released();
         service.check_over(&task.ctx, &*task.ctx.pe()?);
         Ok(())

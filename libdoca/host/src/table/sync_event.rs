@@ -15,8 +15,8 @@ use crate::device::Device;
 use crate::failure::failure;
 use crate::handle::{Opaque, present, put};
 use crate::map::told;
+use crate::pe::ctx::Context;
 use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
-use crate::pe::ctx::{Context, Part};
 
 /// This program's location, with a device.
 fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
@@ -49,7 +49,7 @@ pub(super) unsafe fn import(
 
 functions! {
     fn doca_sync_event_create[](event: *mut *mut host::SyncEvent) => event {
-        Context::publish(Part::SyncEvent(SyncEvent::default()))
+        Context::publish(SyncEvent::default())
     }
 
     fn doca_sync_event_create_from_export[](
@@ -57,7 +57,7 @@ functions! {
     ) => event {
         // SAFETY: the caller's bytes.
         let (device, counter, roles) = unsafe { import(dev, bytes, len) }?;
-        Context::publish(Part::SyncEvent(SyncEvent::imported(counter, roles, device)))
+        Context::publish(SyncEvent::imported(counter, roles, device))
     }
 
     fn doca_sync_event_destroy[event: *mut host::SyncEvent]() {

@@ -14,7 +14,8 @@ use urom_log::{guard, guard_or};
 use crate::handle::{Tag, as_c, borrow, destroy, present, publish, put};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::sync_event::{PUBLISHES, RemoteNet, Role};
-use crate::pe::local::{LocalTask, OfKind};
+use crate::pe::local::LocalTask;
+use crate::pe::tasks::OfKind;
 use crate::table::sync_event::import;
 
 pub(super) use self::{

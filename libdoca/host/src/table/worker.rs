@@ -15,14 +15,14 @@ use urom_wire::frame::MAX_SLOTS;
 
 use crate::failure::failure;
 use crate::handle::{Opaque, as_c, present, put, put_inherited, put_text};
+use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::{Worker, check_cpus};
-use crate::pe::ctx::{Context, Part};
 use crate::sharing::{Offered, Told};
 use crate::worker_link::WorkerOrder;
 
 functions! {
     fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
-        Context::publish(Part::Worker(Worker::new()))
+        Context::publish(Worker::new())
     }
 
     fn doca_urom_worker_destroy[worker: *mut host::Worker]() { worker.destroy(DocaError::IN_USE) }

@@ -1,13 +1,54 @@
 //! `doca_mmap_advise`: a context for hints about memory.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+use urom_wire::control::Failure;
+
 use crate::device::Device;
-use crate::pe::local::Tasks;
+use crate::pe::ctx::{Context, Part};
+use crate::pe::local;
+use crate::pe::tasks::{LocalTaskKind, Tasks};
 
 pub(crate) struct MmapAdvise {
     /// Kept open.
-    pub(crate) device: RefCell<Option<Arc<Device>>>,
-    pub(crate) tasks: Tasks,
+    device: RefCell<Option<Arc<Device>>>,
+    tasks: Tasks,
+}
+
+impl MmapAdvise {
+    pub(crate) fn new(device: Arc<Device>) -> MmapAdvise {
+        MmapAdvise { device: RefCell::new(Some(device)), tasks: Tasks::default() }
+    }
+}
+
+impl Part for MmapAdvise {
+    fn name(&self) -> &'static str {
+        "mmap_advise"
+    }
+
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+        ctx.engine()?;
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
+        Ok(local::stop(ctx, &self.tasks))
+    }
+
+    fn retire(&self) {
+        self.device.take();
+    }
+
+    fn in_flight(&self) -> usize {
+        self.tasks.in_flight.get()
+    }
+
+    fn tasks(&self, kind: LocalTaskKind) -> Option<&Tasks> {
+        (kind == LocalTaskKind::InvalidateCache).then_some(&self.tasks)
+    }
 }

@@ -23,7 +23,8 @@ use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_
 use crate::exchange::{Oob, exchange};
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::ctx::Context;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::ctx::{Context, Part};
 use crate::pe::run::Run;
 use crate::worker_link::WorkerOrder;
 
@@ -141,46 +142,6 @@ impl Domain {
         Ok(())
     }
 
-    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
-        let oob = self.oob.get().ok_or_else(|| {
-            failure!(
-                INVALID_VALUE,
-                "the domain has no out-of-band functions: call doca_urom_domain_set_oob"
-            )
-        })?;
-        let (added, count) = (self.buffers.borrow().len(), self.count.get());
-        if added != count {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{added} of the domain's {count} buffers were added: add the others, or set the count"
-            ));
-        }
-        self.check_workers(pe)?;
-        // The other participants wait for this process: they must hear of a worker that was lost.
-        let runs = self.running();
-        let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
-        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| OwnWorker {
-            id: WorkerId(run.id()),
-            ctx: Weak::clone(ctx),
-            run: Rc::downgrade(&run),
-        };
-        let runs = runs.unwrap_or_default().into_iter();
-        let run = Rc::new(DomainRun {
-            number: ctx.begin(),
-            workers: runs.zip(&*self.workers.borrow()).map(worker).collect(),
-            have_table: Cell::new(false),
-            start: RefCell::default(),
-            failed: Cell::new(false),
-        });
-        let theirs = Rc::clone(&run);
-        let start = exchange(oob, blob, async move |table| theirs.deliver(table).await);
-        run.start.replace(Some(Box::pin(start)));
-        self.run.replace(Some(run));
-        pe.exchange(Rc::clone(ctx));
-        ctx.set_state(CtxState::STARTING);
-        Ok(DocaError::IN_PROGRESS)
-    }
-
     /// Checks that there are workers, and that those that still exist belong to this engine.
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
@@ -206,8 +167,9 @@ impl Domain {
     /// The runs of all workers, or why one does not run.
     fn running(&self) -> Result<Vec<Rc<Run>>, Failure> {
         let run = |(id, ctx): &(u64, Weak<Context>)| {
-            let run =
-                ctx.upgrade().and_then(|ctx| ctx.worker().ok()?.run(&ctx).ok().as_deref().cloned());
+            let run = ctx
+                .upgrade()
+                .and_then(|ctx| ctx.part::<Worker>().ok()?.run(&ctx).ok().as_deref().cloned());
             run.filter(|run| !run.is_leaving()).ok_or_else(|| {
                 let Failure { code, text } =
                     failure_of(ctx).unwrap_or_else(|| failure!(BAD_STATE, "start it first"));
@@ -238,9 +200,55 @@ impl Domain {
         });
         Participant { members: members.collect(), segments: segments.collect() }.encode()
     }
+}
 
-    /// One step of the start. Whether there is another.
-    pub(crate) fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
+impl Part for Domain {
+    fn name(&self) -> &'static str {
+        "domain"
+    }
+
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+        let pe = ctx.engine()?;
+        let oob = self.oob.get().ok_or_else(|| {
+            failure!(
+                INVALID_VALUE,
+                "the domain has no out-of-band functions: call doca_urom_domain_set_oob"
+            )
+        })?;
+        let (added, count) = (self.buffers.borrow().len(), self.count.get());
+        if added != count {
+            return Err(failure!(
+                INVALID_VALUE,
+                "{added} of the domain's {count} buffers were added: add the others, or set the count"
+            ));
+        }
+        self.check_workers(&pe)?;
+        // The other participants wait for this process: they must hear of a worker that was lost.
+        let runs = self.running();
+        let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
+        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| OwnWorker {
+            id: WorkerId(run.id()),
+            ctx: Weak::clone(ctx),
+            run: Rc::downgrade(&run),
+        };
+        let runs = runs.unwrap_or_default().into_iter();
+        let run = Rc::new(DomainRun {
+            number: ctx.begin(),
+            workers: runs.zip(&*self.workers.borrow()).map(worker).collect(),
+            have_table: Cell::new(false),
+            start: RefCell::default(),
+            failed: Cell::new(false),
+        });
+        let theirs = Rc::clone(&run);
+        let start = exchange(oob, blob, async move |table| theirs.deliver(table).await);
+        run.start.replace(Some(Box::pin(start)));
+        self.run.replace(Some(run));
+        pe.exchange(Rc::clone(ctx));
+        ctx.set_state(CtxState::STARTING);
+        Ok(DocaError::IN_PROGRESS)
+    }
+
+    fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
         let Some(run) = self.run.borrow().clone() else { return false };
         let Some(mut start) = run.start.take() else { return false };
         let step = start.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
@@ -264,16 +272,16 @@ impl Domain {
         false
     }
 
-    pub(crate) fn begins(&self) -> bool {
+    fn begins(&self) -> bool {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed.get())
     }
 
-    pub(crate) fn ended(&self) {
+    fn ended(&self, _pe: &Pe) {
         self.run.take();
     }
 
     /// Stops at once, whatever is under way.
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if let Some(run) = self.run.take() {
             // Gives the host's request back.
             drop(run.start.take());
@@ -283,8 +291,10 @@ impl Domain {
             }
         }
         ctx.set_state(CtxState::IDLE);
-        DocaError::SUCCESS
+        Ok(DocaError::SUCCESS)
     }
+
+    fn retire(&self) {}
 }
 
 impl DomainRun {

@@ -4,6 +4,7 @@ pub(crate) mod gid;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
@@ -24,10 +25,10 @@ use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request};
 use crate::device::Device;
 use crate::embedded;
 use crate::event::{Event, Mailbox};
-use crate::failure::failure;
+use crate::failure::{failure, require_ucx};
 use crate::pe::Pe;
-use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::Queries;
+use crate::pe::ctx::{Context, Part};
 use crate::running::{RunningService, Shared};
 
 /// The descriptors of the control thread and a stream to a daemon, and some spare ones.
@@ -101,42 +102,9 @@ impl Service {
         }
     }
 
-    /// Connects to the service; blocks until that has succeeded or failed.
-    pub(crate) fn start(&self, ctx: &Context, pe: &Pe) -> Result<DocaError, Failure> {
-        // A device is required even where it decides nothing, so that the program also starts with
-        // other libraries.
-        let is_told = self.any_device.get() || self.target.borrow().is_some();
-        if !is_told && self.device.borrow().is_none() {
-            let call = "call doca_urom_service_set_dev";
-            return Err(failure!(INVALID_VALUE, "the service has no device: {call}"));
-        }
-        let running = self.connect(ctx.begin(), &pe.mailbox)?;
-        *self.plugins.borrow_mut() = running.welcome.plugins();
-        if self.plugins.borrow().is_empty() {
-            let place = match &*self.target.borrow() {
-                // The variable has no effect then.
-                Some(Target::Embedded(Some(_))) => {
-                    "add their directory to the plugin path that this program gives".to_owned()
-                }
-                _ => format!(
-                    "set {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory"
-                ),
-            };
-            log!(
-                warn,
-                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else \
-                 {place}",
-                running.welcome.daemon
-            );
-        }
-        self.shared.set_running(Some(Arc::new(running)));
-        ctx.set_state(CtxState::RUNNING);
-        Ok(DocaError::SUCCESS)
-    }
-
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {
         // Before a daemon reports that the versions differ, or an embedded one calls UCX.
-        crate::pe::ucx::require_ucx()?;
+        require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let target = self.target.borrow().clone();
@@ -180,21 +148,74 @@ impl Service {
         })
     }
 
-    /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
-    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
-        if self.shared.active() != 0 {
-            return DocaError::IN_USE;
-        }
-        self.leave(pe, DocaError::SHUTDOWN);
-        if self.queries.are_released() {
-            ctx.set_state(CtxState::IDLE);
-            return DocaError::SUCCESS;
-        }
-        ctx.set_state(CtxState::STOPPING);
-        DocaError::IN_PROGRESS
+    /// Answers all queries with a code, and lets go of the daemon.
+    fn leave(&self, pe: &Pe, code: DocaError) {
+        self.queries.give_up(pe, code);
+        self.shared.set_running(None);
     }
 
-    pub(crate) fn on_event(&self, ctx: &Context, pe: &Pe, event: Event) {
+    /// Goes idle once it has left its daemon, and nothing holds it back.
+    pub(crate) fn check_over(&self, ctx: &Context, pe: &Pe) {
+        if self.shared.running().is_none() && self.queries.are_released() {
+            pe.announce(ctx, CtxState::IDLE);
+        }
+    }
+}
+
+impl Part for Service {
+    fn name(&self) -> &'static str {
+        "service"
+    }
+
+    /// Connects to the service; blocks until that has succeeded or failed.
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+        let pe = ctx.engine()?;
+        // A device is required even where it decides nothing, so that the program also starts with
+        // other libraries.
+        let is_told = self.any_device.get() || self.target.borrow().is_some();
+        if !is_told && self.device.borrow().is_none() {
+            let call = "call doca_urom_service_set_dev";
+            return Err(failure!(INVALID_VALUE, "the service has no device: {call}"));
+        }
+        let running = self.connect(ctx.begin(), &pe.mailbox)?;
+        *self.plugins.borrow_mut() = running.welcome.plugins();
+        if self.plugins.borrow().is_empty() {
+            let place = match &*self.target.borrow() {
+                // The variable has no effect then.
+                Some(Target::Embedded(Some(_))) => {
+                    "add their directory to the plugin path that this program gives".to_owned()
+                }
+                _ => format!(
+                    "set {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory"
+                ),
+            };
+            log!(
+                warn,
+                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else \
+                 {place}",
+                running.welcome.daemon
+            );
+        }
+        self.shared.set_running(Some(Arc::new(running)));
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
+        if self.shared.active() != 0 {
+            return Ok(DocaError::IN_USE);
+        }
+        self.leave(&*ctx.pe()?, DocaError::SHUTDOWN);
+        if self.queries.are_released() {
+            ctx.set_state(CtxState::IDLE);
+            return Ok(DocaError::SUCCESS);
+        }
+        ctx.set_state(CtxState::STOPPING);
+        Ok(DocaError::IN_PROGRESS)
+    }
+
+    fn on_event(&self, ctx: &Context, pe: &Pe, event: Event) {
         match event {
             Event::Group { query, result } => self.queries.on_answer(pe, query, result),
             Event::Ended(Some(reason)) if self.shared.running().is_some() => {
@@ -207,16 +228,11 @@ impl Service {
         }
     }
 
-    /// Answers all queries with a code, and lets go of the daemon.
-    fn leave(&self, pe: &Pe, code: DocaError) {
-        self.queries.give_up(pe, code);
-        self.shared.set_running(None);
+    fn retire(&self) {
+        self.device.take();
     }
 
-    /// Goes idle once it has left its daemon, and nothing holds it back.
-    pub(crate) fn check_over(&self, ctx: &Context, pe: &Pe) {
-        if self.shared.running().is_none() && self.queries.are_released() {
-            pe.announce(ctx, CtxState::IDLE);
-        }
+    fn in_flight(&self) -> usize {
+        self.queries.in_flight.get()
     }
 }

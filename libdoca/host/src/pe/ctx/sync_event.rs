@@ -2,6 +2,7 @@
 //! `urom-memory`.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -16,8 +17,9 @@ use crate::device::Device;
 use crate::failure::failure;
 use crate::handle::{Tag, object};
 use crate::map::told;
-use crate::pe::ctx::Context;
-use crate::pe::local::Tasks;
+use crate::pe::ctx::{Context, Part};
+use crate::pe::local;
+use crate::pe::tasks::{LocalTaskKind, Tasks};
 
 /// How often a wait that yields looks before it sleeps.
 const YIELDS: usize = 1000;
@@ -58,7 +60,7 @@ pub(crate) struct SyncEvent {
     /// Those of its locations.
     devices: RefCell<Vec<Arc<Device>>>,
     memory: RefCell<CounterPlace>,
-    pub(crate) tasks: Tasks,
+    tasks: Tasks,
     /// Any thread may look for it.
     running: Mutex<Option<StartedEvent>>,
 }
@@ -91,8 +93,7 @@ impl SyncEvent {
             subscriber: Cell::new(Some(location(SUBSCRIBES))),
             devices: RefCell::new(vec![device]),
             memory: RefCell::new(CounterPlace::Imported(counter)),
-            tasks: Tasks::default(),
-            running: Mutex::default(),
+            ..SyncEvent::default()
         }
     }
 
@@ -150,49 +151,6 @@ impl SyncEvent {
         Ok(())
     }
 
-    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
-        let missing = |name: &str| {
-            failure!(
-                BAD_STATE,
-                "the sync event has no {name}: call doca_sync_event_add_{name}_location_cpu, or \
-                 that of another location, before doca_sync_event_start"
-            )
-        };
-        let publisher = self.publisher.get().ok_or_else(|| missing("publisher"))?;
-        let subscriber = self.subscriber.get().ok_or_else(|| missing("subscriber"))?;
-        let counter = match &*self.memory.borrow() {
-            CounterPlace::Known(counter) | CounterPlace::Imported(counter) => Ok(counter.clone()),
-            CounterPlace::Own => Counter::new(),
-            CounterPlace::Address(address) => {
-                let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-                // SAFETY: the host's 8 bytes, which stay until the event is stopped, as DOCA
-                // demands.
-                let map = unsafe { Mmap::from_raw(address.cast(), 8, access) };
-                map.and_then(|map| Counter::in_memory(&map, 0))
-            }
-        };
-        let counter = counter.map_err(|error| failure!(code = error.code(), "{}", error.text()))?;
-        *self.running() = Some(StartedEvent {
-            counter,
-            publishes: publisher == Location::Cpu,
-            subscribes: subscriber == Location::Cpu,
-            export: None,
-        });
-        ctx.set_state(CtxState::RUNNING);
-        Ok(DocaError::SUCCESS)
-    }
-
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
-        self.running().take();
-        self.tasks.stop(ctx)
-    }
-
-    /// The host destroyed it: nothing of it is used.
-    pub(crate) fn retire(&self) {
-        self.devices.take();
-        self.memory.take();
-    }
-
     fn running(&self) -> MutexGuard<'_, Option<StartedEvent>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -248,5 +206,64 @@ impl SyncEvent {
             }
         };
         Ok((bytes.as_ptr(), bytes.len()))
+    }
+}
+
+impl Part for SyncEvent {
+    fn name(&self) -> &'static str {
+        "sync_event"
+    }
+
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+        if self.tasks.are_configured() {
+            ctx.engine()?;
+        }
+        let missing = |name: &str| {
+            failure!(
+                BAD_STATE,
+                "the sync event has no {name}: call doca_sync_event_add_{name}_location_cpu, or \
+                 that of another location, before doca_sync_event_start"
+            )
+        };
+        let publisher = self.publisher.get().ok_or_else(|| missing("publisher"))?;
+        let subscriber = self.subscriber.get().ok_or_else(|| missing("subscriber"))?;
+        let counter = match &*self.memory.borrow() {
+            CounterPlace::Known(counter) | CounterPlace::Imported(counter) => Ok(counter.clone()),
+            CounterPlace::Own => Counter::new(),
+            CounterPlace::Address(address) => {
+                let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+                // SAFETY: the host's 8 bytes, which stay until the event is stopped, as DOCA
+                // demands.
+                let map = unsafe { Mmap::from_raw(address.cast(), 8, access) };
+                map.and_then(|map| Counter::in_memory(&map, 0))
+            }
+        };
+        let counter = counter.map_err(|error| failure!(code = error.code(), "{}", error.text()))?;
+        *self.running() = Some(StartedEvent {
+            counter,
+            publishes: publisher == Location::Cpu,
+            subscribes: subscriber == Location::Cpu,
+            export: None,
+        });
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
+        self.running().take();
+        Ok(local::stop(ctx, &self.tasks))
+    }
+
+    fn retire(&self) {
+        self.devices.take();
+        self.memory.take();
+    }
+
+    fn in_flight(&self) -> usize {
+        self.tasks.in_flight.get()
+    }
+
+    fn tasks(&self, kind: LocalTaskKind) -> Option<&Tasks> {
+        (kind != LocalTaskKind::InvalidateCache).then_some(&self.tasks)
     }
 }

@@ -13,7 +13,7 @@ use urom_wire::control::{Attach, Failure, StartWorker};
 use crate::event::Event;
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::ctx::Context;
+use crate::pe::ctx::{Context, Part};
 use crate::pe::run::Run;
 use crate::running::Shared;
 use crate::sharing::{Late, Told};
@@ -93,12 +93,15 @@ impl Worker {
         ctx.require_running()?;
         Ref::filter_map(self.run.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
+}
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.flight.count())
+impl Part for Worker {
+    fn name(&self) -> &'static str {
+        "worker"
     }
 
-    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+        let pe = ctx.engine()?;
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
         // A clone: the state callback may destroy the worker, which takes it out of the cell.
         let service = self.service.borrow().clone();
@@ -124,7 +127,7 @@ impl Worker {
         })?;
         let (orders, given) = mpsc::unbounded_channel();
         let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
-        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(pe));
+        let (theirs, engine) = (Rc::clone(ctx), Rc::clone(&pe));
         let run = pe
             .open_channel(|channel| {
                 Run::new(plugins, max_inflight, theirs, engine, channel, place, orders)
@@ -162,15 +165,15 @@ impl Worker {
     }
 
     /// Always asynchronous, so that hosts that count the results of progress see the end.
-    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
+    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if let Some(run) = self.run.borrow().clone() {
-            run.stop(pe);
+            run.stop(&*ctx.pe()?);
         }
         ctx.set_state(CtxState::STOPPING);
-        DocaError::IN_PROGRESS
+        Ok(DocaError::IN_PROGRESS)
     }
 
-    pub(crate) fn on_event(&self, pe: &Pe, event: Event) {
+    fn on_event(&self, _ctx: &Context, pe: &Pe, event: Event) {
         let Some(run) = self.run.borrow().clone() else { return };
         match event {
             Event::Attached(attached) => run.on_attached(pe, attached),
@@ -180,8 +183,8 @@ impl Worker {
         }
     }
 
-    /// Whether the context may be seen running now; then its run takes tasks.
-    pub(crate) fn begins(&self) -> bool {
+    /// When the host sees it running, its run takes tasks.
+    fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
                 run.refusal.set(DocaError::SUCCESS);
@@ -191,10 +194,18 @@ impl Worker {
         }
     }
 
-    pub(crate) fn ended(&self, pe: &Pe) {
+    fn ended(&self, pe: &Pe) {
         if let Some(run) = self.run.take() {
             pe.close_channel(run.channel);
             run.finish();
         }
+    }
+
+    fn retire(&self) {
+        self.service.take();
+    }
+
+    fn in_flight(&self) -> usize {
+        self.run.borrow().as_ref().map_or(0, |run| run.flight.count())
     }
 }

@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::failure::failure;
 use crate::handle::{Tag, as_c, object};
 use crate::pe::ctx::Context;
+use crate::pe::ctx::service::Service;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
@@ -91,7 +92,7 @@ impl GidTask {
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         self.head.is_callers()?;
         let task = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
-        let service = self.ctx.service()?;
+        let service = self.ctx.part::<Service>()?;
         let (running, queries) = (service.running(&self.ctx)?, &service.queries);
         let query = queries.last.get() + 1;
         let (mailbox, run) = (Arc::clone(&self.ctx.pe()?.mailbox), self.ctx.run());
@@ -123,7 +124,7 @@ impl GidTask {
 
     /// Hands the query back to the host.
     pub(crate) fn complete(&self, pe: &Pe) {
-        let Ok(service) = self.ctx.service() else { return };
+        let Ok(service) = self.ctx.part::<Service>() else { return };
         service.queries.in_flight.set(service.queries.in_flight.get() - 1);
         self.head.stage.set(Stage::Done);
         if self.head.in_graph.get() {

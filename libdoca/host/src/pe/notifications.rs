@@ -1,11 +1,13 @@
-//! Notifications that do not reach a task, or not completely.
+//! Notifications of workers, and those that do not reach a task, or not completely.
 
 use std::fmt;
 
 use urom_abi::WorkerId;
 use urom_wire::frame;
+use urom_wire::pass::Pass;
 
-use super::Pe;
+use crate::pe::Pe;
+use crate::pe::run::Run;
 
 /// Why a notification does not reach a task.
 pub(crate) enum Lost {
@@ -45,6 +47,46 @@ impl Lost {
 }
 
 impl Pe {
+    #[inline(never)]
+    pub(crate) fn on_notifications(&self, pass: Pass, message: &[u8]) {
+        let (channels, mut all_lost) = (self.channels.borrow(), Vec::new());
+        // A message comes from one worker.
+        let mut known: Option<(u16, &Run)> = None;
+        for notification in frame::notifications(message) {
+            let lost = match notification {
+                Ok(notification) => {
+                    let channel = notification.channel;
+                    if known.is_none_or(|(known, _)| known != channel) {
+                        known = channels.get(channel).map(|run| (channel, &**run));
+                        known = known.filter(|(_, run)| run.has_pass(pass));
+                    }
+                    match known {
+                        Some((_, run)) => match run.on_notification(self, &notification) {
+                            Ok(()) => continue,
+                            Err(lost) => lost,
+                        },
+                        None => match channels.get(channel) {
+                            Some(run) => Lost::Forged(run.id()),
+                            None => Lost::Nobodys(channel, notification.slot, None),
+                        },
+                    }
+                }
+                Err(error) => Lost::Broken(error),
+            };
+            all_lost.push(lost);
+        }
+        // The reader of the log may be the host, which may call back.
+        drop(channels);
+        all_lost.into_iter().for_each(|lost| lost.report(self));
+    }
+
+    pub(crate) fn on_greeting(&self, channel: u16) {
+        let run = self.channels.borrow().get(channel).cloned();
+        if let Some(run) = run {
+            run.on_greeting(self);
+        }
+    }
+
     /// Logs that a message was dropped which no worker of this release sends. Its sender may send
     /// any number.
     #[cold]
@@ -65,7 +107,6 @@ mod logged;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urom_wire::pass::Pass;
 
     #[test]
     fn a_worker_that_sends_rubbish_for_ever_does_not_fill_the_log() {

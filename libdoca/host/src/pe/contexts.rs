@@ -1,0 +1,58 @@
+//! The contexts of an engine: their changes of state, and the events of the control thread for them.
+
+use std::ptr;
+use std::rc::{Rc, Weak};
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::pe::ctx::Context;
+use crate::pe::{Other, Pe};
+
+impl Pe {
+    pub(super) fn connect(&self, ctx: Weak<Context>) {
+        self.contexts.borrow_mut().push(ctx);
+    }
+
+    pub(super) fn disconnect(&self, ctx: &Context) {
+        self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
+    }
+
+    /// `IN_USE` while contexts are connected or graphs are left, and inside a callback.
+    pub(crate) fn may_go(&self) -> Result<(), DocaError> {
+        let is_left = self.contexts.borrow().is_empty() && self.graphs.get() == 0;
+        let is_idle = is_left && !self.busy.get();
+        is_idle.then_some(()).ok_or(DocaError::IN_USE)
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        let contexts = self.contexts.borrow();
+        contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
+    }
+
+    /// Puts a change of a context's state behind what is ready.
+    pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
+        if let Some(ctx) = ctx.handle() {
+            self.push(Other::State(ctx, next));
+        }
+    }
+
+    pub(super) fn forget(&self, ctx: &Context) {
+        let is_its = |other: &Other| matches!(other, Other::State(of, _) if ptr::eq(&**of, ctx));
+        self.ready.retain(|other| !is_its(other));
+        self.exchanging.borrow_mut().retain(|of| !ptr::eq(&**of, ctx));
+    }
+
+    #[cold]
+    pub(super) fn read_mail(&self) {
+        // The message may start work for UCX, which was armed before.
+        self.bell.ring();
+        for (run, event) in self.mailbox.take() {
+            let is_meant = |ctx: &Rc<Context>| ctx.run() == run;
+            let ctx = self.contexts.borrow().iter().filter_map(Weak::upgrade).find(is_meant);
+            if let Some(ctx) = ctx {
+                ctx.on_event(self, event);
+            }
+        }
+    }
+}
