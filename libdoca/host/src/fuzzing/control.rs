@@ -6,13 +6,15 @@ use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::HostToDaemon;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
+use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 
-use super::{first, loopback, stream};
+use super::{loopback, stream};
+use crate::address::Address;
 use crate::daemon_link::{self, Request};
 use crate::event::Mailbox;
 use crate::sharing::Sharing;
-use crate::worker_link::{Health, Watched, WorkerOrder};
+use crate::worker_link::{self, Health, Watched, WorkerOrder};
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
 /// queues take.
@@ -21,17 +23,16 @@ const MEMORY: usize = (1 << 20) + (256 << 10);
 /// The run of the service's context, and of a domain's.
 const RUN: u64 = 3;
 
-/// The first byte says who speaks, a daemon or a worker, and whether from the beginning; the others
-/// are what it says until it closes the stream. What was asked for is answered once or never, what
-/// was not asked for is passed over, and the stream's end is told with a reason. About the
-/// beginning see [`first`].
+/// The first byte chooses the peer, a daemon or a worker, and whether the stream begins; the others
+/// are the stream. Each request is answered once or never, other answers are ignored, and the
+/// stream's end has a reason, as has a refusal at the beginning.
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     within(MEMORY + 128 * bytes.len(), || match choice % 4 {
         0 => now(from_daemon(bytes)),
         1 => now(from_worker(bytes)),
-        2 => first::of_daemon(bytes),
-        _ => first::of_worker(bytes),
+        2 => now(welcome(bytes)),
+        _ => now(admission(bytes)),
     });
 }
 
@@ -78,4 +79,31 @@ async fn from_worker(said: &[u8]) {
     assert!(ended.try_recv().is_err(), "nothing but the end is told");
     let is_waiting = matches!(answered.try_recv(), Err(oneshot::error::TryRecvError::Empty));
     assert!(!is_waiting && mailbox.take().is_empty(), "a domain's start is told, and only there");
+}
+
+/// A host takes a welcome whole, or refuses it with a reason.
+async fn welcome(said: &[u8]) {
+    match daemon_link::welcome(&Address::embedded(loopback()), stream(said)).await {
+        Ok((stream, welcome)) => {
+            stream.close().await;
+            assert_eq!(welcome.cpus.to_string().parse(), Ok(welcome.cpus));
+            assert_eq!(welcome.daemon, loopback());
+            let infos = welcome.plugins();
+            assert!(infos.iter().all(|info| !info.name().is_none_or(str::is_empty)));
+        }
+        Err(failure) => assert_ne!(failure.code, 0, "it failed with success: {failure:?}"),
+    }
+}
+
+/// A worker lets the host in, with messages that both allow, or the host has a reason.
+async fn admission(said: &[u8]) {
+    const LIMIT: u64 = 256;
+    let mut stream = stream(said);
+    match worker_link::admission(&mut stream, 9, loopback(), LIMIT, Pass::default()).await {
+        Ok(attached) => {
+            stream.close().await;
+            assert!(attached.id == 9 && attached.max_message as u64 <= LIMIT);
+        }
+        Err(failure) => assert_ne!(failure.code, 0, "it failed with success: {failure:?}"),
+    }
 }

@@ -10,9 +10,7 @@ use urom_wire::relay::Message;
 use crate::stream::Stream;
 
 mod control;
-mod first;
 mod frames;
-mod peer;
 #[cfg(test)]
 mod seeds;
 

@@ -2,7 +2,7 @@
 
 use urom_wire::control::*;
 use urom_wire::frame;
-use urom_wire::fuzzing::corpus::{Seeds, encoded, strange};
+use urom_wire::fuzzing::corpus::{Seeds, encoded};
 
 /// A plugin that does not return.
 fn stuck() -> Stuck {
@@ -104,12 +104,6 @@ pub(super) fn of_host_frames() -> Seeds {
         (
             "forged".to_owned(),
             vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7],
-        ),
-        ("strange".to_owned(), [vec![0], strange(), vec![2, 0, 4, 0, 0]].concat()),
-        // The notification waits behind four messages, and then its slot is taken by another task.
-        (
-            "behind-others".to_owned(),
-            [vec![0, 14, 0, 0, 22, 0, 0, 14, 0, 0, 22, 0, 0, 10, 3, 2, 7, 7], vec![0; 9]].concat(),
         ),
     ]
 }

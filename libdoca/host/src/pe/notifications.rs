@@ -48,11 +48,16 @@ impl Lost {
 
 impl Pe {
     #[inline(never)]
-    pub(crate) fn on_notifications(&self, pass: Pass, message: &[u8]) {
+    pub(crate) fn on_notifications(&self, message: &[u8]) {
+        let Some((pass, frames)) = Pass::split(message) else {
+            return self.unreadable(format_args!(
+                "a message was dropped: it has no room for the pass that it should begin with"
+            ));
+        };
         let (channels, mut all_lost) = (self.channels.borrow(), Vec::new());
         // A message comes from one worker.
         let mut known: Option<(u16, &Run)> = None;
-        for notification in frame::notifications(message) {
+        for notification in frame::notifications(frames) {
             let lost = match notification {
                 Ok(notification) => {
                     let channel = notification.channel;
@@ -80,7 +85,10 @@ impl Pe {
         all_lost.into_iter().for_each(|lost| lost.report(self));
     }
 
-    pub(crate) fn on_greeting(&self, channel: u16) {
+    pub(crate) fn on_greeting(&self, header: &[u8]) {
+        let Ok(channel) = header.try_into().map(u16::from_le_bytes) else {
+            return self.unreadable(format_args!("a greeting of the wrong length was dropped"));
+        };
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
             run.on_greeting(self);
@@ -111,7 +119,7 @@ mod tests {
     #[test]
     fn a_worker_that_sends_rubbish_for_ever_does_not_fill_the_log() {
         let pe = Pe::new().unwrap();
-        let rubbish = || pe.on_notifications(Pass::default(), &[1, 2, 3]);
+        let rubbish = || pe.on_notifications(&[1, 2, 3, 4, 5]);
         let ((), lines) = logged::logged(|| (0..10_000).for_each(|_| rubbish()));
         assert!((1..100).contains(&lines.len()), "{} lines for 10,000 messages", lines.len());
     }

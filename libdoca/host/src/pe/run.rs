@@ -74,7 +74,7 @@ impl Run {
         ctx: Rc<Context>,
         pe: Rc<Pe>,
         channel: u16,
-        place: Place,
+        place: Option<Place>,
         orders: mpsc::UnboundedSender<WorkerOrder>,
     ) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
@@ -83,7 +83,7 @@ impl Run {
             pe,
             channel,
             plugins,
-            place: RefCell::new(Some(place)),
+            place: RefCell::new(place),
             orders: RefCell::new(Some(orders)),
             late: Arc::default(),
             health: Arc::default(),
@@ -176,10 +176,14 @@ impl Run {
             endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
         pe.probe.borrow_mut().met(&endpoint);
         self.sender.open(endpoint, attached.channel, attached.pass);
+        self.let_in(attached);
+        Ok(())
+    }
+
+    pub(crate) fn let_in(&self, attached: Attached) {
         self.longest.set(attached.max_message - NOTIFICATION_HEADER);
         // A worker lets a host in once.
         let _ = self.attached.set(attached);
-        Ok(())
     }
 
     pub(crate) fn on_greeting(&self, pe: &Pe) {

@@ -12,7 +12,6 @@ use ucx::{Data, Worker};
 use urom_os::signals;
 use urom_wire::control::Failure;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
-use urom_wire::pass::Pass;
 use urom_wire::ucx_context::{BLOCKED, context};
 
 use super::Pe;
@@ -42,12 +41,7 @@ impl Transport {
             // promises the engine for that time; a worker that ends calls none.
             let pe = unsafe { pe.as_ref() };
             match message.data {
-                Data::Eager(bytes) => match Pass::split(bytes) {
-                    Some((pass, frames)) => pe.on_notifications(pass, frames),
-                    None => pe.unreadable(format_args!(
-                        "a message was dropped: it has no room for the pass that it should begin with"
-                    )),
-                },
+                Data::Eager(bytes) => pe.on_notifications(bytes),
                 Data::Rendezvous(announced) => {
                     let len = announced.len();
                     pe.unreadable(format_args!(
@@ -57,10 +51,8 @@ impl Transport {
             }
         })?;
         ucx.set_am_handler(AM_GREET, move |message| {
-            let Some(pe) = pe.upgrade() else { return };
-            match <[u8; 2]>::try_from(message.header) {
-                Ok(channel) => pe.on_greeting(u16::from_le_bytes(channel)),
-                Err(_) => pe.unreadable(format_args!("a greeting of the wrong length was dropped")),
+            if let Some(pe) = pe.upgrade() {
+                pe.on_greeting(message.header);
             }
         })?;
         let queue = Queue::of(&ucx, AM_PROBE)?;

@@ -130,7 +130,7 @@ impl Part for Worker {
         let (theirs, engine) = (Rc::clone(ctx), Rc::clone(&pe));
         let run = pe
             .open_channel(|channel| {
-                Run::new(plugins, max_inflight, theirs, engine, channel, place, orders)
+                Run::new(plugins, max_inflight, theirs, engine, channel, Some(place), orders)
             })
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         self.run.replace(Some(Rc::clone(&run)));

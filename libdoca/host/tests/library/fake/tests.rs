@@ -3,14 +3,16 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpStream;
+use ucx::AmFlags;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_wire::control::{DaemonToHost, Failure, HostToWorker, WorkerToHost};
+use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
 use urom_wire::stream;
 
-use super::Fake;
+use super::{Fake, PASS};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, failed_start, failure, has, state,
 };
@@ -38,6 +40,10 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
             host.send_raw([pass, &forged].concat());
         }
         host.send_raw(vec![1; 3]);
+        // A greeting of another length, and a notification that UCX only announces.
+        host.endpoint.am_send_with(AM_GREET, &[1; 3], (), AmFlags::EAGER).detach();
+        let announced = [PASS.as_slice(), &host.frame(a, OK, Some(b"announced"))].concat();
+        host.endpoint.am_send_with(AM_NOTIFICATIONS, &[], announced, AmFlags::RENDEZVOUS).detach();
         // Two answers to one command, and a message that breaks off behind them.
         let twice =
             [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
