@@ -21,13 +21,11 @@ use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinSet;
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::control::{
-    Failure, HostToWorker, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
-};
+use urom_wire::control::{Failure, HostToWorker, MemoryAnswer, MemoryPlace, MemoryWord, SharedBy};
 use urom_wire::memory::machine;
 
 use self::lease::Lease;
-use self::ready::{ReadyOffer, Reason, RefusedOffer, make_ready};
+use self::ready::{Made, Offer, Reason, make_ready};
 pub(super) use self::told::{Late, Told};
 use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
@@ -66,20 +64,26 @@ pub(super) struct Sharing {
     /// Shares whose turn has not come.
     waiting: VecDeque<(u64, Offered)>,
     /// Those that are made ready.
-    ready: JoinSet<Result<ReadyOffer, RefusedOffer>>,
-    /// Memories that are shared, or will be unless that fails, and by which share.
+    ready: JoinSet<Made>,
+    /// By number, from the host's call to the end.
+    shares: HashMap<u64, Share>,
+    /// The share of each memory, unless its end was asked for.
     known: HashMap<u64, u64>,
-    /// Shares that were not offered yet, and who asked for their end after how many commands.
-    unoffered: HashMap<u64, Option<(u64, Told)>>,
-    /// Those that the worker has not answered for, and their memories.
-    asked: HashMap<u64, (u64, Told, Reason)>,
-    /// Shares whose end was asked for.
-    ending: HashMap<u64, Told>,
     /// Whether the kernel may copy memory of this process for the worker.
     is_copied: bool,
     /// Whether the worker may map memory of this process.
     is_mapped: bool,
     thread: Option<Arc<MemoryThread>>,
+}
+
+/// One share of a memory.
+struct Share {
+    memory: u64,
+    is_offered: bool,
+    /// From the offer to the worker's answer: the waiter for the begin, and the path's reason.
+    asked: Option<(Told, Reason)>,
+    /// The waiter for the end, and after how many commands it comes.
+    ending: Option<(u64, Told)>,
 }
 
 enum Door {
@@ -100,10 +104,8 @@ impl Sharing {
             last: 0,
             waiting: VecDeque::new(),
             ready: JoinSet::new(),
+            shares: HashMap::new(),
             known: HashMap::new(),
-            unoffered: HashMap::new(),
-            asked: HashMap::new(),
-            ending: HashMap::new(),
             is_copied: false,
             is_mapped: false,
             thread: None,
@@ -119,7 +121,8 @@ impl Sharing {
         }
         self.last += 1;
         self.known.insert(memory, self.last);
-        self.unoffered.insert(self.last, None);
+        let share = Share { memory, is_offered: false, asked: None, ending: None };
+        self.shares.insert(self.last, share);
         self.waiting.push_back((self.last, offered));
         self.begin();
         if matches!(self.door, Door::Unknown) {
@@ -131,7 +134,8 @@ impl Sharing {
     /// Makes offers ready, as many as may be.
     fn begin(&mut self) {
         let Door::Known(door) = &self.door else { return };
-        while self.ready.len() + self.asked.len() < AT_ONCE
+        let asked = self.shares.values().filter(|share| share.asked.is_some()).count();
+        while self.ready.len() + asked < AT_ONCE
             && let Some((share, offered)) = self.waiting.pop_front()
         {
             self.ready.spawn(make_ready(
@@ -156,12 +160,10 @@ impl Sharing {
             let text = "this memory is not shared with this worker";
             return told.tell(&Err(Failure::new(DocaError::NOT_FOUND, text)));
         };
-        match self.unoffered.get_mut(&share) {
-            Some(ended) => *ended = Some((after, told)),
-            None => {
-                self.ending.insert(share, told);
-                stream.send(HostToWorker::Memory(MemoryWord::End { memory, share, after })).await;
-            }
+        let Some(entry) = self.shares.get_mut(&share) else { return };
+        entry.ending = Some((after, told));
+        if entry.is_offered {
+            stream.send(HostToWorker::Memory(MemoryWord::End { memory, share, after })).await;
         }
     }
 
@@ -170,31 +172,30 @@ impl Sharing {
         let Some(made) = self.ready.join_next().await else {
             return std::future::pending().await;
         };
-        let words = match made {
-            Ok(Ok(ReadyOffer { offer, told, reason, thread })) => {
-                self.thread = thread.or(self.thread.take());
-                self.is_copied |= matches!(offer.place, MemoryPlace::Process);
-                self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
-                let MemoryOffer { share, memory, .. } = offer;
-                self.asked.insert(share, (memory, told, reason));
-                let mut words = vec![MemoryWord::Share(offer)];
-                if let Some((after, ended)) = self.unoffered.remove(&share).flatten() {
-                    self.ending.insert(share, ended);
-                    words.push(MemoryWord::End { memory, share, after });
+        let mut words = Vec::new();
+        // An error is a panic, which was reported. The host was told as its callback was dropped.
+        if let Ok(Made { share, told, offer }) = made
+            && let Some(entry) = self.shares.get_mut(&share)
+        {
+            match offer {
+                Ok(Offer { offer, reason, thread }) => {
+                    self.thread = thread.or(self.thread.take());
+                    self.is_copied |= matches!(offer.place, MemoryPlace::Process);
+                    self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
+                    entry.is_offered = true;
+                    entry.asked = Some((told, reason));
+                    let memory = offer.memory;
+                    words.push(MemoryWord::Share(offer));
+                    if let Some((after, _)) = entry.ending {
+                        words.push(MemoryWord::End { memory, share, after });
+                    }
                 }
-                words
-            }
-            Ok(Err(RefusedOffer { share, memory, failure, told })) => {
-                match self.unoffered.remove(&share).flatten() {
-                    Some((_, ended)) => self.forget(share, ended),
-                    None => drop(self.known.remove(&memory)),
+                Err(failure) => {
+                    self.drop_share(share);
+                    told.tell(&Err(failure));
                 }
-                told.tell(&Err(failure));
-                Vec::new()
             }
-            // It panicked, which was reported; the host was told as its callback was dropped.
-            Err(_) => Vec::new(),
-        };
+        }
         self.begin();
         words
     }
@@ -208,7 +209,9 @@ impl Sharing {
                 self.door = Door::Known(door.then(|| OsString::from_vec(address).into()));
             }
             MemoryAnswer::Shared { share, result } => {
-                let Some((memory, told, reason)) = self.asked.remove(&share) else { return };
+                let Some(entry) = self.shares.get_mut(&share) else { return };
+                let Some((told, reason)) = entry.asked.take() else { return };
+                let is_ending = entry.ending.is_some();
                 if let Ok(by) = &result {
                     self.note_path(MemoryPath(by.path), reason);
                 }
@@ -223,19 +226,20 @@ impl Sharing {
                     }
                     (Ok(by), _) => told.tell(&Ok(MemoryPath(by.path))),
                     (Err(failure), thread) => {
-                        if self.known.get(&memory) == Some(&share) {
-                            self.known.remove(&memory);
-                        }
                         if let Some(thread) = thread {
                             thread.forget(self.ticket, share, None);
+                        }
+                        // Otherwise the worker answers the end.
+                        if !is_ending {
+                            self.drop_share(share);
                         }
                         told.tell(&Err(failure));
                     }
                 }
             }
             MemoryAnswer::Ended { share } => {
-                if let Some(told) = self.ending.remove(&share) {
-                    self.forget(share, told);
+                if self.shares.get(&share).is_some_and(|share| share.ending.is_some()) {
+                    self.drop_share(share);
                 }
             }
         }
@@ -267,9 +271,14 @@ impl Sharing {
         }
     }
 
-    /// Tells of the end of a share, which the worker has ended, when this process does not use its
-    /// memory for the worker any more.
-    fn forget(&self, share: u64, told: Told) {
+    /// Forgets a share that the worker does not have, or has ended. The waiter for its end hears of
+    /// it when this process does not use the memory for the worker any more.
+    fn drop_share(&mut self, share: u64) {
+        let Some(Share { memory, ending, .. }) = self.shares.remove(&share) else { return };
+        let Some((_, told)) = ending else {
+            self.known.remove(&memory);
+            return;
+        };
         let ended = told.ended();
         if let Some(thread) = &self.thread {
             // A thread that has ended drops this, and its UCX uses nothing then.
@@ -282,7 +291,7 @@ impl Sharing {
     pub(super) async fn end(mut self, late: Arc<Late>) {
         self.ready.abort_all();
         while let Some(made) = self.ready.join_next().await {
-            if let Ok(Ok(ReadyOffer { thread, .. })) = made {
+            if let Ok(Made { offer: Ok(Offer { thread, .. }), .. }) = made {
                 self.thread = thread.or(self.thread.take());
             }
         }
@@ -292,8 +301,8 @@ impl Sharing {
             // An error is the end of the thread, which uses nothing then.
             let _ = over.await;
         }
-        let unoffered = self.unoffered.into_values().flatten().map(|(_, told)| told);
-        self.ending.into_values().chain(unoffered).for_each(|told| late.keep(told));
+        let ending = self.shares.into_values().filter_map(|share| share.ending);
+        ending.for_each(|(_, told)| late.keep(told));
         match Arc::into_inner(self.lease).and_then(OnceCell::into_inner) {
             Some(mut lease) => {
                 let copies_end = !self.is_copied || lease.copies_end().await;

@@ -26,20 +26,18 @@ pub(super) struct Reason {
     pub(super) door: Option<String>,
 }
 
-/// An offer that can be made.
-pub(super) struct ReadyOffer {
-    pub(super) offer: MemoryOffer,
+/// A share that was made ready.
+pub(super) struct Made {
+    pub(super) share: u64,
     pub(super) told: Told,
-    pub(super) reason: Reason,
-    pub(super) thread: Option<Arc<MemoryThread>>,
+    /// Why it cannot be offered, if so.
+    pub(super) offer: Result<Offer, Failure>,
 }
 
-/// A share that cannot be offered.
-pub(super) struct RefusedOffer {
-    pub(super) share: u64,
-    pub(super) memory: u64,
-    pub(super) failure: Failure,
-    pub(super) told: Told,
+pub(super) struct Offer {
+    pub(super) offer: MemoryOffer,
+    pub(super) reason: Reason,
+    pub(super) thread: Option<Arc<MemoryThread>>,
 }
 
 /// Tries the paths one after the other.
@@ -49,17 +47,8 @@ pub(super) async fn make_ready(
     door: Option<PathBuf>,
     lease: Arc<OnceCell<Lease>>,
     ticket: u128,
-) -> Result<ReadyOffer, RefusedOffer> {
+) -> Made {
     let Offered { memory, address, len, access, fd, path, told } = offered;
-    let offer = |place, ucx_address| MemoryOffer {
-        share,
-        memory,
-        address,
-        len,
-        access,
-        place,
-        ucx_address,
-    };
     let slip = Slip { ticket, share };
     let hand = async |fd: Option<&OwnedFd>| {
         let Some(door) = &door else {
@@ -74,39 +63,40 @@ pub(super) async fn make_ready(
         let visited = visited.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         visited.map(drop).map_err(|error| at_door(door, &error))
     };
-    let mut reason = Reason { best: path, door: None };
-    match &fd {
-        Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
-            Ok(()) => {
-                let offer = offer(MemoryPlace::Handed { offset: *offset }, Vec::new());
-                return Ok(ReadyOffer { offer, told, reason, thread: None });
-            }
-            Err(why) => reason.door = Some(why),
-        },
-        _ => reason.best.0 = path.0.max(MemoryPath::PROCESS.0),
-    }
-    let opened = async {
+    let choose = async {
+        let offer = |place, ucx_address, reason, thread| Offer {
+            offer: MemoryOffer { share, memory, address, len, access, place, ucx_address },
+            reason,
+            thread,
+        };
+        let mut reason = Reason { best: path, door: None };
+        match &fd {
+            Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
+                Ok(()) => {
+                    let place = MemoryPlace::Handed { offset: *offset };
+                    return Ok(offer(place, Vec::new(), reason, None));
+                }
+                Err(why) => reason.door = Some(why),
+            },
+            _ => reason.best.0 = path.0.max(MemoryPath::PROCESS.0),
+        }
         let thread = MemoryThread::shared()?;
-        let address = thread.address().await?;
-        Ok((thread, address))
+        let ucx_address = thread.address().await?;
+        let place = match path {
+            MemoryPath::NETWORK => MemoryPlace::Network,
+            _ => match hand(None).await {
+                Ok(()) => MemoryPlace::Process,
+                Err(why) => {
+                    reason.door.get_or_insert(why);
+                    MemoryPlace::Network
+                }
+            },
+        };
+        // Last: no later step can fail and leave the memory served.
+        thread.serve(Served { ticket, share, address, len, access });
+        Ok(offer(place, ucx_address, reason, Some(thread)))
     };
-    let (thread, ucx_address) = match opened.await {
-        Ok(opened) => opened,
-        Err(failure) => return Err(RefusedOffer { share, memory, failure, told }),
-    };
-    let place = match path {
-        MemoryPath::NETWORK => MemoryPlace::Network,
-        _ => match hand(None).await {
-            Ok(()) => MemoryPlace::Process,
-            Err(why) => {
-                reason.door.get_or_insert(why);
-                MemoryPlace::Network
-            }
-        },
-    };
-    // Last: no later step can fail and leave the memory served.
-    thread.serve(Served { ticket, share, address, len, access });
-    Ok(ReadyOffer { offer: offer(place, ucx_address), told, reason, thread: Some(thread) })
+    Made { share, told, offer: choose.await }
 }
 
 /// The reason for a failed visit to a door.

@@ -23,9 +23,11 @@ fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
     thread.forget(1, 1, Some(Box::new(|| panic!("as a test wants"))));
     let mut sharing = Sharing { thread: Some(thread), ..Sharing::new("a worker", 1) };
     for share in [2, 3] {
-        let (tell, told) = channel();
-        sharing.ending.insert(share, Told::new(heard, Box::into_raw(Box::new(tell)).cast()));
+        let (tell, over) = channel();
+        let told = Told::new(heard, Box::into_raw(Box::new(tell)).cast());
+        let ending = Some((0, told));
+        sharing.shares.insert(share, Share { memory: 1, is_offered: true, asked: None, ending });
         sharing.hear(MemoryAnswer::Ended { share });
-        assert_eq!(told.recv(), Ok(DocaError::SUCCESS));
+        assert_eq!(over.recv(), Ok(DocaError::SUCCESS));
     }
 }
