@@ -26,6 +26,7 @@ use std::task::Waker;
 
 use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
+use urom_abi::DocaError;
 use urom_abi::host::{CtxState, Task};
 
 pub(super) use self::notifications::Lost;
@@ -139,6 +140,10 @@ impl Pe {
             unreadable: RefCell::default(),
             unarmed: RefCell::default(),
         }))
+    }
+
+    pub(super) fn handle(&self) -> Result<Rc<Pe>, DocaError> {
+        self.me.upgrade().ok_or(DocaError::INVALID_VALUE)
     }
 
     /// A channel number for a run of a worker. `None` when all are taken.

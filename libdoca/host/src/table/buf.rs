@@ -24,6 +24,13 @@ impl AnyBuf<'_> {
         }
     }
 
+    fn set_data_len(&self, len: usize) -> Result<(), DocaError> {
+        match self {
+            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
+            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(told),
+        }
+    }
+
     /// What holds for an element, or for a buffer that is in no list.
     fn listed<T>(&self, alone: T, of: impl FnOnce(&Element) -> T) -> Result<T, DocaError> {
         match self {
@@ -37,15 +44,6 @@ impl AnyBuf<'_> {
 fn of_task() -> DocaError {
     log!(warn, "the buffer is a task's: it has no references of its own, and joins no list");
     DocaError::NOT_PERMITTED
-}
-
-/// The element of a host's pointer.
-///
-/// # Safety
-/// As [`any_buf`].
-unsafe fn element(pointer: *const Buf) -> Result<Element, DocaError> {
-    // SAFETY: the caller's promise.
-    unsafe { Buf::find(pointer) }?.element()
 }
 
 /// Stores a number, if the host wants it.
@@ -86,19 +84,9 @@ functions! {
         }
     }
 
-    fn doca_buf_set_data_len[buf: *mut Buf](len: usize) {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
-            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(told),
-        }
-    }
+    fn doca_buf_set_data_len[buf: *mut Buf](len: usize) { buf.set_data_len(len) }
 
-    fn doca_buf_reset_data_len[buf: *mut Buf]() {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), 0),
-            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(0).map_err(told),
-        }
-    }
+    fn doca_buf_reset_data_len[buf: *mut Buf]() { buf.set_data_len(0) }
 
     fn doca_buf_get_head[buf: *const Buf](head: *mut *mut c_void) => head {
         match buf {
@@ -164,22 +152,17 @@ functions! {
         buf.listed(1, Element::list_len)?
     }
 
-    fn doca_buf_chain_list[](first: *mut Buf, second: *mut Buf) {
-        // SAFETY: NULL, or objects that the host keeps alive in this call.
-        let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
+    fn doca_buf_chain_list[first: *mut Buf, second: *mut Buf]() {
+        let (first, second) = (first.element()?, second.element()?);
         first.chain(&first.last(), &second).map_err(told)
     }
 
-    fn doca_buf_chain_list_tail[](head: *mut Buf, tail: *mut Buf, second: *mut Buf) {
-        // SAFETY: NULL, or objects that the host keeps alive in this call.
-        let (head, tail) = (unsafe { element(head) }?, unsafe { element(tail) }?);
-        // SAFETY: as above.
-        head.chain(&tail, &unsafe { element(second) }?).map_err(told)
+    fn doca_buf_chain_list_tail[head: *mut Buf, tail: *mut Buf, second: *mut Buf]() {
+        let (head, tail) = (head.element()?, tail.element()?);
+        head.chain(&tail, &second.element()?).map_err(told)
     }
 
-    fn doca_buf_unchain_list[](first: *mut Buf, second: *mut Buf) {
-        // SAFETY: NULL, or objects that the host keeps alive in this call.
-        let (first, second) = (unsafe { element(first) }?, unsafe { element(second) }?);
-        first.unchain(&second).map_err(told)
+    fn doca_buf_unchain_list[first: *mut Buf, second: *mut Buf]() {
+        first.element()?.unchain(&second.element()?).map_err(told)
     }
 }

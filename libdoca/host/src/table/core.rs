@@ -7,7 +7,7 @@ use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
-use crate::handle::{Opaque, destroy, present, publish, put, put_inherited, put_text, share};
+use crate::handle::{Opaque, destroy, present, publish, put, put_inherited, put_text};
 use crate::pe::Pe;
 use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::worker::Worker;
@@ -63,12 +63,7 @@ functions! {
         unsafe { destroy(pointer, Pe::may_go) }.map(drop)
     }
 
-    fn doca_pe_connect_ctx[](pe: *mut host::Pe, ctx: *mut Ctx) {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        let pe = unsafe { share(pe) }?;
-        // SAFETY: as above.
-        unsafe { Ctx::find(ctx) }?.connect(pe)
-    }
+    fn doca_pe_connect_ctx[pe: *mut host::Pe, ctx: *mut Ctx]() { ctx.connect(pe.handle()?) }
 
     fn doca_pe_progress[pe: *mut host::Pe]() -> u8 { pe.progress() }
 

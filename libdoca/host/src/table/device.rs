@@ -113,9 +113,7 @@ functions! {
         unsafe { write_text(name, interface) }
     }
 
-    fn doca_dev_open[info: *mut DevInfo](dev: *mut *mut Dev) => dev {
-        Device::open(info)
-    }
+    fn doca_dev_open[info: *mut DevInfo](dev: *mut *mut Dev) => dev { Device::open(info) }
 
     fn doca_devinfo_get_mac_addr[info: *const DevInfo](address: *mut u8, size: u32) {
         address_into(address, size, || info.mac_address())

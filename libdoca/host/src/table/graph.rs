@@ -6,14 +6,13 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, Data, GraphCallback, GraphNode, Task, UserNodeCallback};
 use urom_log::guard;
 
-use crate::handle::{destroy, present, publish, put, share};
+use crate::handle::{destroy, present, publish, put};
 use crate::pe::graph::instance::Instance;
 use crate::pe::graph::{Graph, Work};
 
 functions! {
-    fn doca_graph_create[](pe: *mut host::Pe, graph: *mut *mut host::Graph) => graph {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        publish(Graph::new(unsafe { share(pe) }?))
+    fn doca_graph_create[pe: *mut host::Pe](graph: *mut *mut host::Graph) => graph {
+        publish(Graph::new(pe.handle()?))
     }
 
     fn doca_graph_destroy[](pointer: *mut host::Graph) {
@@ -36,11 +35,10 @@ functions! {
         graph.user_data.get()
     }
 
-    fn doca_graph_node_create_from_ctx[graph: *mut host::Graph](
-        ctx: *const Ctx, node: *mut *mut GraphNode,
+    fn doca_graph_node_create_from_ctx[graph: *mut host::Graph, ctx: *const Ctx](
+        node: *mut *mut GraphNode,
     ) => node {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        graph.add(Work::Task(unsafe { share(ctx) }?))?
+        graph.add(Work::Task(ctx))?
     }
 
     fn doca_graph_node_create_from_user[graph: *mut host::Graph](
@@ -49,11 +47,10 @@ functions! {
         graph.add(Work::User(callback.ok_or(DocaError::INVALID_VALUE)?))?
     }
 
-    fn doca_graph_node_create_from_graph[graph: *mut host::Graph](
-        sub_graph: *mut host::Graph, node: *mut *mut GraphNode,
+    fn doca_graph_node_create_from_graph[graph: *mut host::Graph, sub_graph: *mut host::Graph](
+        node: *mut *mut GraphNode,
     ) => node {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        graph.add(Work::Graph(unsafe { share(sub_graph) }?))?
+        graph.add(Work::Graph(sub_graph.handle()?))?
     }
 
     fn doca_graph_add_dependency[graph: *mut host::Graph](

@@ -9,7 +9,7 @@ use urom_log::guard;
 use urom_memory::BufferSpan;
 
 use crate::buf::AnyBuf;
-use crate::handle::{Opaque, borrow, destroy, present, publish, put, share};
+use crate::handle::{destroy, present, publish, put, share};
 use crate::map::stock::{Inventory, Pool};
 use crate::map::{Map, told};
 
@@ -47,16 +47,9 @@ functions! {
 
     fn doca_buf_inventory_stop[inventory: *mut BufInventory]() { inventory.stop() }
 
-    fn doca_buf_inventory_buf_get_by_args[inventory: *mut BufInventory](
-        map: *mut Mmap,
-        address: *mut c_void,
-        len: usize,
-        data: *mut c_void,
-        data_len: usize,
-        buf: *mut *mut Buf,
+    fn doca_buf_inventory_buf_get_by_args[inventory: *mut BufInventory, map: *mut Mmap](
+        address: *mut c_void, len: usize, data: *mut c_void, data_len: usize, buf: *mut *mut Buf,
     ) => buf {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        let map: &Map = unsafe { borrow(map) }?;
         present(address)?;
         present(data)?;
         let place = BufferSpan {
@@ -76,11 +69,10 @@ functions! {
         reuse(&buf, address, len, 0)
     }
 
-    fn doca_buf_inventory_buf_dup[inventory: *mut BufInventory](
-        source: *const Buf, buf: *mut *mut Buf,
+    fn doca_buf_inventory_buf_dup[inventory: *mut BufInventory, source: *const Buf](
+        buf: *mut *mut Buf,
     ) => buf {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { Buf::find(source) }? {
+        match source {
             AnyBuf::OfMap(source) => inventory.dup(&source.element()?)?,
             AnyBuf::OfTask(_) => {
                 log!(warn, "doca_buf_inventory_buf_dup: a task's buffer lies in no memory map");

@@ -1,9 +1,10 @@
 //! The table: one small `extern "C"` function for each of DOCA's. It checks pointers and calls safe
 //! code.
 
-/// Defines functions of the table: `fn NAME[OBJECT: POINTER](ARGUMENTS) BODY`. The first argument is
-/// that pointer, and `OBJECT` what it stands for ([`Opaque`](crate::handle::Opaque)). A panic stays
-/// inside. The form decides what a function returns:
+/// Defines functions of the table: `fn NAME[OBJECT: POINTER, ..](ARGUMENTS) BODY`. The first
+/// arguments are these pointers, and each `OBJECT` what one stands for
+/// ([`Opaque`](crate::handle::Opaque)). A panic stays inside. The form decides what a function
+/// returns:
 ///
 /// - `BODY`: the code of its `Result`; `INVALID_VALUE` without an object.
 /// - `=> PLACE BODY`: the same, and the body's value is stored at that argument.
@@ -21,11 +22,11 @@ macro_rules! functions {
             $($rest)*
         }
     };
-    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty)?](
+    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty),*](
         $($argument:ident: $type:ty),* $(,)?
     ) => $place:ident $body:block $($rest:tt)*) => {
         functions! {
-            fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object)?]($($argument: $type),*) {
+            fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object),*]($($argument: $type),*) {
                 present($place)?;
                 let value = $body;
                 // SAFETY: NULL, or a place that the host keeps for the result.
@@ -34,10 +35,10 @@ macro_rules! functions {
             $($rest)*
         }
     };
-    (fn $name:ident[$($found:ident: $object:ty)?]($($argument:ident: $type:ty),* $(,)?)
+    (fn $name:ident[$($found:ident: $object:ty),*]($($argument:ident: $type:ty),* $(,)?)
         => ($first:ident, $second:ident) $body:block $($rest:tt)*) => {
         functions! {
-            fn $name[$($found: $object)?]($($argument: $type),*) => $first {
+            fn $name[$($found: $object),*]($($argument: $type),*) => $first {
                 present($second)?;
                 let (first, second) = $body;
                 // SAFETY: NULL, or a place that the host keeps for the result.
@@ -47,17 +48,17 @@ macro_rules! functions {
             $($rest)*
         }
     };
-    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty)?](
+    (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty),*](
         $($argument:ident: $type:ty),* $(,)?
     ) $body:block $($rest:tt)*) => {
         pub(super) unsafe extern "C" fn $name $(<$($generic $(: $bound)?),+>)? (
-            $(pointer: $object,)? $($argument: $type),*
+            $($found: $object,)* $($argument: $type),*
         ) -> DocaError {
             guard(|| {
                 $(
                     // SAFETY: NULL, or an object that the host keeps alive in this call.
-                    let $found = unsafe { crate::handle::Opaque::find(pointer) }?;
-                )?
+                    let $found = unsafe { crate::handle::Opaque::find($found) }?;
+                )*
                 $body
             })
         }
@@ -68,11 +69,11 @@ macro_rules! functions {
     ) -> $answer:ty $body:block $($rest:tt)*) => {
         #[allow(clippy::unused_unit, reason = "some answer nothing")]
         pub(super) unsafe extern "C" fn $name $(<$($generic $(: $bound)?),+>)? (
-            pointer: $object, $($argument: $type),*
+            $found: $object, $($argument: $type),*
         ) -> $answer {
             let answer = || {
                 // SAFETY: NULL, or an object that the host keeps alive in this call.
-                let $found = unsafe { crate::handle::Opaque::find(pointer) }.ok()?;
+                let $found = unsafe { crate::handle::Opaque::find($found) }.ok()?;
                 Some($body)
             };
             guard_or(None, answer).unwrap_or_default()
