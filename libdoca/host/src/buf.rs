@@ -270,21 +270,6 @@ mod tests {
     }
 
     #[test]
-    fn too_long_data_is_remembered_until_it_is_set_right() {
-        let buffer = Buffer::new(8, 16).unwrap();
-        let head = buffer.data();
-        for (offset, len) in [(0, 17), (10, 7), (0, usize::MAX)] {
-            assert_eq!(
-                buffer.set_data(head.wrapping_add(offset), len),
-                Err(DocaError::INVALID_VALUE)
-            );
-            assert_eq!(buffer.check(), Err(DocaError::TOO_BIG));
-        }
-        assert_eq!(buffer.set_data(head, 16), Ok(()));
-        assert_eq!(buffer.check(), Ok(()));
-    }
-
-    #[test]
     fn a_response_is_what_came_with_its_zeros_and_what_a_short_one_lacks_is_zero() {
         let buffer = Buffer::new(0, 0).unwrap();
         for (sent, zeros) in

@@ -363,18 +363,4 @@ mod tests {
         }
         assert_eq!(named("b").unwrap().has_pci_address("00:00.0"), Some(true));
     }
-
-    #[test]
-    fn a_device_is_closed_as_often_as_it_was_opened_and_not_while_it_is_used() {
-        let info = named("test-only").unwrap();
-        let device = Device::open(&info);
-        assert_eq!(Device::open(&info), device);
-        let user = Device::find(device).unwrap();
-        assert_eq!(Device::close(device), Ok(()));
-        assert_eq!(Device::close(device), Err(DocaError::IN_USE));
-        drop(user);
-        assert_eq!(Device::close(device), Ok(()));
-        assert_eq!(Device::close(device), Err(DocaError::INVALID_VALUE));
-        assert!(Device::find(device).is_err());
-    }
 }

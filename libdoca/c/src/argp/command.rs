@@ -175,18 +175,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_a_name_of_its_own_without_dashes_and_spaces() {
-        let mut program = Command::program();
-        for name in ["", "-net", "a b", "a=b"] {
-            let refusal = program.add_command(command(name)).unwrap_err();
-            assert_eq!(refusal.code, DocaError::INVALID_VALUE, "{name}");
-        }
-        program.add_command(command("net")).unwrap();
-        let refusal = program.add_command(command("net")).unwrap_err();
-        assert_eq!(refusal.code, DocaError::ALREADY_EXIST);
-    }
-
-    #[test]
     fn a_flag_of_a_command_may_have_the_name_of_an_outer_one_but_not_of_docas() {
         let mut program = Command::program();
         let shared = Flag { is_inherited: true, ..flag("d", "device", INT) };

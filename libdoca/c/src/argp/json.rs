@@ -369,21 +369,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_for_a_command_is_told_whether_or_not_it_is_named() {
-        for (entries, code, parts) in [
-            (r#""net": {"mut": 1}"#, DocaError::NOT_SUPPORTED, ["`mut`", "doca_program_flags.net"]),
-            (r#""net": 1"#, DocaError::NOT_SUPPORTED, ["`net`", "device, number, all"]),
-            (r#""net": {"add": {"a": 1}}"#, DocaError::NOT_SUPPORTED, ["`a`", "flags.net.add"]),
-            (r#""net": {"mtu": "x"}"#, DocaError::INVALID_VALUE, ["--mtu", "a whole number"]),
-            (r#""net": {"device": "x"}"#, DocaError::NOT_SUPPORTED, ["`device`", "mtu"]),
-            (r#""add": {"name": "x"}"#, DocaError::NOT_SUPPORTED, ["`add`", "device"]),
-        ] {
-            let text = format!(r#"{{"doca_program_flags": {{{entries}}}}}"#);
-            refused_by(&with_commands(), &text, code, &parts);
-        }
-    }
-
-    #[test]
     fn a_list_is_for_a_flag_that_may_be_given_more_than_once() {
         let mut program = program();
         program.flags.push(Flag { is_multiple: true, ..flag("", "peer", INT) });
@@ -397,13 +382,5 @@ mod tests {
         }
         let text = r#"{"doca_program_flags": {"number": [1]}}"#;
         refused_by(&program, text, DocaError::INVALID_VALUE, &["-n/--number", "[1]"]);
-    }
-
-    #[test]
-    fn a_flag_of_the_command_line_only_is_refused() {
-        let mut program = program();
-        program.flags.push(Flag { is_cli_only: true, ..flag("", "secret", STRING) });
-        let text = r#"{"doca_program_flags": {"secret": "x"}}"#;
-        refused_by(&program, text, DocaError::NOT_SUPPORTED, &["--secret", "command line"]);
     }
 }

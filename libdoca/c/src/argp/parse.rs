@@ -376,28 +376,4 @@ mod tests {
             assert_eq!((names.join(" "), given.join(" ")), (path.to_owned(), found.to_owned()));
         }
     }
-
-    #[test]
-    fn what_a_command_does_not_have_is_told() {
-        let program = with_commands();
-        for (line, code, part) in [
-            (
-                &["nett"][..],
-                DocaError::NOT_SUPPORTED,
-                "unknown command `nett`; there are net, show",
-            ),
-            (&["-"], DocaError::NOT_SUPPORTED, "unknown command `-`"),
-            (&[""], DocaError::NOT_SUPPORTED, "unknown command ``"),
-            (&["net", "show"], DocaError::NOT_SUPPORTED, "there are add, list"),
-            (&["show", "x"], DocaError::INVALID_VALUE, "`x` belongs to no flag"),
-            (&["show", "-a"], DocaError::NOT_SUPPORTED, "unknown flag `-a`"),
-            (&["-x", "net"], DocaError::NOT_SUPPORTED, "unknown flag `-x`"),
-            (&["net", "add", "-x"], DocaError::NOT_SUPPORTED, "unknown flag `-x`"),
-            (&["net", "add", "-n"], DocaError::INVALID_VALUE, "flag -n needs a value behind it"),
-        ] {
-            let refusal = parse_line(&program, line).unwrap_err();
-            assert_eq!(refusal.code, code, "{line:?}: {}", refusal.text);
-            assert!(refusal.text.contains(part), "{line:?}: {}", refusal.text);
-        }
-    }
 }

@@ -154,24 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_wrong_or_missing_is_named() {
-        let bad = file("hostA dpu dpu1 04:00.0\n");
-        let failure = from_file(bad.path(), None, &local(), None).unwrap_err();
-        assert_eq!(failure.code, DocaError::BAD_CONFIG.0);
-        assert!(
-            failure.text.starts_with(&format!("line 1 of {}", bad.path().display())),
-            "{}",
-            failure.text
-        );
-        let missing =
-            from_file(Path::new("/nonexistent/services"), None, &local(), None).unwrap_err();
-        assert_eq!(missing.code, DocaError::NOT_FOUND.0);
-        assert!(
-            missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE)
-        );
-    }
-
-    #[test]
     fn the_port_variable_is_a_port_or_named_in_an_error() {
         assert_eq!(port_variable(None), Ok(None));
         assert_eq!(port_variable(Some("".into())), Ok(None));

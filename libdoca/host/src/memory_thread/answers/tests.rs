@@ -180,23 +180,6 @@ fn writable() -> Asked {
 }
 
 #[test]
-fn bytes_are_read_and_written_and_numbers_changed() {
-    let mut asked = writable();
-    let (_, read) = asked.ask(question(READ, 8, 16), b"").unwrap();
-    assert_eq!(read, [1_u64.to_le_bytes(), 2_u64.to_le_bytes()].concat());
-    asked.ask(question(WRITE, 15, 9), &[0xFF; 9]).unwrap();
-    assert_eq!((asked.word(1), asked.word(2), asked.word(3)), (1 | 0xFF << 56, u64::MAX, 3));
-    let (was, _) = asked.ask(question(MemoryAction::FETCH_ADD, 24, 8), b"").unwrap();
-    assert_eq!((was, asked.word(3)), (3, 103));
-    let (was, _) = asked.ask(question(MemoryAction::COMPARE_SWAP, 24, 8), b"").unwrap();
-    assert_eq!((was, asked.word(3)), (103, 103));
-    let (was, _) = asked.ask(question(MemoryAction::COMPARE_SWAP, 0, 8), b"").unwrap();
-    assert_eq!((was, asked.word(0)), (0, 100));
-    let (was, _) = asked.ask(question(MemoryAction::SWAP, LEN - 8, 8), b"").unwrap();
-    assert_eq!((was, asked.word(511)), (511, 100));
-}
-
-#[test]
 fn who_has_no_ticket_hears_nothing() {
     let mut asked = writable();
     for ticket in [0, TICKET + 1, TICKET >> 64, u128::MAX] {
