@@ -32,7 +32,6 @@ pub(crate) extern "C" fn doca_error_get_descr(error: DocaError) -> *const c_char
     error.c_description().as_ptr()
 }
 
-/// The release of this library. Static memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_version_runtime() -> *const c_char {
     C_RELEASE.as_ptr()

@@ -40,7 +40,6 @@ unsafe fn create(
     Ok(())
 }
 
-/// Functions that end with a code.
 macro_rules! export {
     ($(fn $name:ident($($argument:ident: $type:ty),*) { $call:expr })*) => {$(
         #[unsafe(no_mangle)]

@@ -6,7 +6,6 @@
 //! not return a code. It reads and writes nothing behind its pointers.
 
 use std::ffi::{c_char, c_int, c_uint};
-use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::{
@@ -163,29 +162,25 @@ macro_rules! unsupported {
 
 unsupported_functions!(unsupported);
 
+/// Functions whose answer is nothing: zero, or NULL.
 macro_rules! nothing {
-    ($(fn $name:ident($($argument:ty),*) -> $answer:ty = $nothing:expr;)*) => {
+    ($(fn $name:ident($argument:ty $(, $more:ty)*) $(-> $answer:ty)?;)*) => {
         $(
             #[doc = concat!("`", stringify!($name), "`: nothing.")]
             #[unsafe(no_mangle)]
-            pub(crate) extern "C" fn $name($(_: $argument),*) -> $answer {
-                $nothing
+            pub(crate) extern "C" fn $name(_: $argument $(, _: $more)*) $(-> $answer)? {
+                Default::default()
             }
         )*
     };
 }
 
 nothing! {
-    fn doca_task_batch_free(*mut TaskBatch) -> () = ();
-    fn doca_task_batch_set_user_data(*mut TaskBatch, Data) -> () = ();
-    fn doca_task_batch_get_user_data(*const TaskBatch) -> Data = Data { u64: 0 };
-    fn doca_task_batch_get_ctx(*const TaskBatch) -> *mut Ctx = ptr::null_mut();
-    fn doca_task_batch_get_ctx_user_data(*const TaskBatch) -> Data = Data { u64: 0 };
-    fn doca_task_batch_get_tasks_num(*mut TaskBatch) -> u16 = 0;
-}
-
-/// NULL, as no representor is ever open.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_dev_rep_as_devinfo(_rep: *mut DevRep) -> *mut DevInfoRep {
-    ptr::null_mut()
+    fn doca_dev_rep_as_devinfo(*mut DevRep) -> *mut DevInfoRep;
+    fn doca_task_batch_free(*mut TaskBatch);
+    fn doca_task_batch_set_user_data(*mut TaskBatch, Data);
+    fn doca_task_batch_get_user_data(*const TaskBatch) -> Data;
+    fn doca_task_batch_get_ctx(*const TaskBatch) -> *mut Ctx;
+    fn doca_task_batch_get_ctx_user_data(*const TaskBatch) -> Data;
+    fn doca_task_batch_get_tasks_num(*mut TaskBatch) -> u16;
 }

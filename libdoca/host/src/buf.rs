@@ -36,9 +36,7 @@ pub(super) struct Buffer {
 
 object!(Buffer, Buffer);
 
-/// A buffer of either kind.
 pub(super) enum AnyBuf<'a> {
-    /// A task's.
     OfTask(&'a Buffer),
     /// An element of an inventory or a pool.
     OfMap(&'a Descriptor),
@@ -110,12 +108,10 @@ impl Buffer {
         self.len.get()
     }
 
-    /// The first byte that the host may use.
     pub(super) fn head(&self) -> *mut u8 {
         self.head.get()
     }
 
-    /// How many bytes there are from the head on.
     pub(super) fn capacity(&self) -> usize {
         self.capacity.get()
     }
@@ -126,7 +122,6 @@ impl Buffer {
         self.data.get() == self.head.get()
     }
 
-    /// Sets the data, which must lie within the buffer.
     #[inline]
     pub(super) fn set_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
         if data != self.head.get() || len > self.capacity.get() {

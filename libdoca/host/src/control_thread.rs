@@ -20,7 +20,6 @@ pub(super) struct ControlThread {
 static SHARED: PerProcess<Mutex<Weak<ControlThread>>> = PerProcess::new(Mutex::default);
 
 impl ControlThread {
-    /// The thread of this process, started if there is none.
     pub(super) fn shared() -> io::Result<Arc<ControlThread>> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(control) = shared.upgrade() {

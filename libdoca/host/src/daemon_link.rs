@@ -31,7 +31,6 @@ const STARTING: Duration = Duration::from_secs(2);
 /// How long to wait after the first refusal; twice as long after each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a context asks of the daemon.
 pub(super) struct Request {
     /// Makes the message with the request's number.
     ask: Box<dyn FnOnce(u64) -> HostToDaemon + Send>,
@@ -48,13 +47,11 @@ impl Request {
     }
 }
 
-/// What the daemon said first.
 #[derive(Debug)]
 pub(super) struct Welcome {
     pub(super) plugins: Vec<PluginEntry>,
     pub(super) cpus: CpuSet,
     pub(super) max_message: usize,
-    /// Where it was found.
     pub(super) daemon: SocketAddr,
 }
 
@@ -71,7 +68,6 @@ impl Welcome {
     }
 }
 
-/// Which daemon to connect to, and how.
 pub(super) struct Daemon {
     pub(super) address: Address,
     pub(super) key: Option<Key>,

@@ -194,7 +194,6 @@ object!(Device, Device);
 
 struct Open {
     device: Arc<Device>,
-    /// How many times it was opened and not closed.
     times: usize,
 }
 
@@ -213,7 +212,6 @@ fn unknown(pointer: *const Dev) -> DocaError {
 }
 
 impl Device {
-    /// Opens a device; one that is open is opened once more.
     pub(super) fn open(info: &DeviceInfo) -> *mut Dev {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {

@@ -104,7 +104,6 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// C's pointer to an object.
 #[inline]
 pub(super) fn as_c<T: Object, C>(object: &T) -> *mut C {
     ptr::from_ref(object).cast_mut().cast()

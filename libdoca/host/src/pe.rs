@@ -27,7 +27,7 @@ use std::task::Waker;
 use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
 use urom_abi::DocaError;
-use urom_abi::host::{CtxState, Task};
+use urom_abi::host::{CtxState, Data, Task, TaskCallback};
 
 pub(super) use self::notifications::Lost;
 pub(crate) use self::ready::Other;
@@ -39,7 +39,7 @@ use crate::pe::ctx::Context;
 use crate::pe::graph::instance::Instance;
 use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
-use crate::pe::run::task::{CmdTaskRef, Stage};
+use crate::pe::run::task::{CmdTaskRef, Head, Stage};
 use crate::pe::sleep::{HostBell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
@@ -68,14 +68,12 @@ pub(super) struct Pe {
     /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
     /// before the queue.
     pub(super) probe: RefCell<QueueProbe>,
-    /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
     ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains that start, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// Tasks that wait for a counter.
     waiting: RefCell<Vec<Rc<LocalTask>>>,
     /// What a change of these counters calls, once the host sleeps.
     waker: OnceCell<Waker>,
@@ -86,7 +84,6 @@ pub(super) struct Pe {
     /// Whether one of the first three lists may have an entry, or something is ready that is no
     /// command. If not, progress handles commands only.
     chores: Cell<bool>,
-    /// The contexts that are connected.
     contexts: RefCell<Vec<Weak<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     busy: Cell<bool>,
@@ -168,14 +165,12 @@ impl Pe {
         self.ready.push_command(task);
     }
 
-    /// Has progress make the steps of a domain's exchange.
     pub(super) fn exchange(&self, ctx: Rc<Context>) {
         self.bell.ring();
         self.chores.set(true);
         self.exchanging.borrow_mut().push(ctx);
     }
 
-    /// Has a run looked after by the next progress.
     pub(super) fn tend(&self, run: Rc<Run>) {
         self.bell.ring();
         self.chores.set(true);
@@ -346,22 +341,33 @@ impl Pe {
         }
     }
 
+    /// Hands a completed task back to the host, or its result to the graph that submitted it.
+    #[inline]
+    pub(super) fn hand_back<C>(
+        &self,
+        head: &Head,
+        task: *mut C,
+        callback: Option<TaskCallback<C>>,
+        ctx_data: Data,
+    ) {
+        head.stage.set(Stage::Done);
+        if head.in_graph.get() {
+            self.node_ended(head, task.cast());
+        } else if let Some(callback) = callback {
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
+            unsafe { callback(task, head.user_data.get(), ctx_data) };
+        }
+    }
+
     #[inline]
     fn complete_command(&self, task: CmdTaskRef) -> u8 {
-        let user_data = task.head.user_data.get();
-        let mut ctx_data = user_data;
+        let mut ctx_data = task.head.user_data.get();
         if let Some(run) = task.run() {
             run.flight.completed();
             ctx_data = run.ctx.user_data.get();
         }
-        task.head.stage.set(Stage::Done);
-        if task.head.in_graph.get() {
-            self.node_ended(&task.head, task.as_c());
-        } else if let Some(callback) = task.callback.get() {
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's
-            // from now on.
-            unsafe { callback(task.as_c(), user_data, ctx_data) };
-        }
+        self.hand_back(&task.head, task.as_c(), task.callback.get(), ctx_data);
         if let Some(run) = task.run()
             && run.is_leaving()
         {

@@ -24,7 +24,6 @@ pub(super) struct RunningService {
     pub(super) welcome: Welcome,
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,
-    /// What its workers are shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
     // Dropped in this order: tasks on the thread talk to the service.
@@ -54,7 +53,6 @@ impl Shared {
         drop(previous);
     }
 
-    /// How many worker contexts are not idle.
     pub(super) fn active(&self) -> usize {
         Arc::strong_count(&self.places) - 1
     }

@@ -31,19 +31,15 @@ use crate::stream::WorkerStream;
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);
 
-/// What a worker context attaches with.
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
     /// Without the ticket.
     pub(super) attach: Attach,
-    /// The key that the daemon was shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
-    /// Where the worker's reports about its plugins go.
     pub(super) health: Arc<Health>,
     pub(super) late: Arc<Late>,
     pub(super) daemon: SocketAddr,
-    /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
 
@@ -160,7 +156,6 @@ async fn enter(
     })
 }
 
-/// What a worker's log calls this program.
 pub(super) fn program() -> String {
     let file = std::env::current_exe().ok();
     let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
@@ -231,7 +226,6 @@ fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failur
     )
 }
 
-/// The error for a worker to which there is no connection.
 fn no_way(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
     let mut failure = no_answer(id, address, code, why);
     // On one machine, no firewall is between the two.
@@ -241,9 +235,7 @@ fn no_way(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
     failure
 }
 
-/// A worker that let this host in.
 pub(super) struct Watched<'a> {
-    /// What log lines and failures call it.
     pub(super) who: &'a str,
     pub(super) run: u64,
     pub(super) mailbox: &'a Mailbox,

@@ -99,6 +99,13 @@ pub union Data {
     pub u64: u64,
 }
 
+impl Default for Data {
+    /// Eight zeros.
+    fn default() -> Data {
+        Data { u64: 0 }
+    }
+}
+
 /// The state of a context (`enum doca_ctx_states`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]

@@ -8,11 +8,9 @@ use crate::argp::model::{ConfigCallback, Flag, Refusal, built_in, check_name, re
 /// `struct doca_argp_cmd`, or the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Command {
-    /// Nothing for the program.
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) callback: Option<ConfigCallback>,
-    /// The usage text does not list it.
     pub(crate) is_hidden: bool,
     pub(crate) flags: Vec<Flag>,
     pub(crate) commands: Vec<Command>,
@@ -27,7 +25,6 @@ impl Command {
         self.name.as_deref().unwrap_or("without a name")
     }
 
-    /// Whether one of its commands has to be named.
     pub(crate) fn needs_command(&self) -> bool {
         self.callback.is_none() && !self.commands.is_empty()
     }
@@ -81,7 +78,6 @@ impl Command {
         self.name.iter().try_for_each(|name| check_name(name, "command"))
     }
 
-    /// The names of its commands, for a message.
     fn names(&self) -> String {
         let listed = self.commands.iter().filter(|command| !command.is_hidden);
         listed.map(Command::shown).collect::<Vec<_>>().join(", ")

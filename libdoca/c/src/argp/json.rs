@@ -30,12 +30,9 @@ const SYNTAX: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The most bytes that a file may have.
 const MOST: usize = 1 << 20;
 
-/// What the built-in flags are under.
 const GENERAL: &str = "doca_general_flags";
-/// What the program's flags are under.
 const PROGRAM: &str = "doca_program_flags";
 
 /// The flags of a file, in the order in which they were registered: those of the program, then those

@@ -30,7 +30,6 @@ use self::state::{Cmd, Draft, Param};
 /// What a message begins with when nobody named the program.
 const NAMELESS: &str = "doca_argp";
 
-/// Says why, and gives the code.
 fn tell(refusal: Refusal) -> DocaError {
     let (logger, program) = state::logger();
     logger.tell(program.as_deref().unwrap_or(NAMELESS), &refusal.text);
@@ -43,7 +42,6 @@ fn telling(call: impl FnOnce() -> Result<(), Refusal>) -> DocaError {
     guard(|| call().map_err(tell))
 }
 
-/// The same for a function that ends with nothing.
 #[track_caller]
 fn told(call: impl FnOnce() -> Result<(), Refusal>) {
     guard_or((), || {
@@ -152,7 +150,6 @@ setters! { Command:
     fn doca_argp_cmd_set_hidden() |command| command.is_hidden = true;
 }
 
-/// The setters of texts.
 macro_rules! texts {
     ($($draft:ident: $($name:ident => $field:ident),*;)*) => {$( setters! { $draft: $(
         fn $name(value: *const c_char) |draft| {

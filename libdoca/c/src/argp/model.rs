@@ -54,11 +54,8 @@ fn levels() -> impl Iterator<Item = c_int> {
 pub(crate) enum Action {
     Help,
     Version,
-    /// Of the program.
     LogLevel,
-    /// Of this library and what it uses.
     SdkLogLevel,
-    /// Reads further flags from a file.
     Json,
     Call(Callback),
 }
@@ -69,21 +66,16 @@ pub(crate) enum Action {
 pub(crate) struct Flag {
     /// Without its dash. It may have several letters.
     pub(crate) short: Option<String>,
-    /// Without its dashes.
     pub(crate) long: Option<String>,
     pub(crate) arguments: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) kind: ParamType,
     pub(crate) is_mandatory: bool,
-    /// A file cannot give it.
     pub(crate) is_cli_only: bool,
-    /// It may be given more than once.
     pub(crate) is_multiple: bool,
     /// It stands alone, and nothing is required beside it.
     pub(crate) is_singular: bool,
-    /// The commands within have it, too.
     pub(crate) is_inherited: bool,
-    /// The usage text does not list it.
     pub(crate) is_hidden: bool,
     pub(crate) action: Option<Action>,
 }

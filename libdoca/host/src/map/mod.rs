@@ -19,8 +19,6 @@ use crate::handle::{Tag, object};
 /// How many devices a map can have unless the host says otherwise.
 const MOST_DEVICES: u32 = 8;
 
-const NO_DATA: Data = Data { u64: 0 };
-
 /// The code of a failure, whose text goes to the log. That an inventory is empty is for the host to
 /// expect.
 pub(super) fn told(error: Error) -> DocaError {
@@ -34,7 +32,8 @@ pub(super) fn told(error: Error) -> DocaError {
 #[repr(C)]
 pub(super) struct Map {
     tag: Tag,
-    range: Cell<Option<Range>>,
+    /// The first byte, and how many.
+    range: Cell<Option<(*mut c_void, usize)>>,
     access: Cell<Access>,
     devices: RefCell<Vec<Arc<Device>>>,
     pub(super) most_devices: Cell<u32>,
@@ -46,12 +45,6 @@ pub(super) struct Map {
 }
 
 object!(Map, Map, urom_abi::host::Mmap);
-
-#[derive(Clone, Copy)]
-struct Range {
-    start: *mut c_void,
-    len: usize,
-}
 
 struct StartedMap {
     memory: MapMemory,
@@ -73,7 +66,7 @@ impl Map {
             access: Cell::new(Access::LOCAL_READ_ONLY),
             devices: RefCell::default(),
             most_devices: Cell::new(MOST_DEVICES),
-            user_data: Cell::new(NO_DATA),
+            user_data: Cell::default(),
             free: Cell::new(None),
             exported: None,
             running: RefCell::default(),
@@ -89,7 +82,7 @@ impl Map {
         let exported = Exported::read(bytes).map_err(told)?;
         let start = ptr::with_exposed_provenance_mut(exported.address() as usize);
         let map = Map {
-            range: Cell::new(Some(Range { start, len: exported.len() as usize })),
+            range: Cell::new(Some((start, exported.len() as usize))),
             access: Cell::new(exported.access()),
             devices: RefCell::new(vec![device]),
             user_data: Cell::new(user_data),
@@ -107,11 +100,10 @@ impl Map {
                 log!(warn, "doca_mmap_start: the map has no memory: call doca_mmap_set_memrange");
                 return Err(DocaError::BAD_CONFIG);
             }
-            (None, Some(range)) => {
+            (None, Some((start, len))) => {
                 // SAFETY: the host keeps the memory until it stops or destroys the map, as DOCA
                 // demands; both fail while a buffer or a pool uses it.
-                let map =
-                    unsafe { Mmap::from_raw(range.start.cast(), range.len, self.access.get()) };
+                let map = unsafe { Mmap::from_raw(start.cast(), len, self.access.get()) };
                 MapMemory::Own(map.map_err(told)?)
             }
         };
@@ -188,13 +180,12 @@ impl Map {
         if start.is_null() || len == 0 || start.addr().checked_add(len).is_none() {
             return Err(DocaError::INVALID_VALUE);
         }
-        self.range.set(Some(Range { start, len }));
+        self.range.set(Some((start, len)));
         Ok(())
     }
 
     pub(super) fn range(&self) -> Result<(*mut c_void, usize), DocaError> {
-        let range = self.range.get().ok_or(DocaError::BAD_STATE)?;
-        Ok((range.start, range.len))
+        self.range.get().ok_or(DocaError::BAD_STATE)
     }
 
     pub(super) fn set_access(&self, access: u32) -> Result<(), DocaError> {
@@ -257,8 +248,8 @@ impl Map {
     /// What the host wants to be told once the map is gone, with the memory.
     pub(super) fn farewell(&self) -> Option<(FreeCallback, *mut c_void, usize, *mut c_void)> {
         let (callback, cookie) = self.free.get()?;
-        let range = self.range.get()?;
-        Some((callback, range.start, range.len, cookie))
+        let (start, len) = self.range.get()?;
+        Some((callback, start, len, cookie))
     }
 }
 

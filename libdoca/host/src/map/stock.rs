@@ -8,7 +8,7 @@ use urom_abi::host::{self, Buf, Data};
 use urom_memory::{BufferSpan, Element};
 
 use super::descriptor::Descriptors;
-use super::{Map, NO_DATA, told};
+use super::{Map, told};
 use crate::handle::{Object, Tag, object};
 
 /// What buffers are taken from: an inventory or a pool.
@@ -93,7 +93,7 @@ impl<T: Source> Stock<T> {
             tag: Tag::of::<Stock<T>>(),
             own,
             count: Cell::new(count),
-            user_data: Cell::new(NO_DATA),
+            user_data: Cell::default(),
             is_running: Cell::new(false),
             elements: RefCell::new(None),
         })

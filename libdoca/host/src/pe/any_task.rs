@@ -26,7 +26,6 @@ impl AnyTask<'_> {
         }
     }
 
-    /// C's pointer to its context.
     pub(crate) fn ctx(&self) -> *mut Ctx {
         match self {
             AnyTask::Command(task) => task.run().map_or(ptr::null_mut(), |run| run.ctx.as_ctx()),
@@ -35,7 +34,6 @@ impl AnyTask<'_> {
         }
     }
 
-    /// Submits it. After an error it is still the caller's.
     #[inline]
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         match self {

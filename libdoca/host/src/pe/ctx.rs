@@ -81,12 +81,10 @@ pub(crate) trait Part: Any {
         false
     }
 
-    /// Whether the host may see the context running now.
     fn begins(&self) -> bool {
         false
     }
 
-    /// The context goes idle.
     fn ended(&self, _pe: &Pe) {}
 }
 
@@ -97,7 +95,7 @@ impl Context {
             me: Weak::clone(me),
             state: Cell::new(CtxState::IDLE),
             run: Cell::new(0),
-            user_data: Cell::new(Data { u64: 0 }),
+            user_data: Cell::default(),
             state_changed: Cell::new(None),
             pe: RefCell::new(None),
             failure: RefCell::default(),
@@ -106,7 +104,6 @@ impl Context {
         })
     }
 
-    /// Hands a new context to the host.
     pub(crate) fn publish<C>(part: impl Part) -> *mut C {
         publish(Context::new(part))
     }
@@ -127,7 +124,6 @@ impl Context {
         self.me.upgrade()
     }
 
-    /// C's pointer to it.
     pub(crate) fn as_ctx(&self) -> *mut Ctx {
         self.me.as_ptr().cast_mut().cast()
     }
@@ -149,12 +145,10 @@ impl Context {
         self.state.get() == state
     }
 
-    /// `BAD_STATE` unless it can be configured.
     pub(crate) fn require_idle(&self) -> Result<(), DocaError> {
         if self.is(CtxState::IDLE) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
-    /// `BAD_STATE` unless it runs.
     #[inline]
     pub(crate) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }

@@ -17,7 +17,6 @@ use crate::pe::ctx::Context;
 /// The work of a node in each instance.
 #[derive(Clone)]
 pub(crate) enum Work {
-    /// A task of this context.
     Task(Rc<Context>),
     User(UserNodeCallback),
     Graph(Rc<Graph>),
@@ -26,9 +25,7 @@ pub(crate) enum Work {
 #[derive(Clone)]
 pub(crate) struct Node {
     work: Work,
-    /// The nodes that depend on it.
     after: Vec<usize>,
-    /// How many nodes it depends on.
     before: usize,
 }
 
@@ -74,7 +71,7 @@ impl Graph {
             tag: Tag::of::<Graph>(),
             me: Weak::clone(me),
             pe,
-            user_data: Cell::new(Data { u64: 0 }),
+            user_data: Cell::default(),
             conf: Cell::new(None),
             nodes: RefCell::default(),
             pointers: RefCell::default(),
@@ -92,7 +89,6 @@ impl Graph {
         if self.is_started.get() { Err(DocaError::BAD_STATE) } else { Ok(()) }
     }
 
-    /// Ends the nodes of a graph that the host destroys.
     pub(crate) fn retire(&self) -> Result<(), DocaError> {
         self.require_stopped()?;
         if self.instances.get() != 0 {
@@ -199,7 +195,6 @@ impl Graph {
         Ok(())
     }
 
-    /// `IN_USE` while an instance is in flight.
     pub(crate) fn stop(&self) -> Result<(), DocaError> {
         match (self.is_started.get(), self.in_flight.get()) {
             (false, _) => Err(DocaError::BAD_STATE),
@@ -211,7 +206,6 @@ impl Graph {
         }
     }
 
-    /// Whether instances of these nodes can be submitted.
     fn runs(&self, nodes: &Rc<Vec<Node>>) -> bool {
         self.is_started.get() && Rc::ptr_eq(nodes, &self.nodes.borrow())
     }

@@ -29,14 +29,12 @@ pub(crate) struct LocalTask {
     /// It goes idle only once this task is released.
     pub(crate) ctx: Rc<Context>,
     pub(crate) kind: LocalTaskKind,
-    /// That of a sync event.
     counter: Option<Counter>,
     /// The number to set, to add, or to wait for.
     pub(crate) value: Cell<u64>,
     pub(crate) mask: Cell<u64>,
     /// The host's place for a number, or its buffer.
     pub(crate) place: Cell<*mut c_void>,
-    /// Wakes a host that sleeps.
     watch: RefCell<Option<Wait>>,
 }
 
@@ -108,7 +106,6 @@ impl LocalTask {
         Ok(task)
     }
 
-    /// Carries it out. After an error it is still the caller's.
     #[cold]
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         self.head.is_callers()?;
@@ -159,7 +156,6 @@ impl LocalTask {
         condition(self.value.get()).masked(self.mask.get())
     }
 
-    /// Whether the counter is what it waits for.
     pub(super) fn is_met(&self) -> bool {
         self.counter.as_ref().is_none_or(|counter| self.condition().is_met(counter.get()))
     }
@@ -182,18 +178,10 @@ impl LocalTask {
         pe.push(Other::Local(self));
     }
 
-    /// Hands the task back to the host, or its result to the graph that submitted it.
     pub(super) fn complete(&self, pe: &Pe) {
         let Ok(tasks) = self.ctx.tasks(self.kind) else { return };
         tasks.in_flight.update(|count| count - 1);
-        self.head.stage.set(Stage::Done);
-        if self.head.in_graph.get() {
-            return pe.node_ended(&self.head, as_c(self));
-        }
-        let Some(callback) = tasks.callback(self.kind, self.head.status.get()) else { return };
-        let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
-        // SAFETY: the host gave this function for exactly this call, and the task is the host's
-        // from now on.
-        unsafe { callback(as_c(self), user_data, ctx_data) };
+        let callback = tasks.callback(self.kind, self.head.status.get());
+        pe.hand_back(&self.head, as_c(self), callback, self.ctx.user_data.get());
     }
 }

@@ -18,7 +18,6 @@ pub(crate) enum Lost {
     Forged(u64),
     /// It has this many bytes, and this many are allowed.
     TooLong(usize, usize),
-    /// The message ends here.
     Broken(frame::Broken),
 }
 

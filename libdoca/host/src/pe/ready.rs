@@ -55,7 +55,6 @@ impl ReadyQueue {
         self.has_others.set(true);
     }
 
-    /// Takes the oldest event, if it is a command.
     #[inline]
     pub(super) fn pop_command(&self) -> Option<CmdTaskRef> {
         if self.has_others.get() {
@@ -78,7 +77,6 @@ impl ReadyQueue {
         self.others.borrow().front().is_some_and(|(before, _)| *before <= self.taken.get())
     }
 
-    /// Takes the oldest event, if it is no command.
     pub(super) fn pop_other(&self) -> Option<Other> {
         if !self.is_other_due() {
             return None;

@@ -48,7 +48,6 @@ pub(crate) struct Run {
     /// What the worker said, once this host is connected to it.
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
-    /// How many commands were submitted.
     submitted: Cell<u64>,
     /// What submit says, unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
@@ -232,7 +231,6 @@ impl Run {
         self.check_over(pe);
     }
 
-    /// The worker is gone, or never came.
     pub(crate) fn lose(&self, pe: &Pe, reason: &Failure) {
         if self.leaving.get() {
             return;
@@ -385,7 +383,6 @@ impl Run {
         Ok(())
     }
 
-    /// Sends the commands that wait.
     pub(crate) fn flush(&self) {
         if self.leaving.get() {
             return;
@@ -411,8 +408,6 @@ impl Run {
         Ok(())
     }
 
-    /// A notification came.
-    ///
     /// # Errors
     /// No command is in flight in its slot; or it is too long, and its task fails.
     #[inline]

@@ -55,7 +55,6 @@ impl HostBell {
         self.wake.raise();
     }
 
-    /// Disarms it and makes the descriptor wait again.
     pub(crate) fn silence(&self) {
         self.disarm();
         // UCX mostly wakes the host. Then there is no system call.
@@ -133,7 +132,6 @@ impl Pe {
         Ok(())
     }
 
-    /// False when UCX has something to do.
     fn arm(&self) -> Result<bool, DocaError> {
         let Some(transport) = self.current() else { return Ok(true) };
         if transport.blocked.get() {

@@ -11,7 +11,6 @@ use urom_wire::control::Failure;
 
 use crate::failure::failure;
 
-/// The operation of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalTaskKind {
     Get,
@@ -60,7 +59,6 @@ of_kind! {
     MmapAdviseTaskInvalidateCache: InvalidateCache;
 }
 
-/// A completion callback, whatever structure of C it takes.
 pub(crate) type TaskEnded = TaskCallback<host::Task>;
 
 fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
@@ -126,7 +124,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// The function for a task that ended.
     pub(crate) fn callback(&self, kind: LocalTaskKind, status: DocaError) -> Option<TaskEnded> {
         let (completed, failed) = self.room(kind).get().callbacks?;
         Some(if status == DocaError::SUCCESS { completed } else { failed })

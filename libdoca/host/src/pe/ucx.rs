@@ -20,7 +20,6 @@ use crate::pe::run::Run;
 
 pub(crate) struct Transport {
     pub(crate) ucx: Worker,
-    /// What it receives from.
     pub(crate) queue: Queue,
     pub(crate) blocked: Cell<bool>,
     /// The transport that replaced a blocked one.
@@ -61,7 +60,6 @@ impl Transport {
 }
 
 impl Pe {
-    /// UCX, made when it is first needed.
     pub(crate) fn transport(&self) -> Result<&Transport, Failure> {
         let Some(current) = self.current() else {
             let transport = self.make_transport()?;
@@ -110,7 +108,6 @@ impl Pe {
         received
     }
 
-    /// Receives what UCX still has, after a peer is gone.
     pub(crate) fn drain(&self) {
         let Some(transport) = self.current() else { return };
         for _ in 0..10_000 {

@@ -16,7 +16,6 @@ use crate::pe::local::LocalTask;
 /// No run of a context has this number.
 const NO_RUN: u64 = u64::MAX;
 
-/// Wakes an engine's host from the watcher's thread.
 struct Caller(Arc<Mailbox>);
 
 impl Wake for Caller {
@@ -37,7 +36,6 @@ impl Pe {
         self.answer_where(|task| task.is_met(), DocaError::SUCCESS);
     }
 
-    /// Ends the waits of a context.
     pub(super) fn give_up_waits(&self, ctx: &Context, code: DocaError) {
         self.answer_where(|task| std::ptr::eq(&*task.ctx, ctx), code);
     }

@@ -112,6 +112,8 @@ functions! {
         task.head().user_data.set(data);
     }
 
+    fn doca_task_get_user_data[task: *const Task]() -> Data { task.head().user_data.get() }
+
     fn doca_task_get_ctx[task: *const Task]() -> *mut Ctx { task.ctx() }
 }
 
@@ -129,14 +131,6 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
             // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
             Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
         }
-    })
-}
-
-pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) -> Data {
-    const NONE: Data = Data { u64: 0 };
-    guard_or(NONE, || {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        unsafe { Task::find(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
 }
 

@@ -36,7 +36,7 @@ functions! {
         // SAFETY: the caller's bytes, as many as it says.
         let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), len) };
         // SAFETY: NULL, or the caller's data.
-        let user_data = unsafe { user_data.as_ref() }.copied().unwrap_or(Data { u64: 0 });
+        let user_data = unsafe { user_data.as_ref() }.copied().unwrap_or_default();
         publish(Rc::new(Map::imported(bytes, device, user_data)?))
     }
 

@@ -56,20 +56,17 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
     worker.upgrade()?.with_failure(Failure::clone)
 }
 
-/// From a start to the next idle.
 struct DomainRun {
     /// The number of the run, by which workers know the domain.
     number: u64,
     /// In the domain's order. Empty when one of them does not run.
     workers: Vec<OwnWorker>,
-    /// Whether the workers were given the table.
     have_table: Cell<bool>,
     /// The start until it is over, except during a step.
     start: RefCell<Option<Start>>,
     failed: Cell<bool>,
 }
 
-/// A worker of this process.
 struct OwnWorker {
     /// At the service.
     id: WorkerId,
@@ -99,7 +96,6 @@ impl Domain {
         Ok(())
     }
 
-    /// Starts again without buffers.
     pub(crate) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
             return Err(failure!(
@@ -164,7 +160,6 @@ impl Domain {
         Ok(())
     }
 
-    /// The runs of all workers, or why one does not run.
     fn running(&self) -> Result<Vec<Rc<Run>>, Failure> {
         let run = |(id, ctx): &(u64, Weak<Context>)| {
             let run = ctx
@@ -280,7 +275,6 @@ impl Part for Domain {
         self.run.take();
     }
 
-    /// Stops at once, whatever is under way.
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if let Some(run) = self.run.take() {
             // Gives the host's request back.

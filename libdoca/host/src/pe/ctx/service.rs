@@ -73,7 +73,6 @@ impl Service {
         })
     }
 
-    /// What the service is while it runs, or `BAD_STATE`.
     pub(crate) fn running(&self, ctx: &Context) -> Result<Arc<RunningService>, DocaError> {
         ctx.require_running()?;
         self.shared.running().ok_or(DocaError::BAD_STATE)
@@ -148,7 +147,6 @@ impl Service {
         })
     }
 
-    /// Answers all queries with a code, and lets go of the daemon.
     fn leave(&self, pe: &Pe, code: DocaError) {
         self.queries.give_up(pe, code);
         self.shared.set_running(None);

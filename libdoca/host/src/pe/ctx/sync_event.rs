@@ -28,7 +28,6 @@ const YIELDS: usize = 1000;
 pub(crate) const PUBLISHES: u32 = 1;
 const SUBSCRIBES: u32 = 2;
 
-/// Where a publisher or a subscriber is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     Cpu,
@@ -57,7 +56,6 @@ object!(RemoteNet, RemoteNet);
 pub(crate) struct SyncEvent {
     publisher: Cell<Option<Location>>,
     subscriber: Cell<Option<Location>>,
-    /// Those of its locations.
     devices: RefCell<Vec<Arc<Device>>>,
     memory: RefCell<CounterPlace>,
     tasks: Tasks,
@@ -78,7 +76,6 @@ enum CounterPlace {
 
 struct StartedEvent {
     counter: Counter,
-    /// What this program may do.
     publishes: bool,
     subscribes: bool,
     /// What the host was given of it, once it asked.
@@ -171,7 +168,6 @@ impl SyncEvent {
         Ok(running.counter.clone())
     }
 
-    /// Waits on this thread, for ever.
     pub(crate) fn wait(&self, condition: Condition, yields: bool) -> Result<(), DocaError> {
         let counter = self.counter(Role::Subscriber)?;
         for _ in 0..if yields { YIELDS } else { 0 } {

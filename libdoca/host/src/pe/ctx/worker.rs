@@ -41,7 +41,6 @@ pub(crate) struct Worker {
     pub(crate) max_inflight: Cell<u32>,
     pub(crate) env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
-    /// Of the last run.
     late: RefCell<Option<Arc<Late>>>,
 }
 
@@ -65,7 +64,6 @@ impl Worker {
         if id == WORKER_ID_ANY { Err(DocaError::BAD_STATE) } else { Ok(id) }
     }
 
-    /// Sends the commands that wait.
     pub(crate) fn flush(&self) {
         // A clone: the log's reader may call back.
         let run = self.run.borrow().clone();
@@ -87,7 +85,6 @@ impl Worker {
         Ok(())
     }
 
-    /// The run that takes tasks.
     #[inline]
     pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
         ctx.require_running()?;

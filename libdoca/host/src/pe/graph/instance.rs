@@ -90,7 +90,7 @@ impl Instance {
             states: RefCell::new(vec![state; nodes.len()]),
             graph,
             nodes,
-            user_data: Cell::new(Data { u64: 0 }),
+            user_data: Cell::default(),
             in_flight: Cell::new(false),
             running: Cell::new(0),
             status: Cell::new(DocaError::SUCCESS),

@@ -46,7 +46,7 @@ impl Head {
             stage: Cell::new(Stage::Free),
             in_graph: Cell::new(false),
             status: Cell::new(DocaError::BAD_STATE),
-            user_data: Cell::new(Data { u64: 0 }),
+            user_data: Cell::default(),
         }
     }
 
@@ -54,7 +54,7 @@ impl Head {
     pub(crate) fn hold(&self) {
         self.stage.set(Stage::Held);
         self.status.set(DocaError::BAD_STATE);
-        self.user_data.set(Data { u64: 0 });
+        self.user_data.take();
     }
 
     /// The status that a host sees: none before completion.

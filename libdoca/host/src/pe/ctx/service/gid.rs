@@ -122,19 +122,10 @@ impl GidTask {
         pe.push(Other::Group(self));
     }
 
-    /// Hands the query back to the host.
     pub(crate) fn complete(&self, pe: &Pe) {
         let Ok(service) = self.ctx.part::<Service>() else { return };
         service.queries.in_flight.set(service.queries.in_flight.get() - 1);
-        self.head.stage.set(Stage::Done);
-        if self.head.in_graph.get() {
-            pe.node_ended(&self.head, as_c(self));
-        } else if let Some(callback) = self.callback.get() {
-            let (user_data, ctx_data) = (self.head.user_data.get(), self.ctx.user_data.get());
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's
-            // from now on.
-            unsafe { callback(as_c(self), user_data, ctx_data) };
-        }
+        pe.hand_back(&self.head, as_c(self), self.callback.get(), self.ctx.user_data.get());
         service.check_over(&self.ctx, pe);
     }
 
