@@ -4,12 +4,14 @@ use std::ops::Deref;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use urom_host::{CpuSet, Plugin, Service, Worker, block_on};
 use urom_tests::{PluginDirectory, Uromd};
 
 use crate::cores::Cores;
+use crate::figure::Figure;
+use crate::statistics::in_turns;
 use crate::transport::Transport;
 
 /// The commands that a worker allows in flight.
@@ -41,6 +43,17 @@ impl Launch {
     pub(crate) fn samples(&self, each: f64) -> u64 {
         let whole = if self.quick { 1e8 } else { 4e8 };
         ((whole / each) as u64).clamp(100, 200_000)
+    }
+
+    /// Measures the kit, side 0, and its peer, side 1, in turns. A round gives nanoseconds.
+    pub(crate) fn compare(
+        &self,
+        name: String,
+        peer: &str,
+        round: impl FnMut(usize) -> Result<f64>,
+    ) -> Result<Figure> {
+        let rounds = in_turns(self.rounds(), 2, round)?;
+        Figure::in_turns(name, "ns", peer, &rounds).context("no round was measured")
     }
 
     /// Starts a daemon with some plugins.

@@ -27,7 +27,7 @@ pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
 /// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
 /// remembers, are in a few of them.
-pub(super) const TIMES: usize = 5;
+const TIMES: usize = 5;
 /// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
 /// The ABI's own allocations for a command on DOCA's way: its descriptor, and that of its answer.
@@ -106,7 +106,6 @@ impl Counted {
     }
 
     /// The counts of one command at the host and in the worker, with `depth` commands in flight.
-    /// Counts of a round cancel out: a round of some commands is counted, and one of twice as many.
     fn each(&self, launch: &Launch, depth: u64) -> Result<[Counts; 2]> {
         let commands = match launch.transport {
             Transport::SharedMemory => 10_000,
@@ -124,17 +123,8 @@ impl Counted {
             let after = read()?;
             Ok(std::array::from_fn(|at| after[at] - before[at]))
         };
-        // Buffers grow first.
-        count(commands)?;
-        let mut counts = [(); 4].map(|()| Vec::new());
-        for _ in 0..TIMES {
-            let (once, twice) = (count(commands)?, count(2 * commands)?);
-            for (at, counts) in counts.iter_mut().enumerate() {
-                counts.push((twice[at] - once[at]) / commands as f64);
-            }
-        }
-        let each = |at: usize| of_rounds(&counts[at]);
-        let sides = [[each(0)?, each(1)?], [each(2)?, each(3)?]];
+        let [a, b, c, d] = per_operation(commands, count)?;
+        let sides = [[a, b], [c, d]];
         let counted = sides.iter().all(|[_, messages]| *messages > 0.0);
         ensure!(counted, "no message is counted: is {} still there?", PRELOAD.1);
         Ok(sides)
@@ -152,6 +142,28 @@ impl Counted {
         }
         Ok(at_once as f64 / SINGLES as f64)
     }
+}
+
+/// The counts of one operation, of which `count` runs so many: a round of some operations is
+/// counted, and one of twice as many, so that the counts of a round cancel out.
+pub(super) fn per_operation<const N: usize>(
+    operations: u64,
+    mut count: impl FnMut(u64) -> Result<[f64; N]>,
+) -> Result<[f64; N]> {
+    // Buffers grow first.
+    count(operations)?;
+    let mut counts = [(); N].map(|()| Vec::new());
+    for _ in 0..TIMES {
+        let (once, twice) = (count(operations)?, count(2 * operations)?);
+        for (at, counts) in counts.iter_mut().enumerate() {
+            counts.push((twice[at] - once[at]) / operations as f64);
+        }
+    }
+    let mut each = [0.0; N];
+    for (each, counts) in each.iter_mut().zip(&counts) {
+        *each = of_rounds(counts)?;
+    }
+    Ok(each)
 }
 
 /// The counts of a process.

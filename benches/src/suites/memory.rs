@@ -12,7 +12,6 @@ use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::party::RawClient;
-use crate::statistics::{in_turns, of_rounds};
 
 const SIZES: [usize; 5] = [4 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20];
 
@@ -106,7 +105,8 @@ impl Party {
 
     /// Sharing memory once, and memory of the kernel's that is touched.
     fn sharing(&self, launch: &Launch) -> Result<Figure> {
-        let rounds = in_turns(launch.rounds(), 2, |side| {
+        let name = format!("memory/share/{SHARED}");
+        launch.compare(name, "mmap and the first touch", |side| {
             let memory = Mmap::allocate(SHARED, BOTH)?;
             if side == 0 {
                 touch(&memory)?;
@@ -120,9 +120,7 @@ impl Party {
             let begin = Instant::now();
             touch(&Mmap::allocate(SHARED, BOTH)?)?;
             Ok(begin.elapsed().as_nanos() as f64)
-        })?;
-        let figure = Figure::new(format!("memory/share/{SHARED}"), "ns", of_rounds(&rounds[0])?);
-        Ok(figure.against("mmap and the first touch", of_rounds(&rounds[1])?))
+        })
     }
 }
 

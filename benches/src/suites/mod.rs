@@ -13,6 +13,7 @@ mod rdma;
 mod rdmo;
 mod sandbox;
 mod stages;
+mod two_workers;
 
 use anyhow::{Context, Result};
 

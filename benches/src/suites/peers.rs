@@ -16,7 +16,6 @@ use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::party::{Party, answered};
 use crate::process::Process;
-use crate::statistics::{in_turns, of_rounds};
 
 /// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
 const PAUSE: Duration = Duration::from_micros(500);
@@ -68,11 +67,10 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
             let each = begin.elapsed().as_nanos() as f64 / 20.0;
             *trips = launch.trips(each, 20).min(1_000_000);
         }
-        let rounds = in_turns(launch.rounds(), 2, |side| round(side, trips[side]))?;
         let name = format!("peers/tonic/{}-{how}", launch.transport.name());
-        let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
-        figures
-            .push(figure.against("tonic unary call over TCP", of_rounds(&rounds[1])?).note(note));
+        let compared =
+            launch.compare(name, "tonic unary call over TCP", |side| round(side, trips[side]))?;
+        figures.push(compared.note(note));
     }
     Ok(figures)
 }

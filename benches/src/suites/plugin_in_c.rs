@@ -2,7 +2,7 @@
 //! through the same client. Two client types would be two copies of the code, and their places in
 //! memory differ by more than the plugins do.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use graph_protocol::{Client, Protocol};
 use urom_abi::protocol::Protocol as _;
 use urom_host::{Host, Worker};
@@ -13,7 +13,6 @@ use crate::cores::pin;
 use crate::figure::Figure;
 use crate::in_c;
 use crate::launch::{DEPTH, Daemon, Launch, worker};
-use crate::statistics::in_turns;
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut plugins = PluginDirectory::with(&["worker_graph"])?;
@@ -31,11 +30,10 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
         let trips = |client| Ok(launch.trips(each(client, &worker, 1_000, depth)?, 1_000));
         let trips: Vec<u64> = clients.into_iter().map(trips).collect::<Result<_>>()?;
-        let rounds =
-            in_turns(launch.rounds(), 2, |side| each(clients[side], &worker, trips[side], depth))?;
         let name = format!("plugin-in-c/{what}/{}/{depth}", launch.transport.name());
-        let figure = Figure::in_turns(name, "ns", "plugin in C", &rounds);
-        figures.push(figure.context("no round was measured")?);
+        figures.push(launch.compare(name, "plugin in C", |side| {
+            each(clients[side], &worker, trips[side], depth)
+        })?);
     }
     Ok(figures)
 }

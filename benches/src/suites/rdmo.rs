@@ -22,7 +22,7 @@ use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, introduce, prepare, serve};
-use crate::statistics::{in_turns, of_rounds};
+use crate::statistics::of_rounds;
 
 /// Where the places begin: behind the pointer, in cache lines of their own.
 const FIRST: u64 = 64;
@@ -50,7 +50,8 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let party = Party::start(launch)?;
     party.append(WARM_UP)?;
     let count = launch.trips(party.append(WARM_UP)?, 1000).min(100_000);
-    let rounds = in_turns(launch.rounds(), 2, |side| {
+    let name = format!("rdmo/append/{}/{PUT}", launch.transport.name());
+    let figure = launch.compare(name, "raw UCX message and put", |side| {
         if side == 0 {
             party.append(WARM_UP)?;
             return party.append(count);
@@ -64,9 +65,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         serving.wait()?;
         Ok(time)
     })?;
-    let name = format!("rdmo/append/{}/{PUT}", launch.transport.name());
-    let figure = Figure::new(name, "ns", of_rounds(&rounds[0])?);
-    Ok(vec![figure.against("raw UCX message and put", of_rounds(&rounds[1])?)])
+    Ok(vec![figure])
 }
 
 impl Party {
