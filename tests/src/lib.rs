@@ -9,6 +9,7 @@ pub mod expected;
 mod launcher;
 mod library;
 mod participants;
+pub mod program;
 mod transcript;
 mod uromd;
 

@@ -2,7 +2,7 @@
 //! between their workers.
 //!
 //! This is DOCA's sample `urom_ping_pong` in Rust, with more to measure. `mpirun -np 2 ping_pong`
-//! starts it when it was built with the feature `mpi`; without MPI, start it twice:
+//! starts it; without a launcher, start it twice:
 //!
 //! ```text
 //! ping_pong --rendezvous localhost:7000 --rank 0 &

@@ -3,19 +3,16 @@
 mod support;
 
 use std::fs;
-use std::process::Stdio;
 
 use anyhow::{Context, Result};
-use rustix::process::Pid;
-use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+use support::{MIB, PROGRAM, has_table, sandbox};
+use urom_tests::program::{Ended, LONG, Running, SOON, program};
 use urom_tests::{PluginDirectory, Uromd, mpirun};
-
-const MIB: &str = "1048576";
 
 fn processes(plugins: &PluginDirectory, count: u32, arguments: &[&str]) -> Result<Running> {
     let mut command = mpirun(count, plugins.path());
     command.env("UROM_PLUGIN_PATH", plugins.variable()).arg(PROGRAM).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running::start(command)
 }
 
@@ -27,11 +24,11 @@ fn play(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Ended> {
 fn a_text_and_a_registered_mebibyte_arrive_on_embedded_services_and_on_uromd() -> Result<()> {
     let plugins = sandbox()?;
     let text = play(&plugins, &["-m", "over PMIx", "-l", "50"])?;
-    text.has_table(["PMIx", "10", "inline", "1", "1"]);
     assert_eq!(text.errors.matches("Sample finished successfully").count(), 2, "{}", text.errors);
+    has_table(text, ["PMIx", "10", "inline", "1", "1"]);
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
     let large = ["--size", MIB, "--registered", "-i", "9", "--service", daemon.address()];
-    play(&plugins, &large)?.has_table(["PMIx", MIB, "registered", "9", "9"]);
+    has_table(play(&plugins, &large)?, ["PMIx", MIB, "registered", "9", "9"]);
     Ok(())
 }
 
@@ -47,7 +44,7 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
 
 #[test]
 fn a_process_that_was_started_without_mpirun_is_told_of_both_ways() -> Result<()> {
-    let ended = Running::start(command(PROGRAM, &sandbox()?))?.end(LONG)?;
+    let ended = Running::start(program(PROGRAM, &sandbox()?))?.end(LONG)?;
     ended.failed_saying("start it as `mpirun -np 2 ping_pong`, or with --rendezvous and --rank");
     Ok(())
 }
@@ -63,7 +60,7 @@ fn mpirun_soon_ends_with_a_failure_when_one_of_the_processes_is_killed() -> Resu
     let plugins = sandbox()?;
     let mut launcher = processes(&plugins, 2, &["-i", "10000000", "-l", "50"])?;
     launcher.says("Client received PONG")?;
-    kill(player(launcher.pid()?)?.context("mpirun started nobody")?)?;
+    kill_process(player(launcher.pid()?)?.context("mpirun started nobody")?, Signal::KILL)?;
     let ended = launcher.end(SOON)?;
     assert_ne!(ended.code, Some(0), "{}", ended.errors);
     Ok(())

@@ -6,14 +6,14 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use anyhow::Result;
-use support::{Ended, LONG, PROGRAM, Running, SOON, command, kill, sandbox};
+use rustix::process::Signal;
+use support::{MIB, PROGRAM, has_table, sandbox};
 use urom_tests::c::{Source, prefix};
+use urom_tests::program::{Ended, LONG, Running, SOON, program};
 use urom_tests::{PluginDirectory, Uromd, free_place};
 
-const MIB: &str = "1048576";
-
 fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
-    let mut command = command(PROGRAM, plugins);
+    let mut command = program(PROGRAM, plugins);
     command.args(["--rendezvous", place, "--rank", rank]).args(arguments);
     Running::start(command)
 }
@@ -33,26 +33,17 @@ fn a_text_of_the_greatest_length_goes_there_and_back_and_both_say_so() -> Result
     let text = "x".repeat(99);
     let arguments = ["-m", &text, "-l", "50"];
     let [server, client] = end(two(&sandbox()?, &arguments, &arguments)?)?;
-    client.has_table(["rendezvous", "100", "inline", "1", "1"]);
-    assert_eq!((server.code, server.lines.len()), (Some(0), 0), "{}", server.errors);
     let completed = format!("Server completed PING recv: {text}");
-    for line in [
-        "Server posted PONG recv",
-        &completed,
-        "Server posted PONG send",
-        "Sample finished successfully",
-    ] {
-        assert!(server.errors.contains(line), "{line} is not in\n{}", server.errors);
-    }
     let received = format!("Client received PONG recv: {text}");
-    for line in [
-        "Client posted PING recv",
-        "Client posted PING send",
-        &received,
-        "Sample finished successfully",
-    ] {
-        assert!(client.errors.contains(line), "{line} is not in\n{}", client.errors);
+    let of_server = ["Server posted PONG recv", &completed, "Server posted PONG send"];
+    let of_client = ["Client posted PING recv", "Client posted PING send", &received];
+    for (ended, said) in [(&server, of_server), (&client, of_client)] {
+        for line in said.into_iter().chain(["Sample finished successfully"]) {
+            assert!(ended.errors.contains(line), "{line} is not in\n{}", ended.errors);
+        }
     }
+    assert_eq!(server.succeeded().len(), 0);
+    has_table(client, ["rendezvous", "100", "inline", "1", "1"]);
     Ok(())
 }
 
@@ -62,24 +53,19 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
     let (embedded, common): (&[&str], &[&str]) = (&[], &["--service", daemon.address()]);
     for service in [embedded, common] {
-        let play = |arguments: &[&str]| -> Result<Ended> {
+        let cases: [(&[&str], _); 5] = [
+            (&["-m", ""], ["1", "inline", "1", "1"]),
+            (&["--size", "1", "-i", "30"], ["1", "inline", "30", "27"]),
+            (&["--size", "4000", "-i", "30"], ["4000", "inline", "30", "27"]),
+            (&["--registered"], ["12", "registered", "1", "1"]),
+            (&["--size", MIB, "--registered", "-i", "9"], [MIB, "registered", "9", "9"]),
+        ];
+        for (arguments, [bytes, how, rounds, measured]) in cases {
             let arguments = [service, arguments].concat();
             let [server, client] = end(two(&plugins, &arguments, &arguments)?)?;
-            assert_eq!(server.code, Some(0), "{}", server.errors);
-            Ok(client)
-        };
-        play(&["-m", ""])?.has_table(["rendezvous", "1", "inline", "1", "1"]);
-        play(&["--size", "1", "-i", "30"])?.has_table(["rendezvous", "1", "inline", "30", "27"]);
-        play(&["--size", "4000", "-i", "30"])?.has_table([
-            "rendezvous",
-            "4000",
-            "inline",
-            "30",
-            "27",
-        ]);
-        play(&["--registered"])?.has_table(["rendezvous", "12", "registered", "1", "1"]);
-        let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
-        large.has_table(["rendezvous", MIB, "registered", "9", "9"]);
+            server.succeeded();
+            has_table(client, ["rendezvous", bytes, how, rounds, measured]);
+        }
     }
     Ok(())
 }
@@ -96,20 +82,15 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
         let daemon = Uromd::start_command(Command::new(prefix()?.uromd()), plugins.path())?;
         let arguments = ["--service", daemon.address(), "--registered"];
         for ended in end(two(&plugins, &arguments, &arguments)?)? {
-            assert_eq!(ended.code, Some(1), "{}", ended.errors);
             ended.failed_saying("the worker, or its plugin, is not this kit's");
             ended.failed_saying("leave --registered out");
-            assert!(
-                !ended.errors.contains("CONNECTION_RESET"),
-                "its worker lives: {}",
-                ended.errors
-            );
+            assert!(!ended.errors.contains("CONNECTION_RESET"), "{}", ended.errors);
         }
         // Without it they play.
         let inline = ["--service", daemon.address()];
         let [server, client] = end(two(&plugins, &inline, &inline)?)?;
-        client.has_table(["rendezvous", "12", "inline", "1", "1"]);
-        assert_eq!(server.code, Some(0), "{}", server.errors);
+        server.succeeded();
+        has_table(client, ["rendezvous", "12", "inline", "1", "1"]);
     }
     Ok(())
 }
@@ -128,7 +109,7 @@ fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> R
         for size in ["12", "4000", MIB] {
             let place = free_place()?;
             let start = |rank: &str| {
-                let mut command = command(PROGRAM, &plugins);
+                let mut command = program(PROGRAM, &plugins);
                 command.env("LD_PRELOAD", &library);
                 let service = daemon.address();
                 command.args(["--rendezvous", &place, "--rank", rank, "--service", service]);
@@ -136,8 +117,8 @@ fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> R
                 Running::start(command)
             };
             let [server, client] = end([start("0")?, start("1")?])?;
-            assert_eq!(server.code, Some(0), "{}", server.errors);
-            client.has_table(["rendezvous", size, "registered", "20", "18"]);
+            server.succeeded();
+            has_table(client, ["rendezvous", size, "registered", "20", "18"]);
         }
     }
     Ok(())
@@ -147,7 +128,7 @@ fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> R
 fn one_process_may_send_from_registered_memory_and_the_other_inline() -> Result<()> {
     let (server, client) = (["--size", "3000", "--registered"], ["--size", "3000"]);
     let [_, client] = end(two(&sandbox()?, &server, &client)?)?;
-    client.has_table(["rendezvous", "3000", "inline", "1", "1"]);
+    has_table(client, ["rendezvous", "3000", "inline", "1", "1"]);
     Ok(())
 }
 
@@ -190,7 +171,7 @@ fn a_process_whose_partner_is_killed_in_a_long_run_soon_ends_and_says_why() -> R
         pair[1].says("Client received PONG")?;
         let [server, client] = pair;
         let (killed, left) = if victim == 0 { (server, client) } else { (client, server) };
-        kill(killed.pid()?)?;
+        killed.signal(Signal::KILL)?;
         left.end(SOON)?.failed_saying("the other process is lost");
         assert_eq!(killed.end(SOON)?.code, None);
     }
@@ -249,7 +230,7 @@ fn options_that_make_no_sense_are_refused() -> Result<()> {
         (&["--no-such-option"], "--no-such-option"),
     ];
     for (arguments, expected) in cases {
-        let mut command = command(PROGRAM, &plugins);
+        let mut command = program(PROGRAM, &plugins);
         command.args(arguments);
         let ended = Running::start(command)?.end(LONG)?;
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.errors);

@@ -1,8 +1,7 @@
 //! Two processes, each with a worker that runs the RDMA plugin: every operation of DOCA RDMA
-//! between their memories, and with `--perf` what the operations take, beside raw UCX.
+//! between their memories, and with `--perf` what the operations take.
 //!
-//! `mpirun -np 2 rdma` starts it when it was built with the feature `mpi`; without MPI, start it
-//! twice:
+//! `mpirun -np 2 rdma` starts it; without a launcher, start it twice:
 //!
 //! ```text
 //! rdma --rendezvous localhost:7000 --rank 0 &
@@ -17,7 +16,6 @@ mod operations;
 mod options;
 mod other;
 mod perf;
-mod raw;
 mod side;
 
 use std::process::ExitCode;

@@ -1,9 +1,8 @@
 //! Both processes, on embedded services and on one `uromd`.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-
-use anyhow::{Context, Result};
+use anyhow::Result;
+use rustix::process::Signal;
+use urom_tests::program::{LONG, Running, program};
 use urom_tests::{PluginDirectory, Uromd, free_place};
 
 const OPERATIONS: [&str; 9] = [
@@ -18,30 +17,22 @@ const OPERATIONS: [&str; 9] = [
     "compare and swap",
 ];
 
-fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Child> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdma"));
-    command.env_remove("DOCA_UROM_SERVICE_FILE").env("UROM_PLUGIN_PATH", plugins.variable());
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(command.spawn()?)
-}
-
-/// Runs both to their end.
-fn both(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Output; 2]> {
+/// The process that answers, and the one that asks.
+fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Running; 2]> {
     let place = free_place()?;
-    let side =
-        |rank| start(plugins, &[&["--rendezvous", &place, "--rank", rank], arguments].concat());
-    let (first, second) = (side("0")?, side("1")?);
-    Ok([first.wait_with_output()?, second.wait_with_output()?])
+    let side = |rank| {
+        let mut command = program(env!("CARGO_BIN_EXE_rdma"), plugins);
+        command.args(["--rendezvous", &place, "--rank", rank]).args(arguments);
+        Running::start(command)
+    };
+    Ok([side("0")?, side("1")?])
 }
 
-/// What the process that asks printed, without UCX's lines.
-fn table([answers, asks]: &[Output; 2]) -> Vec<String> {
-    for output in [answers, asks] {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
-    }
-    let text = String::from_utf8_lossy(&asks.stdout);
-    text.lines().filter(|line| !line.contains(" UCX  ")).map(str::to_owned).collect()
+/// What the process that asks printed.
+fn table(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Vec<String>> {
+    let [answers, asks] = start(plugins, arguments)?;
+    answers.end(LONG)?.succeeded();
+    Ok(asks.end(LONG)?.succeeded())
 }
 
 #[test]
@@ -49,7 +40,7 @@ fn every_operation_has_a_line_on_embedded_services_and_on_a_common_uromd() -> Re
     let plugins = PluginDirectory::with(&["worker_rdma"])?;
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
     for arguments in [&[][..], &["--service", daemon.address()]] {
-        let lines = table(&both(&plugins, arguments)?);
+        let lines = table(&plugins, arguments)?;
         assert_eq!(lines.len(), 1 + OPERATIONS.len(), "{lines:?}");
         for (line, operation) in lines[1..].iter().zip(OPERATIONS) {
             assert!(line.trim_start().starts_with(operation), "{line}");
@@ -62,11 +53,11 @@ fn every_operation_has_a_line_on_embedded_services_and_on_a_common_uromd() -> Re
 #[test]
 fn each_size_of_each_operation_has_sound_figures() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdma"])?;
-    let lines = table(&both(&plugins, &["--perf", "--time", "1"])?);
+    let lines = table(&plugins, &["--perf", "--time", "1"])?;
     let figures: Vec<Vec<f64>> = lines
         .iter()
         .map(|line| line.split_whitespace().filter_map(|cell| cell.parse().ok()).collect())
-        .filter(|figures: &Vec<f64>| matches!(figures.len(), 7 | 11))
+        .filter(|figures: &Vec<f64>| matches!(figures.len(), 5 | 9))
         .collect();
     // Write, read and send, by latency and by bandwidth, in seven sizes.
     assert_eq!(figures.len(), 3 * 2 * 7, "{lines:#?}");
@@ -81,19 +72,10 @@ fn each_size_of_each_operation_has_sound_figures() -> Result<()> {
 #[test]
 fn a_process_whose_other_one_is_killed_ends_with_a_reason() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdma"])?;
-    let place = free_place()?;
-    let side = |rank| {
-        let perf = ["--perf", "--time", "60000"];
-        start(&plugins, &[&["--rendezvous", &place, "--rank", rank][..], &perf].concat())
-    };
-    let (mut answers, mut asks) = (side("0")?, side("1")?);
+    let [answers, mut asks] = start(&plugins, &["--perf", "--time", "60000"])?;
     // Behind the table of operations it measures for minutes.
-    let mut output = BufReader::new(asks.stdout.take().context("it is piped")?).lines();
-    while !output.next().context("it ends")??.contains("compare and swap") {}
-    answers.kill()?;
-    answers.wait()?;
-    let output = asks.wait_with_output()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && errors.contains("rdma, rank 1: "), "{errors}");
+    asks.prints("compare and swap")?;
+    answers.signal(Signal::KILL)?;
+    asks.end(LONG)?.failed_saying("rdma, rank 1: ");
     Ok(())
 }

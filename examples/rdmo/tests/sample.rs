@@ -1,10 +1,10 @@
 //! Both ends, with what they print, on an embedded service and on `uromd`.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-
-use anyhow::{Context, Result};
+use anyhow::Result;
+use urom_tests::program::{Ended, LONG, Running, program};
 use urom_tests::{PluginDirectory, Uromd};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rdmo");
 
 const SERVER: [&str; 11] = [
     "Created server UCP Worker",
@@ -38,60 +38,28 @@ const CLIENT: [&str; 15] = [
     "Flush complete",
 ];
 
-/// A server, which is killed when the test is over.
+/// A server that listens.
 struct Server {
-    child: Child,
-    output: BufReader<ChildStdout>,
+    running: Running,
     port: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmo"));
-    command.env_remove("DOCA_UROM_SERVICE_FILE").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
 }
 
 impl Server {
     fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Server> {
-        let mut command = program();
+        let mut command = program(PROGRAM, plugins);
         command.args(["-m", "server", "--port", "0"]).args(arguments);
-        let mut child = command.env("UROM_PLUGIN_PATH", plugins.variable()).spawn()?;
-        let output = child.stdout.take().context("it is piped")?;
-        let mut server = Server { child, output: BufReader::new(output), port: String::new() };
-        let mut line = String::new();
-        while server.port.is_empty() {
-            line.clear();
-            if server.output.read_line(&mut line)? == 0 {
-                let mut why = String::new();
-                server.child.stderr.take().context("piped")?.read_to_string(&mut why)?;
-                anyhow::bail!("it never listens: {why}");
-            }
-            let port = line.trim().strip_prefix("Listening on port ");
-            server.port = port.unwrap_or_default().to_owned();
-        }
-        Ok(server)
+        let mut running = Running::start(command)?;
+        let line = running.prints("Listening on port ")?;
+        let port = line.rsplit(' ').next().unwrap_or_default().to_owned();
+        Ok(Server { running, port })
     }
 
-    fn client(&self, arguments: &[&str]) -> Result<Output> {
-        let mut command = program();
-        command.args(["-m", "client", "-s", "localhost", "-p", &self.port]);
-        Ok(command.args(arguments).output()?)
-    }
-
-    /// What it printed after it listened.
-    fn end(mut self) -> Result<(Option<i32>, String)> {
-        let mut text = String::new();
-        self.output.read_to_string(&mut text)?;
-        Ok((self.child.wait()?.code(), text))
+    /// What the client printed, and how the server ended. The client gets no plugins.
+    fn serves(self, arguments: &[&str]) -> Result<(Vec<String>, Ended)> {
+        let mut command = program(PROGRAM, &PluginDirectory::with(&[])?);
+        command.args(["-m", "client", "-s", "localhost", "-p", &self.port]).args(arguments);
+        let client = Running::start(command)?.end(LONG)?.succeeded();
+        Ok((client, self.running.end(LONG)?))
     }
 }
 
@@ -114,10 +82,8 @@ fn is_like(line: &str, expected: &str) -> bool {
     alike && words.next().is_none()
 }
 
-fn are_like(text: &str, expected: &[&str]) {
-    // UCX logs to standard output.
-    let lines: Vec<_> = text.lines().filter(|line| !line.contains(" UCX  ")).collect();
-    assert_eq!(lines.len(), expected.len(), "{text}");
+fn are_like(lines: &[String], expected: &[&str]) {
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
     for (line, expected) in lines.iter().zip(expected) {
         assert!(is_like(line, expected), "{line:?} instead of {expected:?}");
     }
@@ -129,15 +95,10 @@ fn both_ends_print_what_those_of_doca_do() -> Result<()> {
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(["-l", "10"]))?;
     let on_daemon = ["--service", daemon.address(), "--registered"];
     for arguments in [&[][..], &on_daemon[..2], &on_daemon[2..], &on_daemon] {
-        let server = Server::start(&plugins, arguments)?;
-        let client = server.client(&[])?;
-        let errors = String::from_utf8_lossy(&client.stderr);
-        assert!(client.status.success(), "{errors}");
-        are_like(&String::from_utf8_lossy(&client.stdout), &CLIENT);
-        let (code, text) = server.end()?;
-        assert_eq!(code, Some(0), "{text}");
+        let (client, server) = Server::start(&plugins, arguments)?.serves(&[])?;
+        are_like(&client, &CLIENT);
         // The first two lines come before it listens.
-        are_like(&text, &SERVER[2..]);
+        are_like(&server.succeeded(), &SERVER[2..]);
     }
     Ok(())
 }
@@ -147,16 +108,9 @@ fn both_ends_print_what_those_of_doca_do() -> Result<()> {
 fn a_plugin_without_shared_memory_has_the_server_register_it() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
     let daemon = Uromd::start_with(plugins.variable(), |command| command.arg("--plain-doca"))?;
-    let mut server = Server::start(&plugins, &["--service", daemon.address()])?;
-    let mut log = server.child.stderr.take().context("it is piped")?;
-    let client = server.client(&[])?;
-    assert!(client.status.success(), "{}", String::from_utf8_lossy(&client.stderr));
-    let (code, text) = server.end()?;
-    let mut errors = String::new();
-    log.read_to_string(&mut errors)?;
-    assert_eq!(code, Some(0), "{text}{errors}");
-    assert!(errors.contains("the plugin cannot use shared memory"), "{errors}");
-    are_like(&text, &SERVER[2..]);
+    let (_, server) = Server::start(&plugins, &["--service", daemon.address()])?.serves(&[])?;
+    assert!(server.errors.contains("the plugin cannot use shared memory"), "{}", server.errors);
+    are_like(&server.succeeded(), &SERVER[2..]);
     Ok(())
 }
 
@@ -164,47 +118,38 @@ fn a_plugin_without_shared_memory_has_the_server_register_it() -> Result<()> {
 fn appends_of_each_size_have_a_line_of_sound_figures() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
     for arguments in [&["--perf"][..], &["--perf", "--registered"]] {
-        measures(Server::start(&plugins, arguments)?)?;
+        let server = Server::start(&plugins, arguments)?;
+        let (lines, server) = server.serves(&["--perf", "--time", "1"])?;
+        let table: Vec<_> = lines.iter().skip_while(|line| !line.contains("appends/s")).collect();
+        let sizes = ["64", "256", "1024", "4096", "16384", "65536"];
+        assert_eq!(table.len(), 1 + sizes.len(), "{lines:?}");
+        for (line, size) in table[1..].iter().zip(sizes) {
+            let cells: Vec<_> = line.split_whitespace().collect();
+            let figures: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
+            assert!(cells[0] == size && figures.len() == 4, "{line}");
+            assert!(figures.iter().all(|figure| *figure > 0.0), "{line}");
+        }
+        server.succeeded();
     }
-    Ok(())
-}
-
-fn measures(server: Server) -> Result<()> {
-    let client = server.client(&["--perf", "--time", "1"])?;
-    assert!(client.status.success(), "{}", String::from_utf8_lossy(&client.stderr));
-    let text = String::from_utf8_lossy(&client.stdout).into_owned();
-    let table: Vec<_> = text.lines().skip_while(|line| !line.contains("appends/s")).collect();
-    let sizes = ["64", "256", "1024", "4096", "16384", "65536"];
-    assert_eq!(table.len(), 1 + sizes.len(), "{text}");
-    for (line, size) in table[1..].iter().zip(sizes) {
-        let cells: Vec<_> = line.split_whitespace().collect();
-        let figures: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
-        assert!(cells[0] == size && figures.len() == 4, "{line}");
-        assert!(figures.iter().all(|figure| *figure > 0.0), "{line}");
-    }
-    assert_eq!(server.end()?.0, Some(0));
     Ok(())
 }
 
 #[test]
 fn a_client_that_dies_ends_the_server_with_a_reason() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;
-    let mut server = Server::start(&plugins, &[])?;
-    drop(std::net::TcpStream::connect(("localhost", server.port.parse::<u16>()?))?);
-    let mut why = String::new();
-    server.child.stderr.take().context("it is piped")?.read_to_string(&mut why)?;
-    assert!(why.contains("rdmo server: the other process is lost"), "{why}");
-    assert_eq!(server.end()?.0, Some(1));
+    let Server { running, port } = Server::start(&plugins, &[])?;
+    drop(std::net::TcpStream::connect(("localhost", port.parse::<u16>()?))?);
+    running.end(LONG)?.failed_saying("rdmo server: the other process is lost");
     Ok(())
 }
 
 #[test]
-fn a_client_without_a_server_is_told_what_is_missing() -> Result<()> {
-    let client = program().args(["--mode", "client"]).output()?;
-    let errors = String::from_utf8_lossy(&client.stderr);
-    assert!(errors.contains("--server-name"), "{errors}");
-    let neither = program().output()?;
-    let errors = String::from_utf8_lossy(&neither.stderr);
-    assert!(errors.contains("--mode"), "{errors}");
+fn options_that_are_missing_are_named() -> Result<()> {
+    for (arguments, missing) in [(&["--mode", "client"][..], "--server-name"), (&[], "--mode")] {
+        let mut command = program(PROGRAM, &PluginDirectory::with(&[])?);
+        command.args(arguments);
+        let errors = Running::start(command)?.end(LONG)?.errors;
+        assert!(errors.contains(missing), "{errors}");
+    }
     Ok(())
 }
