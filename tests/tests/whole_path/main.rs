@@ -1,7 +1,8 @@
 //! The whole path, host program to plugin and back: each test body runs against `uromd` as
-//! processes of its own and against the embedded service, with the built-in library and with a
-//! `libdoca_urom.so` that is loaded, and once with DOCA's interface alone between worker and
-//! plugins. What plugins in C do as well runs with those, too.
+//! processes of its own and against the embedded service. One of the two is reached by the built-in
+//! library, the other by a `libdoca_urom.so` that is loaded; commands run in all four pairs. Bodies
+//! also run with DOCA's interface alone between worker and plugins, and what plugins in C do as
+//! well runs with those, too.
 
 mod beyond_doca;
 mod commands;
@@ -14,6 +15,7 @@ mod memory;
 mod memory_lost;
 mod memory_model;
 mod memory_places;
+mod paths;
 mod provider;
 mod rdma;
 mod rdma_lost;
@@ -45,14 +47,19 @@ macro_rules! on_provider {
 macro_rules! on_every_provider {
     ($($tests:tt)*) => {
         on_provider! { with_uromd: Provider::uromd(in_rust()?); $($tests)* }
-        on_provider! { embedded: Provider::embedded(in_rust()?); $($tests)* }
         on_provider! { with_plain_uromd: Provider::plain_uromd(in_rust()?); $($tests)* }
-        on_provider! {
-            with_uromd_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
-        }
         on_provider! {
             embedded_in_loaded_library: Provider::embedded(in_rust()?)?.loaded(); $($tests)*
         }
+    };
+}
+
+// Where plugins have DOCA's interface alone, hosts' memory is refused. And what takes seconds is
+// tried with each place of the workers and each library.
+macro_rules! on_two_providers {
+    ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
+        on_provider! { $first: Provider::uromd($plugins()?)?.loaded(); $($tests)* }
+        on_provider! { $second: Provider::embedded($plugins()?); $($tests)* }
     };
 }
 
@@ -117,26 +124,19 @@ on_every_provider! {
     }
     rdmo::{
         an_initiator_appends_scatters_and_flushes,
-        memory_that_goes_has_its_pointers_first,
-        wrong_commands_and_messages_harm_nobody,
         a_host_that_leaves_takes_nothing_from_another,
     }
 }
 
-// Where plugins have DOCA's interface alone, hosts' memory is refused.
-macro_rules! with_extension {
-    ($uromd:ident, $embedded:ident, $uromd_loaded:ident, $embedded_loaded:ident;
-        $($tests:tt)*) => {
-        on_provider! { $uromd: Provider::uromd(in_rust()?); $($tests)* }
-        on_provider! { $embedded: Provider::embedded(in_rust()?); $($tests)* }
-        on_provider! { $uromd_loaded: Provider::uromd(in_rust()?)?.loaded(); $($tests)* }
-        on_provider! { $embedded_loaded: Provider::embedded(in_rust()?)?.loaded(); $($tests)* }
-    };
-}
-
-with_extension! {
-    memory_with_uromd, memory_embedded, memory_with_uromd_and_loaded_library,
-    memory_embedded_in_loaded_library;
+on_two_providers! {
+    in_rust: with_uromd_and_loaded_library, embedded;
+    commands::{
+        a_loopback_returns_what_was_sent,
+        sixty_four_in_flight_complete_in_order,
+    }
+    health::{
+        a_plugin_that_does_not_return_is_named_until_it_does,
+    }
     memory::{
         bytes_go_both_ways_on_each_path,
         atomic_operations_see_each_other_on_each_path,
@@ -185,11 +185,6 @@ with_extension! {
         shared_memory_is_appended_to_and_scattered_into_on_each_path,
         shared_memory_ends_with_its_region_or_its_host,
     }
-}
-
-with_extension! {
-    sync_events_with_uromd, sync_events_embedded, sync_events_with_uromd_and_loaded_library,
-    sync_events_embedded_in_loaded_library;
     sync_events::{
         a_counter_is_the_same_on_both_sides,
         a_plugin_waits_for_its_host,
@@ -206,12 +201,8 @@ with_extension! {
 }
 
 on_provider! {
-    memory_with_plain_uromd: Provider::plain_uromd(in_rust()?);
+    plain_uromd: Provider::plain_uromd(in_rust()?);
     memory::{ memory_is_not_supported_by_docas_interface_alone }
-}
-
-on_provider! {
-    sync_events_with_plain_uromd: Provider::plain_uromd(in_rust()?);
     sync_events::{ counters_are_not_supported_by_docas_interface_alone }
 }
 
@@ -259,21 +250,6 @@ on_processes! {
         a_worker_that_another_host_has_started_again_is_joined,
         a_worker_that_is_stopped_is_restarted_with_its_environment,
         a_restart_without_a_service_says_so,
-    }
-}
-
-// What takes seconds is tried with each place of the workers and each library, not in all pairs.
-macro_rules! on_two_providers {
-    ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
-        on_provider! { $first: Provider::uromd($plugins()?)?.loaded(); $($tests)* }
-        on_provider! { $second: Provider::embedded($plugins()?); $($tests)* }
-    };
-}
-
-on_two_providers! {
-    in_rust: slow_with_uromd_and_loaded_library, slow_embedded;
-    health::{
-        a_plugin_that_does_not_return_is_named_until_it_does,
     }
 }
 

@@ -2,12 +2,11 @@
 
 use anyhow::{Result, ensure};
 use memory_protocol::Client;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap, Share, View};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, Share, MemoryShare, View};
 use urom_host::{DocaError, Host, Service, Worker};
 
+use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider};
-
-pub(crate) const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
 /// A worker with the plugin, and the path that this test takes.
 pub(crate) struct Reached {
@@ -26,6 +25,16 @@ impl<'a> Given<'a> for Reached {
 }
 
 impl Reached {
+    /// Another host of the same worker.
+    pub(crate) fn joined(&self, provider: &Provider) -> Result<Reached> {
+        let service = provider.connect()?;
+        let plugin = service.plugin::<memory_protocol::Protocol>()?;
+        let worker = service.worker().id(self.worker.id()).plugin(&plugin).start().wait()?;
+        Ok(Reached { service, plugin, worker })
+    }
+}
+
+impl Reached {
     /// Memory of this length, shared so that it is reached by a path.
     pub(crate) fn share(
         &self,
@@ -33,17 +42,8 @@ impl Reached {
         access: Access,
         path: MemoryPath,
     ) -> Result<(Mmap, MemoryShare)> {
-        let memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(len, access)?,
-            _ => Mmap::from_vec(vec![0; len], access)?,
-        };
-        let shared = memory.share_from(&self.worker, path).wait()?;
-        ensure!(
-            shared.path() == path,
-            "it is {} in place of {}",
-            shared.path().name(),
-            path.name()
-        );
+        let memory = paths::allocate(len, access, path)?;
+        let shared = paths::share(&memory, &self.worker, path)?;
         Ok((memory, shared))
     }
 
@@ -88,9 +88,6 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-pub(crate) const PATHS: [MemoryPath; 3] =
-    [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
-
 pub(crate) fn bytes_go_both_ways_on_each_path(at: Reached) -> Result<()> {
     for path in PATHS {
         let (memory, shared) = at.share(10_000, BOTH, path)?;
@@ -108,7 +105,7 @@ pub(crate) fn bytes_go_both_ways_on_each_path(at: Reached) -> Result<()> {
 }
 
 pub(crate) fn atomic_operations_see_each_other_on_each_path(at: Reached) -> Result<()> {
-    for path in [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK] {
+    for path in PATHS {
         let (memory, shared) = at.share(4096, BOTH, path)?;
         memory.view().set(1, 7_u64)?;
         assert_eq!(at.atomic(shared.range(), 8, 0, 5)?, 7, "{path:?}");
@@ -194,7 +191,7 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
         at.plugin.task_release(&at.worker, 5).submit()?.wait()?;
         ending.wait()?;
         assert_eq!(memory.bytes()?[0], 77);
-        // Shared again it has its number again.
+        // MemoryShare again it has its number again.
         let again = memory.share_from(&at.worker, path).wait()?;
         assert_eq!(at.read(again.range(), 0, 1)?, [77]);
         assert_eq!(code(memory.share_from(&at.worker, path).wait()), DocaError::ALREADY_EXIST);
@@ -237,10 +234,7 @@ pub(crate) fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
 
 pub(crate) fn a_share_that_is_given_up_leaves_nothing(at: Reached) -> Result<()> {
     for path in PATHS {
-        let mut memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(4096, BOTH)?,
-            _ => Mmap::from_vec(vec![0; 4096], BOTH)?,
-        };
+        let mut memory = paths::allocate(4096, BOTH, path)?;
         let range = memory.range();
         drop(memory.share_from(&at.worker, path));
         // Commands take another way than these requests. Until the worker has said so.
@@ -349,11 +343,7 @@ pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
     let stays = Reached::given(provider)?;
     for round in 0..30 {
         let path = if round % 3 == 0 { MemoryPath::NETWORK } else { MemoryPath::PROCESS };
-        let service = provider.connect()?;
-        let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let id = stays.worker.id();
-        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
-        let at = Reached { service, plugin, worker };
+        let at = stays.joined(provider)?;
         let (mut memory, shared) = at.share(64 << 10, BOTH, path)?;
         let range = shared.range();
         let _churning = at.plugin.task_churn(&at.worker, range, 1).submit()?;
@@ -376,11 +366,7 @@ pub(crate) fn what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped(
 ) -> Result<()> {
     let stays = Reached::given(provider)?;
     for (path, key) in PATHS.into_iter().zip(20..) {
-        let service = provider.connect()?;
-        let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let id = stays.worker.id();
-        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
-        let at = Reached { service, plugin, worker };
+        let at = stays.joined(provider)?;
         let (memory, shared) = at.share(4096, BOTH, path)?;
         memory.view().set(0, 99_u64)?;
         at.plugin.task_keep(&at.worker, shared.range(), key).submit()?.wait()?;

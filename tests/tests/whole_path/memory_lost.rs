@@ -4,15 +4,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use memory_protocol::Client;
 use rustix::process::{Pid, Signal, kill_process};
-use urom_host::memory::{Access, MemoryPath, Mmap, Share};
-use urom_host::{Host, Service, Worker};
+use urom_host::Worker;
+use urom_host::memory::{MemoryPath, Mmap, Share};
 
 use crate::host_process::HostProcess;
-use crate::provider::Provider;
-
-const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+use crate::memory::Reached;
+use crate::paths::{self, BOTH, PATHS};
+use crate::provider::{Given, Provider};
 
 /// What the command does: reads, reads and writes, adds.
 const KINDS: std::ops::Range<u64> = 0..3;
@@ -39,21 +38,8 @@ fn order(other: &mut HostProcess, order: &str) -> Result<String> {
     other.line()
 }
 
-/// A host of the same worker.
-struct Bystander {
-    plugin: Client<Host>,
-    worker: Worker,
-    _service: Service,
-}
-
-impl Bystander {
-    fn new(provider: &Provider) -> Result<Bystander> {
-        let service = provider.connect()?;
-        let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let worker = service.worker().plugin(&plugin).start().wait()?;
-        Ok(Bystander { plugin, worker, _service: service })
-    }
-
+/// A host of the same worker, which the loss must cost nothing.
+impl Reached {
     fn churning(&self) -> Result<u64> {
         Ok(self.plugin.task_churning(&self.worker).submit()?.wait()?.value)
     }
@@ -69,9 +55,8 @@ impl Bystander {
 
     /// Is served, on each path.
     fn is_served(&self) -> Result<()> {
-        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
         for path in PATHS {
-            let memory = Mmap::allocate(4096, access)?;
+            let memory = Mmap::allocate(4096, BOTH)?;
             let shared = memory.share_from(&self.worker, path).wait()?;
             let write = self.plugin.task_write(&self.worker, shared.range(), 8, b"bystands");
             write.submit()?.wait()?;
@@ -83,7 +68,7 @@ impl Bystander {
 }
 
 pub(crate) fn a_host_that_is_killed_takes_nothing_from_another(provider: &Provider) -> Result<()> {
-    let bystander = Bystander::new(provider)?;
+    let bystander = Reached::given(provider)?;
     for path in PATHS {
         for kind in [1, 2] {
             let other = churning(provider, &bystander.worker, path, kind)?;
@@ -97,7 +82,7 @@ pub(crate) fn a_host_that_is_killed_takes_nothing_from_another(provider: &Provid
 }
 
 pub(crate) fn a_host_that_is_stopped_for_a_moment_loses_nothing(provider: &Provider) -> Result<()> {
-    let bystander = Bystander::new(provider)?;
+    let bystander = Reached::given(provider)?;
     for path in PATHS {
         let mut other = churning(provider, &bystander.worker, path, 1)?;
         for _ in 0..3 {
@@ -112,7 +97,7 @@ pub(crate) fn a_host_that_is_stopped_for_a_moment_loses_nothing(provider: &Provi
 }
 
 pub(crate) fn a_host_that_is_killed_while_it_is_stopped_is_lost(provider: &Provider) -> Result<()> {
-    let bystander = Bystander::new(provider)?;
+    let bystander = Reached::given(provider)?;
     let other = churning(provider, &bystander.worker, MemoryPath::NETWORK, 1)?;
     other.signal(Signal::STOP)?;
     assert_eq!(bystander.churning()?, 1);
@@ -124,7 +109,7 @@ pub(crate) fn a_host_that_is_killed_while_it_is_stopped_is_lost(provider: &Provi
 pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
     provider: &Provider,
 ) -> Result<()> {
-    let bystander = Bystander::new(provider)?;
+    let bystander = Reached::given(provider)?;
     for kind in KINDS {
         let mut other = churning(provider, &bystander.worker, MemoryPath::MAPPED, kind)?;
         // The worker has it still.
@@ -147,7 +132,7 @@ pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
 }
 
 pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> Result<()> {
-    let bystander = Bystander::new(provider)?;
+    let bystander = Reached::given(provider)?;
     let mut other = churning(provider, &bystander.worker, MemoryPath::MAPPED, 1)?;
     let refused = order(&mut other, "truncate")?;
     assert!(refused.contains("Operation not permitted"), "{refused}");
@@ -160,17 +145,11 @@ pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
     provider: &Provider,
 ) -> Result<()> {
     const LEN: usize = 64 << 10;
-    let bystander = Bystander::new(provider)?;
-    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
+    let bystander = Reached::given(provider)?;
     for path in PATHS {
-        let service = provider.connect()?;
-        let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let worker = service.worker().id(bystander.worker.id()).plugin(&plugin).start().wait()?;
-        let mut memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(LEN, access)?,
-            _ => Mmap::from_vec(vec![0; LEN], access)?,
-        };
-        let shared = memory.share_from(&worker, path).wait()?;
+        let Reached { service, plugin, worker } = bystander.joined(provider)?;
+        let mut memory = paths::allocate(LEN, BOTH, path)?;
+        let shared = paths::share(&memory, &worker, path)?;
         let churn = plugin.task_churn(&worker, shared.range(), 1).submit()?;
         while plugin.task_churning(&worker).submit()?.wait()?.value == 0 {}
         let process = plugin.task_process(&worker).submit()?.wait()?.value;

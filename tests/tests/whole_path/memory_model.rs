@@ -4,9 +4,10 @@
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use urom_host::DocaError;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap, Share};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, MemoryShare};
 
-use crate::memory::{BOTH, PATHS, Reached, bytes_of};
+use crate::memory::{Reached, bytes_of};
+use crate::paths::{self, BOTH, PATHS};
 
 const STEPS: usize = 1500;
 
@@ -98,10 +99,7 @@ impl Modelled {
         let read_only = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
         let access = if is_writable { BOTH } else { read_only };
         let model: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
-        let memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(len, access)?,
-            _ => Mmap::from_vec(vec![0; len], access)?,
-        };
+        let memory = paths::allocate(len, access, path)?;
         memory.view().copy_from(0, &model)?;
         Ok(Modelled { memory, model, path, is_writable, shared: None })
     }
@@ -125,9 +123,7 @@ impl Modelled {
         match self.shared.take() {
             Some(shared) => Ok(shared.unshare().wait()?),
             None => {
-                let shared = self.memory.share_from(&at.worker, self.path).wait()?;
-                assert_eq!(shared.path(), self.path);
-                self.shared = Some(shared);
+                self.shared = Some(paths::share(&self.memory, &at.worker, self.path)?);
                 Ok(())
             }
         }

@@ -8,9 +8,10 @@ use anyhow::{Context as _, Result, ensure};
 use rdmo_protocol::Client;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
-use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
+use urom_host::memory::{MemoryPath, Mmap, MemoryShare};
 use urom_host::{DocaError, Host, Service, Worker};
 
+use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider};
 use crate::sandbox::{LIMIT, wait_with};
 
@@ -112,20 +113,41 @@ impl Initiator {
         self.endpoint.am_send_with(AM_ID, header, data.to_vec(), AmFlags::REPLY).detach();
     }
 
-    fn append(&self, owner: &Owner, rkey: u64, data: &[u8]) {
-        let pointer = owner.at(0);
-        let append = Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey };
-        self.request(append, data);
+    /// Appends by the pointer at the beginning of a region.
+    fn append(&self, pointer: u64, rkey: u64, data: &[u8]) {
+        self.request(Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey }, data);
     }
 
-    fn flush(&self, owner: &Owner) -> Result<()> {
+    /// Scatters the same bytes to these addresses.
+    fn scatter(&self, rkey: u64, addresses: &[u64], data: &[u8]) -> Result<()> {
+        let mut parts = Vec::new();
+        for &address in addresses {
+            Part { address, rkey, data }.write(&mut parts)?;
+        }
+        self.request(Operation::Scatter { count: addresses.len() as u64 }, &parts);
+        Ok(())
+    }
+
+    /// Flushes. MemoryShare memory needs nobody but the host's library: `ucx` is `None` then.
+    fn flush(&self, ucx: Option<&ucx::Worker>) -> Result<()> {
         let flushed = Flushed { flush_id: 0xbeef + self.answers.borrow().len() as u64 };
         self.request(Operation::Flush { flush_id: flushed.flush_id }, &[]);
+        self.until(ucx, "a flush is not answered", || {
+            Ok(self.answers.borrow().last() == Some(&Some(flushed)))
+        })
+    }
+
+    fn until(
+        &self,
+        ucx: Option<&ucx::Worker>,
+        what: &str,
+        done: impl Fn() -> Result<bool>,
+    ) -> Result<()> {
         let begin = Instant::now();
-        while self.answers.borrow().last() != Some(&Some(flushed)) {
+        while !done()? {
             self.ucx.progress();
-            owner.ucx.progress();
-            ensure!(begin.elapsed() < LIMIT, "a flush is not answered");
+            ucx.map(ucx::Worker::progress);
+            ensure!(begin.elapsed() < LIMIT, "{what}");
         }
         Ok(())
     }
@@ -143,15 +165,11 @@ pub(crate) fn an_initiator_appends_scatters_and_flushes(owner: Owner) -> Result<
     let rkey = owner.register()?;
     for round in 0..20_u8 {
         owner.point_to(8);
-        initiator.append(&owner, rkey, &[round; 8]);
-        initiator.append(&owner, rkey, b"behind");
-        let mut parts = Vec::new();
-        for at in [1001, 2002, 3003] {
-            let data = &[round, 0x33, 0x33];
-            Part { address: owner.at(at), rkey, data }.write(&mut parts)?;
-        }
-        initiator.request(Operation::Scatter { count: 3 }, &parts);
-        initiator.flush(&owner)?;
+        initiator.append(owner.at(0), rkey, &[round; 8]);
+        initiator.append(owner.at(0), rkey, b"behind");
+        let places = [1001, 2002, 3003].map(|at| owner.at(at));
+        initiator.scatter(rkey, &places, &[round, 0x33, 0x33])?;
+        initiator.flush(Some(&owner.ucx))?;
         assert_eq!(owner.bytes(8, 14), [&[round; 8][..], b"behind"].concat());
         assert_eq!(owner.bytes(0, 8), owner.at(8 + 14).to_le_bytes());
         for at in [1001, 2002, 3003] {
@@ -160,55 +178,6 @@ pub(crate) fn an_initiator_appends_scatters_and_flushes(owner: Owner) -> Result<
     }
     Ok(())
 }
-
-pub(crate) fn memory_that_goes_has_its_pointers_first(owner: Owner) -> Result<()> {
-    let plugin = owner.introduce(0)?;
-    let initiator = Initiator::new(&owner, 0, &plugin)?;
-    let rkey = owner.register()?;
-    owner.point_to(8);
-    initiator.append(&owner, rkey, b"not flushed");
-    let begin = Instant::now();
-    while owner.bytes(8, 11) != b"not flushed" {
-        initiator.ucx.progress();
-        owner.ucx.progress();
-        ensure!(begin.elapsed() < LIMIT, "nothing is appended");
-    }
-    owner.wait(owner.rdmo.task_mr_dereg(&owner.worker, rkey).submit()?)?;
-    assert_eq!(owner.bytes(0, 8), owner.at(8 + 11).to_le_bytes());
-    owner.wait(owner.rdmo.task_rq_destroy(&owner.worker, 0).submit()?)?;
-    Ok(())
-}
-
-pub(crate) fn wrong_commands_and_messages_harm_nobody(owner: Owner) -> Result<()> {
-    let (rdmo, worker) = (&owner.rdmo, &owner.worker);
-    assert_eq!(owner.code(rdmo.task_mr_dereg(worker, 1).submit()?)?, DocaError::NOT_FOUND);
-    assert_eq!(owner.code(rdmo.task_rq_destroy(worker, 0).submit()?)?, DocaError::NOT_FOUND);
-    let plugin = owner.introduce(0)?;
-    let address = owner.ucx.address()?;
-    let again = rdmo.task_client_init(worker, 1, address.raw_bytes());
-    assert_eq!(owner.code(again.submit()?)?, DocaError::ALREADY_EXIST);
-    let wraps = rdmo.task_mr_reg(worker, u64::MAX, 2, b"some remote key", &[]);
-    assert_eq!(owner.code(wraps.submit()?)?, DocaError::INVALID_VALUE);
-
-    let initiator = Initiator::new(&owner, 0, &plugin)?;
-    let rkey = owner.register()?;
-    owner.point_to(8);
-    initiator.append(&owner, rkey, b"before ");
-    initiator.send(&[], b"no header");
-    initiator.send(&[0; 15], b"a short one");
-    initiator.send(&[9; 40], b"nobody's");
-    initiator.send(&[0; 65], b"a long one");
-    initiator.append(&owner, 77, b"no such key");
-    initiator.append(&owner, rkey, &[1; REGION]);
-    initiator.request(Operation::Scatter { count: u64::MAX }, b"no parts");
-    initiator.append(&owner, rkey, b"after");
-    initiator.flush(&owner)?;
-    assert_eq!(owner.bytes(8, 13), b"before after\0");
-    assert_eq!(owner.bytes(0, 8), owner.at(8 + 12).to_le_bytes());
-    Ok(())
-}
-
-const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
 
 /// A region in memory that its host shares with the worker.
 struct Region {
@@ -219,17 +188,16 @@ struct Region {
 
 impl Region {
     fn new(owner: &Owner, path: MemoryPath) -> Result<Region> {
-        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-        let memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(REGION, access)?,
-            _ => Mmap::from_vec(vec![0; REGION], access)?,
-        };
-        let shared = memory.share_from(&owner.worker, path).wait()?;
-        ensure!(shared.path() == path, "it is {}", shared.path().name());
+        let memory = paths::allocate(REGION, BOTH, path)?;
+        let shared = paths::share(&memory, &owner.worker, path)?;
         let (va, len, export) = (memory.address(), memory.len(), memory.export()?);
         let register = owner.rdmo.task_mr_reg(&owner.worker, va, len, &[], &export);
         let rkey = register.submit()?.wait()?.rkey;
         Ok(Region { memory, shared, rkey })
+    }
+
+    fn append(&self, initiator: &Initiator, data: &[u8]) {
+        initiator.append(self.memory.address(), self.rkey, data);
     }
 
     fn point_to(&self, offset: u64) -> Result<()> {
@@ -247,25 +215,6 @@ impl Region {
     }
 }
 
-impl Initiator {
-    fn append_to(&self, region: &Region, data: &[u8]) {
-        let (pointer, rkey) = (region.memory.address(), region.rkey);
-        self.request(Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey }, data);
-    }
-
-    /// Flushes while nothing makes progress for the host but its library.
-    fn flush_alone(&self) -> Result<()> {
-        let flushed = Flushed { flush_id: 0xbeef + self.answers.borrow().len() as u64 };
-        self.request(Operation::Flush { flush_id: flushed.flush_id }, &[]);
-        let begin = Instant::now();
-        while self.answers.borrow().last() != Some(&Some(flushed)) {
-            self.ucx.progress();
-            ensure!(begin.elapsed() < LIMIT, "a flush is not answered");
-        }
-        Ok(())
-    }
-}
-
 pub(crate) fn shared_memory_is_appended_to_and_scattered_into_on_each_path(
     owner: Owner,
 ) -> Result<()> {
@@ -275,16 +224,12 @@ pub(crate) fn shared_memory_is_appended_to_and_scattered_into_on_each_path(
         let region = Region::new(&owner, path)?;
         for round in 0..20_u8 {
             region.point_to(8)?;
-            initiator.append_to(&region, &[round; 8]);
-            initiator.append_to(&region, b"behind");
-            initiator.append_to(&region, &[1; REGION]);
-            let mut parts = Vec::new();
-            for at in [1001, 2002, 3003] {
-                let (address, data) = (region.memory.address() + at, &[round, 0x33]);
-                Part { address, rkey: region.rkey, data }.write(&mut parts)?;
-            }
-            initiator.request(Operation::Scatter { count: 3 }, &parts);
-            initiator.flush_alone()?;
+            region.append(&initiator, &[round; 8]);
+            region.append(&initiator, b"behind");
+            region.append(&initiator, &[1; REGION]);
+            let places = [1001, 2002, 3003].map(|at| region.memory.address() + at);
+            initiator.scatter(region.rkey, &places, &[round, 0x33])?;
+            initiator.flush(None)?;
             assert_eq!(region.bytes(8, 14)?, [&[round; 8][..], b"behind"].concat(), "{path:?}");
             assert_eq!(region.pointed()?, 8 + 14);
             for at in [1001, 2002, 3003] {
@@ -311,17 +256,11 @@ pub(crate) fn shared_memory_ends_with_its_region_or_its_host(provider: &Provider
         let theirs = leaves.rdmo.task_mr_reg(&leaves.worker, va, len, &[], &export);
         assert_eq!(leaves.code(theirs.submit()?)?, DocaError::NOT_FOUND);
         region.point_to(8)?;
-        initiator.append_to(&region, b"not flushed");
+        region.append(&initiator, b"not flushed");
         // Behind it.
-        let scatter = Part { address: va + 100, rkey: region.rkey, data: b"x" };
-        let mut part = Vec::new();
-        scatter.write(&mut part)?;
-        initiator.request(Operation::Scatter { count: 1 }, &part);
-        let begin = Instant::now();
-        while region.bytes(100, 1)? != b"x" {
-            initiator.ucx.progress();
-            ensure!(begin.elapsed() < LIMIT, "nothing is scattered");
-        }
+        initiator.scatter(region.rkey, &[va + 100], b"x")?;
+        let scattered = || Ok(region.bytes(100, 1)? == b"x");
+        initiator.until(None, "nothing is scattered", scattered)?;
         let Region { memory, shared, rkey } = region;
         stays.rdmo.task_mr_dereg(&stays.worker, rkey).submit()?.wait()?;
         assert_eq!(memory.view().get::<u64>(0)?, va + 8 + 11, "{path:?}");
@@ -331,7 +270,7 @@ pub(crate) fn shared_memory_ends_with_its_region_or_its_host(provider: &Provider
     let region = Region::new(&leaves, MemoryPath::NETWORK)?;
     region.point_to(8)?;
     for _ in 0..10 {
-        other.append_to(&region, b"under way");
+        region.append(&other, b"under way");
         other.ucx.progress();
     }
     let Owner { worker, .. } = leaves;
@@ -339,8 +278,8 @@ pub(crate) fn shared_memory_ends_with_its_region_or_its_host(provider: &Provider
     drop(region);
     let region = Region::new(&stays, MemoryPath::MAPPED)?;
     region.point_to(8)?;
-    initiator.append_to(&region, b"stays");
-    initiator.flush_alone()?;
+    region.append(&initiator, b"stays");
+    initiator.flush(None)?;
     assert_eq!((region.pointed()?, region.bytes(8, 5)?), (8 + 5, b"stays".to_vec()));
     Ok(())
 }
@@ -359,14 +298,14 @@ pub(crate) fn a_host_that_leaves_takes_nothing_from_another(provider: &Provider)
     leaves.point_to(8);
     // Their appends are under way as the host goes.
     for _ in 0..10 {
-        other.append(&leaves, theirs, &[1; 100]);
+        other.append(leaves.at(0), theirs, &[1; 100]);
         other.ucx.progress();
     }
     let Owner { worker, ucx, memory, .. } = leaves;
     drop(worker);
     for round in 0..10 {
-        initiator.append(&stays, rkey, &[round; 16]);
-        initiator.flush(&stays)?;
+        initiator.append(stays.at(0), rkey, &[round; 16]);
+        initiator.flush(Some(&stays.ucx))?;
     }
     assert_eq!(stays.bytes(0, 8), stays.at(8 + 160).to_le_bytes());
     drop((ucx, memory));

@@ -10,7 +10,8 @@ use urom_host::memory::{
 };
 use urom_host::{DocaError, block_on_for};
 
-use crate::memory::{BOTH, PATHS, Reached, code};
+use crate::memory::{Reached, code};
+use crate::paths::{BOTH, PATHS};
 use crate::provider::{Given, Provider};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -283,11 +284,7 @@ pub(crate) fn a_wait_that_nobody_waits_for_holds_its_memory_for_a_second_at_most
 pub(crate) fn a_wait_ends_with_its_host(provider: &Provider) -> Result<()> {
     let stays = Reached::given(provider)?;
     for path in PATHS {
-        let service = provider.connect()?;
-        let plugin = service.plugin::<memory_protocol::Protocol>()?;
-        let id = stays.worker.id();
-        let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
-        let at = Reached { service, plugin, worker };
+        let at = stays.joined(provider)?;
         let Counter { event, shared } = at.counter(path)?;
         let waiting = at.until(event.range(), 0, 0)?;
         at.begun()?;

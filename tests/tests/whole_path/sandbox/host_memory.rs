@@ -13,8 +13,9 @@ use urom_host::gather::InProcess;
 use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_host::{DocaError, Host, Worker, block_on_for};
 
-use super::registered::{BASE, HostMemory, PATHS, part, registered};
+use super::registered::{BASE, HostMemory, part, registered};
 use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
+use crate::paths::{BOTH, PATHS};
 use crate::provider::{Given, Provider, sandbox};
 
 pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(pair: Pair) -> Result<()> {
@@ -168,14 +169,8 @@ pub(crate) fn memory_that_may_not_be_written_is_sent_but_not_received_into(
 ) -> Result<()> {
     let [first, second] = &pair.workers;
     for path in PATHS {
-        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
-        let memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(100, access)?,
-            _ => Mmap::from_vec(vec![0; 100], access)?,
-        };
-        memory.view().copy_from(0, b"read only")?;
-        let shared = block_on_for(LIMIT, memory.share_from(first, path))??;
-        let host = HostMemory { memory, shared };
+        let read_only = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
+        let host = HostMemory::with(first, b"read only", path, read_only)?;
         let handle = host.map(&pair.sandbox, first)?;
         let send = pair.sandbox.task_tag_send(first, 1, 3).data(part(handle, BASE, 9)?);
         assert_eq!(done(send.submit())?.status, 0);
@@ -203,9 +198,8 @@ pub(crate) fn memory_for_whose_copy_there_is_no_room_harms_nobody(pair: Pair) ->
     let start = unsafe { mmap_anonymous(ptr::null_mut(), LENGTH as usize, protection, flags) }?;
     let [first, second] = &pair.workers;
     for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
-        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
         // SAFETY: the mapping stays for the rest of the process, and has no references.
-        let memory = unsafe { Mmap::from_raw(start.cast(), LENGTH as usize, access) }?;
+        let memory = unsafe { Mmap::from_raw(start.cast(), LENGTH as usize, BOTH) }?;
         let shared = block_on_for(LIMIT, memory.share_from(first, path))??;
         let host = HostMemory { memory, shared };
         let handle = host.map(&pair.sandbox, first)?;

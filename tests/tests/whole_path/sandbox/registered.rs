@@ -7,17 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use sandbox_protocol::{Client, MapParams, TagReceived};
 use ucx::Status;
-use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
+use urom_host::memory::{Access, MemoryPath, Mmap, MemoryShare};
 use urom_host::{Completion, DocaError, Host, Received, Registered, Worker, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
+use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider, sandbox};
 
 /// How the host calls the first byte, wherever it is.
 pub(super) const BASE: u64 = 0x7f00_0000_1000;
-
-pub(super) const PATHS: [MemoryPath; 3] =
-    [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
 
 impl Pair {
     pub(super) fn allocate(&self, worker: &Worker, length: u64) -> Result<u64> {
@@ -67,14 +65,18 @@ pub(super) struct HostMemory {
 
 impl HostMemory {
     pub(super) fn new(worker: &Worker, bytes: &[u8], path: MemoryPath) -> Result<HostMemory> {
-        let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-        let memory = match path {
-            MemoryPath::MAPPED => Mmap::allocate(bytes.len(), access)?,
-            _ => Mmap::from_vec(vec![0; bytes.len()], access)?,
-        };
+        HostMemory::with(worker, bytes, path, BOTH)
+    }
+
+    pub(super) fn with(
+        worker: &Worker,
+        bytes: &[u8],
+        path: MemoryPath,
+        access: Access,
+    ) -> Result<HostMemory> {
+        let memory = paths::allocate(bytes.len(), access, path)?;
         memory.view().copy_from(0, bytes)?;
-        let shared = block_on_for(LIMIT, memory.share_from(worker, path))??;
-        assert_eq!(shared.path(), path);
+        let shared = paths::share(&memory, worker, path)?;
         Ok(HostMemory { memory, shared })
     }
 
@@ -260,7 +262,7 @@ pub(crate) fn what_cannot_be_registered_is_refused(pair: Pair) -> Result<()> {
         let code = map(MapParams::exported(BASE), bytes)?;
         assert_eq!(code, DocaError::DRIVER, "{} bytes", bytes.len());
     }
-    let host = Mmap::allocate(64, Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE)?;
+    let host = Mmap::allocate(64, BOTH)?;
     let exported = host.export()?;
     let not_shared = map(MapParams::exported(BASE), &exported)?;
     let reason = if pair.has_extension { DocaError::NOT_FOUND } else { DocaError::NOT_SUPPORTED };

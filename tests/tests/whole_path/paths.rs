@@ -1,0 +1,25 @@
+//! The paths to a host's memory, and memory that is reached by each.
+
+use anyhow::{Result, ensure};
+use urom_host::Worker;
+use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+
+pub(crate) const PATHS: [MemoryPath; 3] =
+    [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
+
+pub(crate) const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
+
+/// Memory that may be shared so that it is reached by `path`.
+pub(crate) fn allocate(len: usize, access: Access, path: MemoryPath) -> Result<Mmap> {
+    Ok(match path {
+        MemoryPath::MAPPED => Mmap::allocate(len, access)?,
+        _ => Mmap::from_vec(vec![0; len], access)?,
+    })
+}
+
+/// Shares it with a worker, which reaches it by `path`.
+pub(crate) fn share(memory: &Mmap, worker: &Worker, path: MemoryPath) -> Result<Shared> {
+    let shared = memory.share_from(worker, path).wait()?;
+    ensure!(shared.path() == path, "it is {} in place of {}", shared.path().name(), path.name());
+    Ok(shared)
+}
