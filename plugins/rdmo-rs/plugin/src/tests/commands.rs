@@ -29,11 +29,11 @@ fn addresses_and_keys_that_are_none_are_refused_and_cost_nothing() {
     }
     let host = rig.host(0);
     let create = RqCreate { addr: b"" };
-    let created = rig.wait(rig.plugin.send_from(0, create));
+    let created = rig.call(0, create);
     assert_eq!(created.unwrap_err(), DocaError::DRIVER);
     for packed_rkey in [&b""[..], &[0; 8], &[0; 5000]] {
         let register = MrReg { va: 0, len: 8, packed_rkey, packed_memh: &[] };
-        let registered = rig.wait(rig.plugin.send_from(0, register));
+        let registered = rig.call(0, register);
         assert_eq!(registered.unwrap_err(), DocaError::DRIVER);
     }
     let initiator = rig.initiator(&host);
@@ -48,7 +48,7 @@ fn a_handle_without_a_device_for_it_is_not_used() {
     let packed_rkey = &host.memory.remote_key().unwrap();
     let (va, len) = (host.at(0), REGION as u64);
     let register = MrReg { va, len, packed_rkey, packed_memh: b"some exported handle" };
-    let rkey = rig.wait(rig.plugin.send_from(0, register)).unwrap().rkey;
+    let rkey = rig.call(0, register).unwrap().rkey;
     let initiator = rig.initiator(&host);
     initiator.scatter(&[Part { address: va, rkey, data: b"by the key" }]);
     rig.flush(&initiator);
@@ -60,15 +60,15 @@ fn keys_have_generations_and_belong_to_one_client() {
     let rig = Rig::new();
     let (host, other) = (rig.host(1), rig.host(2));
     let initiator = rig.initiator(&host);
-    assert!(rig.wait(rig.plugin.send_from(1, MrDereg { rkey: host.rkey })).is_ok());
+    assert!(rig.call(1, MrDereg { rkey: host.rkey }).is_ok());
     let again = rig.register(&host, &host.memory);
     assert_ne!(again, host.rkey);
     for (connection, rkey) in [(1, host.rkey), (1, 0), (1, u64::MAX), (1, again ^ 1 << 33)] {
-        let gone = rig.wait(rig.plugin.send_from(connection, MrDereg { rkey }));
+        let gone = rig.call(connection, MrDereg { rkey });
         assert_eq!(gone.unwrap_err(), DocaError::NOT_FOUND, "{rkey:#x}");
     }
     let third = rig.register(&other, &other.memory);
-    assert!(rig.wait(rig.plugin.send_from(1, MrDereg { rkey: third })).is_err());
+    assert!(rig.call(1, MrDereg { rkey: third }).is_err());
     initiator.scatter(&[Part { address: host.at(0), rkey: host.rkey, data: b"stale" }]);
     rig.flush(&initiator);
     assert_eq!(host.bytes(0), [0; 5]);
@@ -76,9 +76,7 @@ fn keys_have_generations_and_belong_to_one_client() {
 
 #[test]
 fn what_came_before_the_end_of_its_queue_is_carried_out() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, b"first");
     rig.flush(&initiator);
@@ -89,7 +87,7 @@ fn what_came_before_the_end_of_its_queue_is_carried_out() {
     rig.until("an append", || (host.bytes(13) == *b"last").then_some(()));
     initiator.request(false, Operation::Flush { flush_id: 7 }, Vec::new());
     rig.answered(&initiator, 7);
-    assert!(rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: 0 })).is_ok());
+    assert!(rig.call(0, RqDestroy { rq_id: 0 }).is_ok());
     assert_eq!(host.pointed(), 8 + 5 + 400);
     let next = rig.initiator(&host);
     assert_eq!(next.rq_id, 1);
@@ -100,16 +98,14 @@ fn what_came_before_the_end_of_its_queue_is_carried_out() {
 
 #[test]
 fn two_queues_for_one_initiator_are_one_until_both_are_gone() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, _host, initiator) = Rig::with_initiator();
     let worker = initiator.endpoint.worker().address().unwrap();
     let create = RqCreate { addr: worker.raw_bytes() };
-    assert_eq!(rig.wait(rig.plugin.send_from(0, create)).unwrap().rq_id, 1);
+    assert_eq!(rig.call(0, create).unwrap().rq_id, 1);
     rig.flush(&initiator);
-    assert!(rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: 0 })).is_ok());
+    assert!(rig.call(0, RqDestroy { rq_id: 0 }).is_ok());
     rig.flush(&initiator);
-    assert!(rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: 1 })).is_ok());
+    assert!(rig.call(0, RqDestroy { rq_id: 1 }).is_ok());
 }
 
 #[test]

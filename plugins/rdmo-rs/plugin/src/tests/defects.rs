@@ -10,11 +10,11 @@ fn a_client_number_in_use_and_a_second_client_are_answered() {
     let host = rig.host(1);
     let address = rig.worker().address().unwrap();
     let init = |id| ClientInit { id, addr: address.raw_bytes() };
-    assert_eq!(rig.wait(rig.plugin.send_from(2, init(1))).unwrap_err(), DocaError::IN_USE);
-    assert_eq!(rig.wait(rig.plugin.send_from(1, init(2))).unwrap_err(), DocaError::ALREADY_EXIST);
+    assert_eq!(rig.call(2, init(1)).unwrap_err(), DocaError::IN_USE);
+    assert_eq!(rig.call(1, init(2)).unwrap_err(), DocaError::ALREADY_EXIST);
     // The first is as it was, and the others may try again.
     rig.flush(&rig.initiator(&host));
-    assert!(rig.wait(rig.plugin.send_from(2, init(2))).is_ok());
+    assert!(rig.call(2, init(2)).is_ok());
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn ending_what_is_not_there_is_answered() {
     let host = rig.host(0);
     rig.initiator(&host);
     for (rq_id, found) in [(1, false), (0, true), (0, false), (u64::MAX, false)] {
-        let gone = rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id }));
+        let gone = rig.call(0, RqDestroy { rq_id });
         assert_eq!(gone.is_ok(), found, "{rq_id}: {gone:?}");
     }
 }
@@ -44,13 +44,11 @@ fn an_unknown_command_is_answered_and_those_behind_it_too() {
 
 #[test]
 fn deregistering_writes_the_pointers_first() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, b"not flushed");
     rig.until("an append", || (host.bytes(8) == *b"not flushed").then_some(()));
-    assert!(rig.wait(rig.plugin.send_from(0, MrDereg { rkey: host.rkey })).is_ok());
+    assert!(rig.call(0, MrDereg { rkey: host.rkey }).is_ok());
     assert_eq!(host.pointed(), 8 + 11);
 }
 
@@ -59,9 +57,7 @@ fn deregistering_does_not_wait_for_ever() {
     if !over_tcp() {
         return; // In shared memory UCX needs no progress of the host.
     }
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     let other = Memory::allocate(host.worker.context(), 64).unwrap();
     let other = rig.register(&host, &other);
@@ -87,16 +83,14 @@ fn a_region_that_wraps_around_is_refused() {
     let packed_rkey = &host.memory.remote_key().unwrap();
     for (va, len) in [(u64::MAX, 1), (1, u64::MAX), (1 << 63, 1 << 63)] {
         let register = MrReg { va, len, packed_rkey, packed_memh: &[] };
-        let registered = rig.wait(rig.plugin.send_from(0, register));
+        let registered = rig.call(0, register);
         assert_eq!(registered.unwrap_err(), DocaError::INVALID_VALUE, "{va:#x} {len:#x}");
     }
 }
 
 /// Sends what is wrong between two appends, and says how many messages were dropped.
 fn dropped(wrong: impl FnOnce(&Rig, &Host, &Initiator)) {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, b"before");
     wrong(&rig, &host, &initiator);
@@ -174,9 +168,7 @@ fn an_append_that_fails_leaves_no_hole() {
 #[test]
 fn pointers_out_of_their_region_or_near_the_end_of_memory_are_no_place() {
     for pointer in [0, u64::MAX, u64::MAX - 3, 1 << 63] {
-        let rig = Rig::new();
-        let host = rig.host(0);
-        let initiator = rig.initiator(&host);
+        let (rig, host, initiator) = Rig::with_initiator();
         host.memory.write(0, &pointer.to_le_bytes());
         initiator.append(&host, b"data");
         rig.flush(&initiator);
@@ -213,9 +205,7 @@ fn a_scatter_with_anything_wrong_writes_nothing() {
 
 #[test]
 fn the_worker_ends_with_everything_under_way() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     rig.stop(&host.worker);
     for len in [10, 100_000, 1_000_000] {

@@ -6,9 +6,7 @@ use super::*;
 
 #[test]
 fn appends_are_where_the_pointer_was_and_the_pointer_is_seen_after_a_flush() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, &[0x33; 8]);
     rig.until("an append", || (host.bytes(8) == [0x33; 8]).then_some(()));
@@ -23,9 +21,7 @@ fn appends_are_where_the_pointer_was_and_the_pointer_is_seen_after_a_flush() {
 
 #[test]
 fn after_a_flush_the_pointer_is_read_again() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     for place in [100, 200, 77] {
         host.point_to(place);
         initiator.append(&host, b"here");
@@ -36,9 +32,7 @@ fn after_a_flush_the_pointer_is_read_again() {
 
 #[test]
 fn a_flush_without_anything_to_flush_is_answered_with_its_own_id() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, _host, initiator) = Rig::with_initiator();
     for flush_id in [0, u64::MAX, 0x0102_0304_0506_0708] {
         initiator.request(false, Operation::Flush { flush_id }, Vec::new());
         rig.answered(&initiator, flush_id);
@@ -47,9 +41,7 @@ fn a_flush_without_anything_to_flush_is_answered_with_its_own_id() {
 
 #[test]
 fn appends_of_all_sizes_arrive_whether_announced_or_not() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     let memory = Memory::allocate(host.worker.context(), 4 << 20).unwrap();
     let data_rkey = rig.register(&host, &memory);
     let start = memory.address();
@@ -72,9 +64,7 @@ fn appends_of_all_sizes_arrive_whether_announced_or_not() {
 
 #[test]
 fn pointers_may_lie_in_other_memory_than_the_data_and_anywhere_in_it() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     let pointers = Memory::allocate(host.worker.context(), 64).unwrap();
     let pointer_rkey = rig.register(&host, &pointers);
     for (pointer, place) in [(0, 1000), (13, 2000), (56, 3000)] {
@@ -94,9 +84,7 @@ fn pointers_may_lie_in_other_memory_than_the_data_and_anywhere_in_it() {
 
 #[test]
 fn scatters_write_parts_of_any_length_wherever_they_say() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     let part = |at, data| Part { address: host.at(at), rkey: host.rkey, data };
     initiator.scatter(&[
         part(3, b"odd"),
@@ -112,9 +100,7 @@ fn scatters_write_parts_of_any_length_wherever_they_say() {
 
 #[test]
 fn what_is_fenced_is_behind_what_came_before() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     for byte in 0..100 {
         let data = [byte; 16];
         let mut payload = Vec::new();
@@ -179,7 +165,7 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         // A queue behind it takes no part of what it loses.
         let address = initiator.address().unwrap();
         let create = RqCreate { addr: address.raw_bytes() };
-        rig.wait(rig.plugin.send_from(0, create)).unwrap();
+        rig.call(0, create).unwrap();
         let memory = Memory::allocate(host.worker.context(), 4 << 20).unwrap();
         let rkey = rig.register(&host, &memory);
         let address = memory.address();
@@ -212,7 +198,7 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         assert!(written > 0 && written % 4096 == 0, "{written}");
         assert!(bytes[written..].iter().all(|byte| *byte == 0), "a hole at {written}");
         // The host takes the queue away, and the other has its turn.
-        let gone = rig.wait(rig.plugin.send_from(0, RqDestroy { rq_id: first.rq_id }));
+        let gone = rig.call(0, RqDestroy { rq_id: first.rq_id });
         assert!(gone.is_ok());
         rig.flush(&first);
     }
@@ -231,9 +217,7 @@ fn a_host_may_be_its_own_initiator() {
 
 #[test]
 fn nothing_is_written_to_memory_that_was_deregistered() {
-    let rig = Rig::new();
-    let host = rig.host(0);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::with_initiator();
     let memory = Memory::allocate(host.worker.context(), 1 << 20).unwrap();
     let data_rkey = rig.register(&host, &memory);
     host.memory.write(0, &memory.address().to_le_bytes());
@@ -248,7 +232,7 @@ fn nothing_is_written_to_memory_that_was_deregistered() {
     };
     // The announced ones are still at the initiator, unless a device or the kernel fetches them.
     rig.until("an append", || (bytes()[99] == 7).then_some(()));
-    assert!(rig.wait(rig.plugin.send_from(0, MrDereg { rkey: data_rkey })).is_ok());
+    assert!(rig.call(0, MrDereg { rkey: data_rkey }).is_ok());
     let then = bytes();
     rig.flush(&initiator);
     assert!(bytes() == then, "something was written later");

@@ -83,6 +83,22 @@ impl Rig {
         }
     }
 
+    /// With a client and its initiator.
+    fn with_initiator() -> (Rig, Host, Initiator) {
+        let rig = Rig::new();
+        let host = rig.host(0);
+        let initiator = rig.initiator(&host);
+        (rig, host, initiator)
+    }
+
+    /// The same with a client that shares its region.
+    fn sharing(path: MemoryPath) -> (Rig, Host, Initiator) {
+        let rig = Rig::new();
+        let host = rig.sharing_host(path);
+        let initiator = rig.initiator(&host);
+        (rig, host, initiator)
+    }
+
     fn worker(&self) -> ucx::Worker {
         let worker = ucx_worker();
         self.workers.borrow_mut().push(worker.clone());
@@ -117,6 +133,14 @@ impl Rig {
         self.until("an answer", || self.plugin.answer(&sent))
     }
 
+    fn call<C: urom_abi::protocol::Request<Protocol = Protocol>>(
+        &self,
+        connection: u64,
+        command: C,
+    ) -> Result<C::Reply, DocaError> {
+        self.wait(self.plugin.send_from(connection, command))
+    }
+
     /// A client with a region, whose number is also its connection's.
     fn host(&self, id: u64) -> Host {
         self.host_on(id, id)
@@ -142,7 +166,7 @@ impl Rig {
     fn register_export(&self, host: &Host, shared: &SharedMemory) -> Result<u64, DocaError> {
         let (va, len) = (shared.view().as_ptr().addr() as u64, shared.view().len());
         let register = MrReg { va, len, packed_rkey: &[], packed_memh: &shared.export() };
-        let registered = self.wait(self.plugin.send_from(host.connection, register));
+        let registered = self.call(host.connection, register);
         registered.map(|registered| registered.rkey)
     }
 
@@ -151,7 +175,7 @@ impl Rig {
         self.connections.borrow_mut().push(connection);
         let address = worker.address().unwrap();
         let init = ClientInit { id, addr: address.raw_bytes() };
-        let plugin = self.wait(self.plugin.send_from(connection, init)).unwrap().addr.to_vec();
+        let plugin = self.call(connection, init).unwrap().addr.to_vec();
         let memory = Memory::allocate(worker.context(), REGION).unwrap();
         Host { connection, id, memory, shared: None, worker, rkey: 0, plugin }
     }
@@ -161,7 +185,7 @@ impl Rig {
         let (va, len) = (memory.address(), memory.len() as u64);
         let packed_rkey = &memory.remote_key().unwrap();
         let register = MrReg { va, len, packed_rkey, packed_memh: &[] };
-        self.wait(self.plugin.send_from(host.connection, register)).unwrap().rkey
+        self.call(host.connection, register).unwrap().rkey
     }
 
     /// An initiator that has a queue with a client.
@@ -172,7 +196,7 @@ impl Rig {
     fn initiator_with(&self, host: &Host, worker: ucx::Worker) -> Initiator {
         let address = worker.address().unwrap();
         let create = RqCreate { addr: address.raw_bytes() };
-        let rq_id = self.wait(self.plugin.send_from(host.connection, create)).unwrap().rq_id;
+        let rq_id = self.call(host.connection, create).unwrap().rq_id;
         Initiator { rq_id, ..self.stranger(host, worker) }
     }
 

@@ -11,9 +11,7 @@ const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 #[test]
 fn appends_scatters_and_flushes_need_no_progress_of_the_host() {
     for path in PATHS {
-        let rig = Rig::new();
-        let host = rig.sharing_host(path);
-        let initiator = rig.initiator(&host);
+        let (rig, host, initiator) = Rig::sharing(path);
         host.point_to(8);
         for byte in 0..200 {
             initiator.append(&host, &[byte; 5]);
@@ -31,9 +29,7 @@ fn appends_scatters_and_flushes_need_no_progress_of_the_host() {
 
 #[test]
 fn a_mapped_pointer_is_the_hosts_own_and_advances_with_its_data() {
-    let rig = Rig::new();
-    let host = rig.sharing_host(MemoryPath::MAPPED);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::sharing(MemoryPath::MAPPED);
     for place in [100, 200, 77] {
         host.point_to(place);
         initiator.append(&host, b"here");
@@ -48,9 +44,7 @@ fn a_mapped_pointer_is_the_hosts_own_and_advances_with_its_data() {
 
 #[test]
 fn a_mapped_pointer_waits_for_data_that_goes_another_way() {
-    let rig = Rig::new();
-    let host = rig.sharing_host(MemoryPath::MAPPED);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::sharing(MemoryPath::MAPPED);
     let data = rig.plugin.share_from(0, [0; 64], BOTH, MemoryPath::NETWORK);
     let data_rkey = rig.register_export(&host, &data).unwrap();
     let start = data.view().as_ptr().addr() as u64;
@@ -69,9 +63,7 @@ fn a_mapped_pointer_waits_for_data_that_goes_another_way() {
 #[test]
 fn data_that_does_not_arrive_takes_the_pointers_back() {
     for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
-        let rig = Rig::new();
-        let host = rig.sharing_host(path);
-        let initiator = rig.initiator(&host);
+        let (rig, host, initiator) = Rig::sharing(path);
         let data = rig.plugin.share_from(0, [0; 64], BOTH, path);
         let data_rkey = rig.register_export(&host, &data).unwrap();
         let start = data.view().as_ptr().addr() as u64;
@@ -94,9 +86,7 @@ fn data_that_does_not_arrive_takes_the_pointers_back() {
 
 #[test]
 fn a_mapped_pointer_has_an_address_for_atomic_operations() {
-    let rig = Rig::new();
-    let host = rig.sharing_host(MemoryPath::MAPPED);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::sharing(MemoryPath::MAPPED);
     host.write(13, &host.at(1000).to_le_bytes());
     let (pointer_rkey, data_rkey) = (host.rkey, host.rkey);
     let operation = Operation::Append { pointer: host.at(13), pointer_rkey, data_rkey };
@@ -108,9 +98,7 @@ fn a_mapped_pointer_has_an_address_for_atomic_operations() {
 #[test]
 fn bytes_outside_of_the_region_are_nobodys() {
     for path in PATHS {
-        let rig = Rig::new();
-        let host = rig.sharing_host(path);
-        let initiator = rig.initiator(&host);
+        let (rig, host, initiator) = Rig::sharing(path);
         host.point_to(REGION - 3);
         initiator.append(&host, b"long");
         let part = |address| Part { address, rkey: host.rkey, data: b"data" };
@@ -124,9 +112,7 @@ fn bytes_outside_of_the_region_are_nobodys() {
 
 #[test]
 fn memory_that_may_not_be_written_stays_as_it_is() {
-    let rig = Rig::new();
-    let host = rig.sharing_host(MemoryPath::PROCESS);
-    let initiator = rig.initiator(&host);
+    let (rig, host, initiator) = Rig::sharing(MemoryPath::PROCESS);
     for path in PATHS {
         let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
         let data = rig.plugin.share_from(0, [7; 64], access, path);
@@ -150,7 +136,7 @@ fn exports_that_are_none_and_regions_beyond_them_are_refused() {
     let (start, len) = (host.at(0), REGION as u64);
     let register = |connection, va, len, packed_memh: &[u8]| {
         let register = MrReg { va, len, packed_rkey: &[], packed_memh };
-        rig.wait(rig.plugin.send_from(connection, register)).unwrap_err()
+        rig.call(connection, register).unwrap_err()
     };
     let export = shared.export();
     for (va, len) in [(start - 1, 8), (start + 1, len), (start + len, 1), (0, 8), (u64::MAX, 0)] {
@@ -170,15 +156,13 @@ fn exports_that_are_none_and_regions_beyond_them_are_refused() {
 #[test]
 fn memory_is_closed_with_its_region_and_with_its_host() {
     for path in PATHS {
-        let rig = Rig::new();
-        let host = rig.sharing_host(path);
-        let initiator = rig.initiator(&host);
+        let (rig, host, initiator) = Rig::sharing(path);
         let shared = host.shared.as_ref().unwrap();
         assert_eq!(shared.opened(), 1);
         host.point_to(8);
         initiator.append(&host, b"not flushed");
         rig.until("an append", || (host.bytes(8) == *b"not flushed").then_some(()));
-        assert!(rig.wait(rig.plugin.send_from(0, MrDereg { rkey: host.rkey })).is_ok());
+        assert!(rig.call(0, MrDereg { rkey: host.rkey }).is_ok());
         assert_eq!((host.pointed(), shared.opened()), (8 + 11, 0), "{path:?}");
 
         let again = rig.register_export(&host, shared).unwrap();
