@@ -1,9 +1,8 @@
 //! The arena: the memory of this process that others can map, and who has what of it.
 //!
-//! `malloc` works on it. So nothing here allocates, and what can go wrong there is an answer, not a
-//! panic.
+//! `malloc` works on it, so what can go wrong is an answer, not a panic. What this library allocates
+//! for itself comes from the C library: see [`malloc`](crate::malloc).
 
-use std::ops::{Deref, DerefMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -14,7 +13,7 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use crate::lock::Lock;
 use crate::memfd::{self, File};
 use crate::note::fatal;
-use crate::runs::{GRANULE, Given, NoRun, RELEASE, Run, RunEntry, Runs};
+use crate::runs::{GRANULE, Given, NoRun, RELEASE, Run, Runs};
 use crate::slot::{self, SLOT_SIZE};
 
 /// Granules of the header: a whole page, on kernels with pages of 64 KiB, too.
@@ -49,7 +48,7 @@ pub(crate) struct Arena {
 }
 
 pub(crate) struct ArenaState {
-    pub(crate) runs: Runs<Table>,
+    pub(crate) runs: Runs,
     pub(crate) shared: SharedFile,
     /// This process's, and that of the processes it forked until they exec.
     _slot: slot::AddressSlot,
@@ -90,8 +89,6 @@ impl Arena {
         // SAFETY: the page is there, zero, and that is a valid value.
         unsafe { &*alive }.store(true, Ordering::Relaxed);
 
-        let entries = (size / GRANULE) * size_of::<RunEntry>();
-        let table = Table { start: reserve(None, entries, ProtFlags::empty())?.cast(), len: 0 };
         let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
         for slot in slot::free(pid) {
             match reserve(Some(slot.base), size, ProtFlags::empty()) {
@@ -103,7 +100,7 @@ impl Arena {
             let (memfd, file, cookie) = memfd::create(base, size)?;
             map(base, size, ProtFlags::empty(), MapFlags::SHARED, memfd.as_fd())?;
             let shared = SharedFile { memfd: Some(memfd), file, cookie };
-            let runs = Runs::new(table, FIRST);
+            let runs = Runs::new(FIRST);
             self.state.with(|state| *state = Some(ArenaState { runs, shared, _slot: slot }));
             self.alive.store(alive, Ordering::Relaxed);
             self.size.store(size, Ordering::Relaxed);
@@ -282,47 +279,16 @@ impl Arena {
     }
 }
 
-/// Entries for the granules that are accessible; there is room for those of all others.
-#[derive(Debug)]
-pub(crate) struct Table {
-    start: *mut RunEntry,
-    len: usize,
-}
-
-// SAFETY: the memory is the table's own, wherever it is used.
-unsafe impl Send for Table {}
-
-impl Deref for Table {
-    type Target = [RunEntry];
-
-    fn deref(&self) -> &[RunEntry] {
-        // SAFETY: so many are accessible, zero or written by this table, and zero is valid.
-        unsafe { std::slice::from_raw_parts(self.start, self.len) }
-    }
-}
-
-impl DerefMut for Table {
-    fn deref_mut(&mut self) -> &mut [RunEntry] {
-        // SAFETY: as above, and nobody else has them.
-        unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
-    }
-}
-
 /// Makes more of the arena accessible, at least so many granules.
-fn extend(base: usize, size: usize, runs: &mut Runs<Table>, least: u32) -> Option<()> {
+fn extend(base: usize, size: usize, runs: &mut Runs, least: u32) -> Option<()> {
     let end = runs.end();
     let all = u32::try_from(size / GRANULE).ok()?;
     let wanted = end.checked_add(least)?.checked_next_multiple_of(STEP)?.min(all);
     let more = wanted.checked_sub(end).filter(|more| *more >= least)?;
-    let read_write = MprotectFlags::READ | MprotectFlags::WRITE;
-    let table = runs.table().start.cast();
-    let entries = wanted as usize * size_of::<RunEntry>();
-    // SAFETY: the table has room for all granules' entries, and its beginning stays as it is.
-    unsafe { rustix::mm::mprotect(table, entries, read_write) }.ok()?;
     let start = ptr::with_exposed_provenance_mut(base);
+    let read_write = MprotectFlags::READ | MprotectFlags::WRITE;
     // SAFETY: that is the arena's beginning, where all but the end is accessible already.
     unsafe { rustix::mm::mprotect(start, wanted as usize * GRANULE, read_write) }.ok()?;
-    runs.table().len = wanted as usize;
     runs.extend(more);
     Some(())
 }

@@ -13,7 +13,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::arena::{ARENA, ArenaState, FIRST, SharedFile, map};
+use crate::arena::{ARENA, ArenaState, SharedFile, map};
 use crate::lock::Lock;
 use crate::memfd::{self, File};
 use crate::note::{fatal, warn};
@@ -81,18 +81,17 @@ extern "C" fn in_child() {
 }
 
 /// Another arena's file with the content of all blocks.
-fn copy(state: &mut ArenaState) -> Result<SharedFile, Errno> {
+fn copy(state: &ArenaState) -> Result<SharedFile, Errno> {
     let base = ARENA.base();
     let (new, file, cookie) = memfd::create(base, ARENA.size())?;
     let old = state.shared.memfd.as_ref().filter(|old| {
         rustix::fs::fstat(old).is_ok_and(|stat| File::of(&stat) == state.shared.file)
     });
-    let (mut from, mut data) = (FIRST, 0..0);
-    while let Some(run) = state.runs.next_used(from) {
+    let mut data = 0..0;
+    for run in state.runs.used() {
         let start = run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
         copy_range(old, &new, base, (start, end), &mut data)?;
-        from = run.start + run.len;
     }
     Ok(SharedFile { memfd: Some(new), file, cookie })
 }

@@ -1,8 +1,10 @@
 //! `malloc` and its relatives: large blocks from the arena, all others from the C library.
 //!
-//! These run before `main`, in any thread and at any moment. They allocate nothing themselves, use
-//! no thread-local variables, and do not panic.
+//! Each function has the contract of the C library's. They run before `main`, in any thread and at
+//! any moment. They use no thread-local variables of their own, and do not panic. What they allocate
+//! themselves, such as the arena's table of blocks, is the C library's.
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +21,27 @@ unsafe extern "C" {
     fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     fn __libc_free(block: *mut c_void);
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+}
+
+/// Rust's own allocations: from the C library, because the arena allocates under its lock.
+struct OfCLibrary;
+
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: OfCLibrary = OfCLibrary;
+
+// SAFETY: the C library's allocator keeps the contract, and `__libc_memalign` takes any power of
+// two.
+unsafe impl GlobalAlloc for OfCLibrary {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: any values are allowed.
+        unsafe { __libc_memalign(layout.align(), layout.size()) }.cast()
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: the caller has it from `alloc`.
+        unsafe { __libc_free(block.cast()) };
+    }
 }
 
 /// From now on blocks of this size come from the arena.
@@ -48,7 +71,6 @@ fn errno() -> c_int {
     unsafe { place.read() }
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn malloc(size: usize) -> *mut c_void {
     let block = allocate(size, 1, false);
@@ -59,7 +81,6 @@ pub(crate) extern "C" fn malloc(size: usize) -> *mut c_void {
     unsafe { __libc_malloc(size) }
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if let Some(bytes) = count.checked_mul(size) {
@@ -72,10 +93,6 @@ pub(crate) extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     unsafe { __libc_calloc(count, size) }
 }
 
-/// C's.
-///
-/// # Safety
-/// As C has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
     if ARENA.has(block.addr()) {
@@ -88,59 +105,37 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
     }
 }
 
-/// C's.
-///
-/// # Safety
-/// As C has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
         return malloc(size);
     }
-    let is_large = size >= THRESHOLD.load(Ordering::Relaxed);
-    let old = if ARENA.has(block.addr()) {
-        if size == 0 {
-            // As the C library does it.
-            // SAFETY: the program gives up a block of this allocator, which `ARENA.has` found in
-            // the arena.
-            unsafe { free(block) };
-            return ptr::null_mut();
-        }
-        if is_large && ARENA.resize(block.addr(), size) {
-            return block;
-        }
-        ARENA.usable_size(block.addr())
-    } else if !is_large {
-        // SAFETY: the caller's, and it is not the arena's.
-        return unsafe { __libc_realloc(block, size) };
-    } else {
-        let moved = allocate(size, 1, false);
-        if moved.is_null() {
-            // SAFETY: the program's block is outside the arena, so it is the C library's.
-            return unsafe { __libc_realloc(block, size) };
-        }
-        // SAFETY: the program's block is live until this function frees or moves it.
-        let old = unsafe { malloc_usable_size(block) };
-        // SAFETY: both are so long, and the new one is nobody else's.
-        unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
-        // SAFETY: the caller's; it was copied.
-        unsafe { __libc_free(block) };
-        return moved;
-    };
-    let moved = malloc(size);
-    if !moved.is_null() {
-        // SAFETY: both are so long, and the new one is nobody else's.
-        unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
-        // SAFETY: the caller's; it was copied.
+    let is_own = ARENA.has(block.addr());
+    if is_own && size == 0 {
+        // As the C library does it.
+        // SAFETY: the program gives up a block of this allocator.
         unsafe { free(block) };
+        return ptr::null_mut();
     }
+    let is_large = size >= THRESHOLD.load(Ordering::Relaxed);
+    if is_own && is_large && ARENA.resize(block.addr(), size) {
+        return block;
+    }
+    // A block of the C library stays there unless the arena has a larger one.
+    let moved = if is_own { malloc(size) } else { allocate(size, 1, false) };
+    if moved.is_null() {
+        // SAFETY: the program's block is outside the arena, so it is the C library's.
+        return if is_own { moved } else { unsafe { __libc_realloc(block, size) } };
+    }
+    // SAFETY: the program's block is live until it is freed below.
+    let old = unsafe { malloc_usable_size(block) };
+    // SAFETY: both are so long, and the new one is nobody else's.
+    unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
+    // SAFETY: the program gives the block up, and it was copied.
+    unsafe { free(block) };
     moved
 }
 
-/// C's.
-///
-/// # Safety
-/// As C has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn reallocarray(
     block: *mut c_void,
@@ -157,7 +152,6 @@ pub(crate) unsafe extern "C" fn reallocarray(
     }
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     let block = allocate(size, align, false);
@@ -168,16 +162,11 @@ pub(crate) extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     unsafe { __libc_memalign(align, size) }
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
     memalign(align, size)
 }
 
-/// C's.
-///
-/// # Safety
-/// As C has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn posix_memalign(
     place: *mut *mut c_void,
@@ -198,13 +187,11 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     0
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn valloc(size: usize) -> *mut c_void {
     memalign(page_size(), size)
 }
 
-/// C's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn pvalloc(size: usize) -> *mut c_void {
     let page = page_size();
@@ -217,10 +204,6 @@ pub(crate) extern "C" fn pvalloc(size: usize) -> *mut c_void {
     }
 }
 
-/// C's.
-///
-/// # Safety
-/// As C has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     if block.is_null() {

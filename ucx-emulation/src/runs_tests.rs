@@ -6,7 +6,7 @@ const FIRST: u32 = 3;
 
 /// The allocator, and what it should be: for each granule, whether it is in use and may be dirty.
 struct Checked {
-    runs: Runs<Vec<RunEntry>>,
+    runs: Runs,
     used: Vec<Run>,
     dirty: Vec<bool>,
 }
@@ -22,17 +22,11 @@ enum Step {
 
 impl Checked {
     fn new() -> Checked {
-        Checked {
-            runs: Runs::new(vec![RunEntry::default(); FIRST as usize], FIRST),
-            used: Vec::new(),
-            dirty: vec![true; FIRST as usize],
-        }
+        Checked { runs: Runs::new(FIRST), used: Vec::new(), dirty: vec![true; FIRST as usize] }
     }
 
     fn extend(&mut self, more: u32) {
-        let len = self.runs.table().len() + more as usize;
-        self.runs.table().resize(len, RunEntry::default());
-        self.dirty.resize(len, false);
+        self.dirty.resize(self.dirty.len() + more as usize, false);
         self.runs.extend(more);
     }
 
@@ -86,32 +80,20 @@ impl Checked {
         free
     }
 
-    /// What the table says is what is so.
+    /// What the allocator has is what is so.
     fn check(&mut self) {
         let mut listed = Vec::new();
-        for bin in 0..32 {
-            let mut run = self.runs.bins[bin];
-            assert_eq!(run != NONE, self.runs.filled & (1 << bin) != 0);
-            while run != NONE {
-                let entry = *self.runs.at(run);
-                assert_eq!((entry.kind, super::bin(entry.len)), (RunKind::Free, bin));
-                let found = Run { start: run, len: entry.len };
-                let dirty = self.dirty[range(found)].iter().filter(|dirty| **dirty).count();
-                assert!(dirty <= entry.dirty as usize && entry.dirty <= entry.len);
-                listed.push(found);
-                run = entry.next;
-            }
+        for (start, entry) in &self.runs.runs {
+            let Some(most) = entry.dirty else { continue };
+            let found = Run { start: *start, len: entry.len };
+            let dirty = self.dirty[range(found)].iter().filter(|dirty| **dirty).count();
+            assert!(dirty <= most as usize && most <= entry.len);
+            assert!(self.runs.free.contains(&(entry.len, *start)));
+            listed.push(found);
         }
-        listed.sort_by_key(|run| run.start);
-        assert_eq!(listed, self.free());
+        assert_eq!((&listed, listed.len()), (&self.free(), self.runs.free.len()));
         self.used.sort_by_key(|run| run.start);
-        let mut found = Vec::new();
-        let mut from = FIRST;
-        while let Some(run) = self.runs.next_used(from) {
-            found.push(run);
-            from = run.start + run.len;
-        }
-        assert_eq!(found, self.used);
+        assert_eq!(self.runs.used().collect::<Vec<_>>(), self.used);
     }
 
     fn run(&mut self, step: &Step) {

@@ -1,4 +1,5 @@
-//! UCX's functions that have to do with exported memory, for contexts without an RDMA device.
+//! UCX's functions that have to do with exported memory, for contexts without an RDMA device. Each
+//! has the contract of UCX's function of its name.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
@@ -40,9 +41,6 @@ fn no_ucx(function: &str) -> Status {
 }
 
 /// UCX's, without the feature EXPORTED_MEMH.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_init_version(
     major: c_uint,
@@ -83,9 +81,6 @@ fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
 }
 
 /// UCX's. Packs memory of the arena for export.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_memh_pack(
     memh: *mut c_void,
@@ -162,9 +157,6 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
 }
 
 /// UCX's.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
     buffer: *mut c_void,
@@ -183,9 +175,6 @@ pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
 }
 
 /// UCX's. Imports handles of this emulation, and no other bytes.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_mem_map(
     context: *mut c_void,
@@ -240,9 +229,6 @@ fn import(exported: *const c_void) -> Result<(Handle, Import), String> {
 }
 
 /// UCX's. Unmaps what was mapped for a handle, too.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c_void) -> Status {
     guarded(UNSUPPORTED, || {
@@ -261,9 +247,6 @@ pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c
 
 /// UCX's, which does not mind a request that is none: NVIDIA's RDMO plugin releases what a close
 /// that ended at once returned.
-///
-/// # Safety
-/// As UCX has it.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
     guarded((), || {
