@@ -66,7 +66,6 @@ impl Limit {
         }
     }
 
-    /// The same kind of limit with another value.
     pub(crate) fn with(self, value: f64) -> Limit {
         match self {
             Limit::AtMost(_) => Limit::AtMost(value),

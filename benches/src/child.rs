@@ -18,7 +18,6 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts `command`.
     pub(crate) fn start(mut command: Command) -> Result<Child> {
         // Standard output is for answers; UCX would write its own lines there.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("UCX_LOG_FILE", "stderr");
@@ -66,7 +65,6 @@ impl Drop for Child {
     }
 }
 
-/// Answers.
 pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{}", serde_json::to_string(answer)?)?;

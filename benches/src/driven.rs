@@ -37,7 +37,6 @@ pub(crate) struct Plugin {
 }
 
 impl Plugin {
-    /// Loads and opens the plugin of a file.
     pub(crate) fn open(file: &Path) -> Result<Plugin> {
         // SAFETY: the files are plugins of this workspace, which the benchmark built.
         let loaded = unsafe { Loaded::load(file) }

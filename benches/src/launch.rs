@@ -56,7 +56,6 @@ impl Launch {
         Figure::in_turns(name, "ns", peer, &rounds).context("no round was measured")
     }
 
-    /// Starts a daemon with some plugins.
     pub(crate) fn daemon(&self, plugins: &[&str]) -> Result<Daemon> {
         Daemon::start(PluginDirectory::with(plugins)?, |command| command)
     }
@@ -81,7 +80,6 @@ impl Daemon {
         Ok(Daemon { uromd: Some(uromd), _plugins: plugins })
     }
 
-    /// Connects to it.
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(Service::builder().address(self.address()).connect()?)
     }
@@ -103,7 +101,6 @@ impl Drop for Daemon {
     }
 }
 
-/// Starts a worker on a core, with some plugins.
 pub(crate) fn worker(service: &Service, plugins: &[&Plugin], core: usize) -> Result<Worker> {
     let cpus: CpuSet = [core].into_iter().collect();
     let builder = service.worker().cpus(cpus).max_inflight(DEPTH as u32);

@@ -91,7 +91,6 @@ impl Party {
         Ok(Party { graph, bench, worker, raw, serving: None, _service: service, daemon: None })
     }
 
-    /// The worker's process, of the only host.
     pub(crate) fn worker_process(&self) -> Result<Pid> {
         processes::only_child(self.daemon.as_ref().context("another host has the daemon")?.pid())
     }
@@ -116,7 +115,6 @@ impl Party {
     }
 }
 
-/// Waits for the answer to a loopback of `sent`.
 #[inline]
 pub(crate) fn answered(sent: u64, task: Completion<graph_protocol::LoopbackDone>) -> Result<()> {
     let got = task.wait()?.data;

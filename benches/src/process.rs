@@ -9,11 +9,13 @@ use serde_json::Value;
 use crate::launch::Launch;
 use crate::party::Arguments;
 
-/// A process of its own.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Process {
-    /// One launch of a suite's part.
-    Launch { suite: String, part: usize, launch: Launch },
+    Launch {
+        suite: String,
+        part: usize,
+        launch: Launch,
+    },
     /// A host of the suite `loopback`.
     Host(Arguments),
     /// A server of tonic on a core.

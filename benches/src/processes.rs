@@ -17,7 +17,6 @@ fn of_threads(pid: Pid, name: &str) -> Result<Vec<String>> {
     Ok(texts.collect::<std::io::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// The child processes of `pid`.
 pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
     let mut children = Vec::new();
     for text in of_threads(pid, "children")? {

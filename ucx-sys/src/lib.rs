@@ -7,7 +7,6 @@
 //! in `src/macros.rs`. The safe layer above is the crate `ucx`.
 //!
 //! # Finding the library at run time
-//!
 //! The crate `ucx-probe` finds UCX for the build and says what it tried when there is none. A UCX
 //! outside the loader's own path must be named by every program and every shared object that is
 //! linked with it: `ucx_probe::emit_rpath` does that in the build script of such a package.
@@ -24,6 +23,8 @@ compile_error!("ucx-sys has bindings for x86_64 and aarch64 Linux: see `cargo xt
 )]
 mod bindings;
 mod macros;
+mod zeroed;
 
 pub use bindings::*;
 pub use macros::*;
+pub use zeroed::Zeroed;

@@ -59,7 +59,6 @@ pub const fn ucp_dt_make_contig(element: usize) -> ucp_datatype_t {
 /// has as an inline function for the version of its headers.
 ///
 /// # Safety
-///
 /// As for `ucp_init_version`: `params` points to parameters whose field mask names what is set,
 /// `config` is null or a configuration from `ucp_config_read`, `context` can be written to.
 pub unsafe fn ucp_init(

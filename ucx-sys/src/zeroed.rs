@@ -1,13 +1,12 @@
 //! C structures that start as all zero bytes, as UCX's field masks expect.
 
-use ucx_sys as sys;
+use crate::bindings as sys;
 
 /// A structure of which all zero bytes are a value.
 ///
 /// # Safety
-///
 /// Every field must be an integer, a raw pointer, an optional function pointer, or made of these.
-pub(crate) unsafe trait Zeroed: Sized {
+pub unsafe trait Zeroed: Sized {
     /// The structure with every byte zero, so with an empty field mask.
     fn zeroed() -> Self {
         // SAFETY: whoever implements the trait promises that zero bytes are a value.

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::ptr;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::queues::Queues;
 use crate::sealed::{self, Mark};
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version, wire_compatible};
-use crate::zeroed::Zeroed;
 
 /// What an address begins with.
 const MARK: Mark = *b"UWA\x03";
@@ -42,7 +41,6 @@ impl WorkerAddress {
     /// Reads the [`as_bytes`](WorkerAddress::as_bytes) of a peer.
     ///
     /// # Safety
-    ///
     /// If an endpoint is made of the address, a peer that is trusted made the bytes. Damage on the
     /// way is found. For a forged address, UCX opens the shared memory or the file that it names
     /// and writes there, or ends the process.
@@ -51,7 +49,6 @@ impl WorkerAddress {
     /// or none: the bytes have only what the program set.
     ///
     /// # Errors
-    ///
     /// `INVALID_ADDR` for bytes that are no address, or were cut or damaged; `UNREACHABLE` with
     /// both versions if the peer's UCX and this one do not understand each other.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
@@ -82,14 +79,12 @@ impl WorkerAddress {
     /// Reads an address as UCX makes it, without a seal: what programs in C send to each other.
     ///
     /// # Safety
-    ///
     /// `ucp_worker_get_address` made the bytes, at a peer that is trusted, and all of them are
     /// here. UCX reads them without a length, and damage on the way is not found. Otherwise as
     /// [`from_bytes`](WorkerAddress::from_bytes); the peer's UCX is one that this one understands,
     /// and its program set no sizes for receive queues in shared memory.
     ///
     /// # Errors
-    ///
     /// `INVALID_ADDR` for fewer bytes than any address has.
     pub unsafe fn from_raw(bytes: &[u8]) -> Result<WorkerAddress> {
         if bytes.len() < SHORTEST {
@@ -110,7 +105,6 @@ impl WorkerAddress {
     /// worker may differ in their bytes, but not in this.
     ///
     /// # Errors
-    ///
     /// What UCX says.
     pub fn worker_uid(&self) -> Result<u64> {
         let mut attributes = sys::ucp_worker_address_attr_t::zeroed();
@@ -127,7 +121,6 @@ impl WorkerAddress {
         self.queues
     }
 
-    /// The address of a live worker with these queues.
     pub(crate) fn of(worker: sys::ucp_worker_h, queues: Queues) -> Result<WorkerAddress> {
         let mut raw = ptr::null_mut();
         let mut length = 0;

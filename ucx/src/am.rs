@@ -63,7 +63,6 @@ impl Endpoint {
     /// path: no request is made for a message that is done on return.
     ///
     /// # Errors
-    ///
     /// The request, when UCX is not done with the message yet.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
@@ -109,7 +108,6 @@ pub(crate) fn flagged(
 /// it.
 ///
 /// # Safety
-///
 /// `endpoint` is a live endpoint of `worker`. The buffer is not dropped before the request that UCX
 /// may have returned has ended.
 #[inline]
@@ -160,7 +158,6 @@ unsafe fn start<B: Buffer>(
 /// As [`start`], for the request.
 ///
 /// # Safety
-///
 /// `endpoint` is a live endpoint of `worker`.
 #[inline]
 unsafe fn send<B: Buffer>(

@@ -94,11 +94,9 @@ impl Atomic {
     /// Progresses the worker until the operation has ended.
     ///
     /// # Errors
-    ///
     /// What UCX says, or why the operation was not started.
     ///
     /// # Panics
-    ///
     /// As [`Request::wait`].
     pub fn wait(self) -> Result<u64, Status> {
         answer(self.0.wait())

@@ -15,7 +15,6 @@ use crate::status::{Result, Status};
 /// `MaybeUninit`, where such claims do not count.
 ///
 /// # Safety
-///
 /// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the
 /// value is moved:
 ///
@@ -46,7 +45,6 @@ pub unsafe trait Buffer: 'static {
 /// Host memory that a request can own while UCX writes it.
 ///
 /// # Safety
-///
 /// As for [`Buffer`], and the bytes are writable and initialised. Nobody else in this program
 /// writes them at that time, or they are nobody's in Rust, as with
 /// [`OutsideMut`](crate::OutsideMut). Copies through raw pointers, such as
@@ -60,7 +58,6 @@ impl Memory {
     /// Registers a buffer, which lives as long as the registration: `ucp_mem_map`.
     ///
     /// # Errors
-    ///
     /// `INVALID_PARAM` for no bytes, and UCX's others. The buffer is dropped.
     pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
         // On the heap first, so that the pointer is taken from where the buffer stays.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Once;
 
 use rustix::process::{Resource, getrlimit};
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::descriptors;
 use crate::features::Features;
@@ -16,7 +16,6 @@ use crate::settings;
 use crate::slot::RequestSlot;
 use crate::status::{Result, Status, check};
 use crate::version::{require_version, version};
-use crate::zeroed::Zeroed;
 
 /// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last
 /// handle, worker and registered memory made from it.
@@ -70,7 +69,6 @@ impl Context {
     /// on).
     ///
     /// # Errors
-    ///
     /// As [`ContextBuilder::build`].
     pub fn new(features: Features) -> Result<Context> {
         Context::builder(features).build()
@@ -222,7 +220,6 @@ impl ContextBuilder {
     /// would end the process.
     ///
     /// # Errors
-    ///
     /// - `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know.
     ///   Before 1.20 UCX only logs a warning, when a worker is made.
     /// - `NO_DEVICE` when the list of transports leaves none.
@@ -339,7 +336,6 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     })
 }
 
-/// A pointer as C's `void *`.
 pub(crate) fn void<T>(pointer: *const T) -> *mut c_void {
     pointer.cast_mut().cast()
 }

@@ -40,7 +40,6 @@ impl Worker {
     /// must progress the peers.
     ///
     /// # Errors
-    ///
     /// `BUSY` inside a handler; otherwise UCX's error.
     pub fn fence(&self) -> Result<()> {
         // SAFETY: the worker is live, and this is not inside one of its callbacks.

@@ -11,7 +11,6 @@ pub(crate) trait Registered {
     /// Drops the closure.
     ///
     /// # Safety
-    ///
     /// The caller has turned the table's state away from idle, and no call of the handler is under
     /// way.
     unsafe fn clear(&self);

@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::rc::Rc;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::am::{Data, Message, Reply};
 use crate::context::void;
@@ -19,7 +19,6 @@ use crate::handler_table::{HandlerState, Registered};
 use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 /// The argument of UCX's callback. It lives until another handler replaces it or the worker ends.
 struct Handler<F> {
@@ -36,7 +35,6 @@ trait Receives: Registered {
     /// Calls the closure; its panic is kept from C.
     ///
     /// # Safety
-    ///
     /// The caller has turned the state away from idle, and no other call is under way.
     unsafe fn run(&self, message: Message<'_>);
 }
@@ -89,7 +87,6 @@ impl WaitingMessage {
     /// there until then.
     ///
     /// # Safety
-    ///
     /// As [`Receives::run`].
     unsafe fn run(mut self) {
         // SAFETY: handlers live while they are registered, and none is replaced inside a callback.
@@ -117,7 +114,6 @@ impl Worker {
     /// on in the caller of `progress`.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler; otherwise UCX's error.
     pub fn set_am_handler<F>(&self, id: u16, handler: F) -> Result<()>
     where
@@ -154,7 +150,6 @@ impl Worker {
 /// The bytes that C gives as a pointer and a length. The pointer may be null for no bytes.
 ///
 /// # Safety
-///
 /// Unless the length is zero, that many bytes are there and stay for the lifetime.
 #[inline]
 unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
@@ -207,7 +202,6 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
 /// the worker ends.
 ///
 /// # Safety
-///
 /// `data`, `length` and `param` are what UCX gave to the callback of this handler.
 #[cold]
 unsafe fn on_rare_message(

@@ -33,7 +33,6 @@ impl<B> Held<B> {
     /// The buffer, to be given back.
     ///
     /// # Safety
-    ///
     /// Called once, and nothing else after it.
     #[inline]
     pub(crate) unsafe fn take(&mut self) -> B {
@@ -53,7 +52,6 @@ impl<B> Parked<B> {
     /// Takes the buffer over.
     ///
     /// # Safety
-    ///
     /// `buffer` was not taken, and it is used no more.
     pub(crate) unsafe fn new(buffer: &mut Held<B>, keep: Option<Rc<dyn Any>>) -> Self {
         let buffer = Held(mem::replace(&mut buffer.0, MaybeUninit::uninit()));

@@ -7,13 +7,12 @@ use std::path::Path;
 use std::ptr;
 use std::rc::Rc;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::context::{Context, void};
 use crate::features::{Features, has_rdma_device};
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
-use crate::zeroed::Zeroed;
 
 /// What [`Memory::export`](crate::Memory::export) described, imported: `ucp_mem_map` with an
 /// exported handle. A device can write to it by the owner's addresses; this process cannot.
@@ -55,11 +54,9 @@ impl Imported {
     /// Imports all that a handle describes.
     ///
     /// # Errors
-    ///
     /// As [`open`](Imported::open).
     ///
     /// # Safety
-    ///
     /// As [`open`](Imported::open).
     pub unsafe fn open_all(context: &Context, exported: &[u8]) -> Result<Imported> {
         // SAFETY: the caller's promise is the same.
@@ -93,13 +90,11 @@ impl Imported {
     /// Imports `length` bytes that their owner has at `address`.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`], `UNREACHABLE` if no device of this
     /// process reaches the memory, `INVALID_PARAM` for no bytes or an address range that wraps
     /// around; otherwise UCX's error.
     ///
     /// # Safety
-    ///
     /// [`Memory::export`](crate::Memory::export), or `ucp_memh_pack` in C, made the bytes, and all
     /// of them are here: UCX reads them without a length. The owner keeps so much memory registered
     /// there until this value and its requests are gone.

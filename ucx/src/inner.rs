@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::context::{Context, void};
 use crate::features::Features;
@@ -17,7 +17,6 @@ use crate::handler_table::Handlers;
 use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::watch::Watch;
-use crate::zeroed::Zeroed;
 
 /// How long a worker that is dropped waits for UCX to give back parked buffers.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -294,7 +293,6 @@ unsafe extern "C" fn on_send(
 /// Notes the end of a request; every completion callback ends here.
 ///
 /// # Safety
-///
 /// `request` and `user_data` are what UCX gives to the callback of a request made with
 /// [`WorkerState::params`].
 pub(crate) unsafe fn complete(

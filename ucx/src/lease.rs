@@ -59,7 +59,6 @@ impl Lease {
     /// Copies bytes in.
     ///
     /// # Panics
-    ///
     /// When the bytes are not all inside the lease.
     pub fn write(&mut self, offset: usize, from: &[u8]) {
         let range = self.range();

@@ -31,7 +31,6 @@
 //! ```
 //!
 //! # Rules
-//!
 //! - A worker and what belongs to it stay on one thread. Each thread makes its own [`Context`].
 //! - Handlers, hooks and wakers are called from [`Worker::progress`]. Those of endpoints whose peer
 //!   left a [`Mesh`] are called from [`Worker::arm`] too. No panic crosses C: the panic of a
@@ -97,7 +96,6 @@ mod variables;
 mod version;
 mod watch;
 mod worker;
-mod zeroed;
 
 pub use address::WorkerAddress;
 pub use am::{AmFlags, Data, Message, Reply};

@@ -5,13 +5,12 @@ use std::any::Any;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::context::Context;
 use crate::features::Features;
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
-use crate::zeroed::Zeroed;
 
 /// Registered memory: `ucp_mem_h`. A handle that can be cloned. The memory stays registered until
 /// the last handle and the last [`Lease`](crate::Lease) are gone.
@@ -75,7 +74,6 @@ impl Memory {
     /// Allocates and registers memory, all zeros: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
     ///
     /// # Errors
-    ///
     /// `INVALID_PARAM` for no bytes, `NO_MEMORY`, and UCX's others.
     pub fn allocate(context: &Context, length: usize) -> Result<Memory> {
         let what = || format!("allocating {length} bytes of registered memory");
@@ -148,7 +146,6 @@ impl Memory {
     /// it gets any mixture of old and new.
     ///
     /// # Panics
-    ///
     /// When the bytes are not all inside.
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let from = self.at(offset, to.len());
@@ -159,7 +156,6 @@ impl Memory {
     /// Copies bytes in.
     ///
     /// # Panics
-    ///
     /// When the bytes are not all inside, or some are leased.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
@@ -199,7 +195,6 @@ impl Memory {
     /// [`Endpoint::remote_memory`](crate::Endpoint::remote_memory): `ucp_rkey_pack`.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`]; otherwise UCX's error.
     pub fn remote_key(&self) -> Result<Vec<u8>> {
         let context = &self.inner.mapping.context;
@@ -223,7 +218,6 @@ impl Memory {
     /// `UCP_MEMH_PACK_FLAG_EXPORT`.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or a device that can do it.
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;

@@ -107,7 +107,6 @@ impl Mesh {
     /// Lets `worker` be reached, and keeps it alive.
     ///
     /// # Errors
-    ///
     /// `IO_ERROR`, with the system's reason, when there is no socket for this; those of
     /// [`Worker::set_am_handler`] and [`Worker::address`].
     pub fn new(worker: &Worker) -> Result<Mesh> {
@@ -129,7 +128,6 @@ impl Mesh {
     /// The address by which others connect to this worker.
     ///
     /// # Errors
-    ///
     /// What UCX says.
     pub fn address(&self) -> Result<PeerAddress> {
         let local = self.door.as_ref().map(|door| door.address);
@@ -140,11 +138,9 @@ impl Mesh {
     /// there is none yet, or if the last one has failed.
     ///
     /// # Safety
-    ///
     /// As [`WorkerAddress::from_bytes`](crate::WorkerAddress::from_bytes).
     ///
     /// # Errors
-    ///
     /// As [`PeerAddress::from_bytes`] and
     /// [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
@@ -281,7 +277,6 @@ mod tests {
     use super::*;
     use crate::{Context, Features};
 
-    /// A door for at most two, and how to connect to it.
     fn door_for_two() -> (Worker, Door, SocketAddr) {
         let worker = watched();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();

@@ -16,7 +16,6 @@ impl<T> Outside<T> {
     /// The `len` bytes at `start`, which `owner` keeps.
     ///
     /// # Safety
-    ///
     /// The bytes are in host memory, initialised and readable until `owner` is dropped, wherever it
     /// is moved. Nobody holds a reference to them.
     pub const unsafe fn new(start: *const u8, len: usize, owner: T) -> Outside<T> {
@@ -48,7 +47,6 @@ impl<T> OutsideMut<T> {
     /// The `len` bytes at `start`, which `owner` keeps.
     ///
     /// # Safety
-    ///
     /// As [`Outside::new`], and the bytes are writable.
     pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> OutsideMut<T> {
         // SAFETY: the caller vouches for the bytes until `owner` is dropped, and for writes to

@@ -67,11 +67,9 @@ impl PeerAddress {
     /// Reads the [`as_bytes`](PeerAddress::as_bytes) of a peer.
     ///
     /// # Safety
-    ///
     /// As [`WorkerAddress::from_bytes`].
     ///
     /// # Errors
-    ///
     /// As [`WorkerAddress::from_bytes`].
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
         let (fields, worker) = sealed::open::<{ 2 + MACHINE }>(MARK, "a peer's address", bytes)?;
@@ -117,7 +115,6 @@ impl EndpointBuilder {
     /// nobody.
     ///
     /// # Errors
-    ///
     /// Those of `connect`, and the system's about the socket.
     pub fn connect_peer(self, address: &PeerAddress) -> Result<Endpoint> {
         let watched = self.mode == ErrorMode::Peer;

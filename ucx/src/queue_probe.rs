@@ -113,7 +113,6 @@ impl Queue {
     /// receives the messages of tests: active messages with this id.
     ///
     /// # Errors
-    ///
     /// As [`Worker::set_am_handler`] and [`Worker::address`].
     pub fn of(worker: &Worker, id: u16) -> Result<Queue> {
         let awaited = Rc::<Awaited>::default();
@@ -151,7 +150,6 @@ impl QueueProbe {
     /// the signal mask of the calling one.
     ///
     /// # Errors
-    ///
     /// The system's, when there is no thread or no random number.
     pub fn begin(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {

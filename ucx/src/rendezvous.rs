@@ -89,7 +89,6 @@ impl Rendezvous {
     /// Starts to receive to `start`.
     ///
     /// # Safety
-    ///
     /// So many bytes may be written there until the request ends, which owns or keeps what they
     /// need.
     unsafe fn fetch<B>(

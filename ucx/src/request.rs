@@ -39,7 +39,6 @@ impl Outcome for usize {
     }
 }
 
-/// The parameters of a request of this worker with this buffer.
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
     let mut params = worker.inner().params();
@@ -148,7 +147,6 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// The result and the buffer if the operation has ended.
     ///
     /// # Errors
-    ///
     /// The request itself, while it is under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
@@ -169,7 +167,6 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// Progresses the worker until the operation has ended.
     ///
     /// # Panics
-    ///
     /// Inside a callback of the same worker, where waiting would last for ever.
     pub fn wait(self) -> (Result<T, Status>, B) {
         match self.wait_for(Duration::MAX) {
@@ -181,11 +178,9 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// As [`wait`](Request::wait), for `limit` or a little longer.
     ///
     /// # Errors
-    ///
     /// The request itself, when it is still under way then.
     ///
     /// # Panics
-    ///
     /// As [`wait`](Request::wait).
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
@@ -275,7 +270,6 @@ impl<B: 'static, T: Outcome> Future for Request<B, T> {
     type Output = (Result<T, Status>, B);
 
     /// # Panics
-    ///
     /// When polled again after it has ended.
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {

@@ -64,13 +64,11 @@ impl Endpoint {
     /// address and length: `ucp_ep_rkey_unpack`.
     ///
     /// # Errors
-    ///
     /// `INVALID_PARAM` for bytes that cannot be a key, or an address range that wraps around.
     /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`]. `UNREACHABLE` when no
     /// transport reaches the memory.
     ///
     /// # Safety
-    ///
     /// The key comes unchanged from the peer of this endpoint; UCX cannot check it. The peer keeps
     /// that many bytes registered at that address until this value and its requests are gone, and
     /// does not treat them as its own meanwhile. If the peer is this process, a wrong address is a

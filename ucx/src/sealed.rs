@@ -15,7 +15,6 @@ pub(crate) const fn head(fields: usize) -> usize {
     SEAL + fields
 }
 
-/// Mark, checksum, fields and body.
 pub(crate) fn seal(mark: Mark, fields: &[&[u8]], body: &[&[u8]]) -> Vec<u8> {
     let mut bytes = [&mark[..], &[0; 8]].concat();
     fields.iter().chain(body).for_each(|part| bytes.extend_from_slice(part));
@@ -27,7 +26,6 @@ pub(crate) fn seal(mark: Mark, fields: &[&[u8]], body: &[&[u8]]) -> Vec<u8> {
 /// The fields and the body of what [`seal`] made with this mark; `what` says what is read.
 ///
 /// # Errors
-///
 /// `INVALID_ADDR` for other bytes, and for those that were cut or damaged.
 pub(crate) fn open<'a, const FIELDS: usize>(
     mark: Mark,

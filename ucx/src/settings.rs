@@ -135,7 +135,6 @@ pub(crate) fn has_queues(list: &str) -> bool {
     MEMORY.iter().take(3).any(|transport| allows(list, transport))
 }
 
-/// The list without those through memory of this machine.
 pub(crate) fn without_memory(list: &str) -> String {
     if list.starts_with('^') {
         return format!("{list},shm");

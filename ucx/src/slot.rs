@@ -39,7 +39,6 @@ impl RequestSlot {
         RequestSlot { completion: Cell::new(None), waker: Cell::new(None), parked: Cell::new(None) }
     }
 
-    /// UCX's `request_init`.
     pub(crate) unsafe extern "C" fn init(request: *mut c_void) {
         let slot = request.cast::<RequestSlot>();
         debug_assert!(slot.is_aligned(), "UCX aligns its requests to eight bytes or more");
@@ -50,7 +49,6 @@ impl RequestSlot {
     /// Gives the request back to UCX, with the slot as new.
     ///
     /// # Safety
-    ///
     /// `slot` belongs to a request that UCX has completed and that nobody frees again.
     pub(crate) unsafe fn free(slot: NonNull<RequestSlot>) {
         // SAFETY: the slot is live until the request is freed below.

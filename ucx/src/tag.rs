@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::buffer::{Buffer, BufferMut};
 use crate::endpoint::Endpoint;
@@ -15,7 +15,6 @@ use crate::request::{self, Outcome, Request};
 use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 /// A received message: `ucp_tag_recv_info_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,7 +132,6 @@ impl Worker {
     /// Starts to receive.
     ///
     /// # Safety
-    ///
     /// So many bytes may be written there until the request ends, which owns or keeps what they
     /// need.
     #[inline]

@@ -3,11 +3,10 @@
 use std::ffi::CStr;
 use std::ptr;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::endpoint::Endpoint;
 use crate::status::{Result, check};
-use crate::zeroed::Zeroed;
 
 /// UCX has at most one for each way of using an endpoint.
 const MOST: usize = 64;
@@ -24,7 +23,6 @@ impl Endpoint {
     /// it: `ucp_ep_query`. Until the connection is made they are those that make it.
     ///
     /// # Errors
-    ///
     /// UCX's error.
     pub fn transports(&self) -> Result<Vec<String>> {
         let none =
@@ -55,7 +53,6 @@ impl Endpoint {
     /// [`transports`](Endpoint::transports).
     ///
     /// # Errors
-    ///
     /// As [`transports`](Endpoint::transports).
     pub fn is_in_shared_memory(&self) -> Result<bool> {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))

@@ -54,7 +54,6 @@ fn file() -> Option<PathBuf> {
 /// checks this by itself.
 ///
 /// # Errors
-///
 /// `UNSUPPORTED`, with the version, its file, and what to set.
 pub fn require_version() -> Result<()> {
     judge(version(), file)

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::ptr;
 use std::rc::{Rc, Weak};
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::address::WorkerAddress;
 use crate::context::{Context, ContextBuilder};
@@ -14,7 +14,6 @@ use crate::descriptors;
 use crate::features::{Features, has_rdma_device};
 use crate::inner::WorkerState;
 use crate::status::{Result, Status, check};
-use crate::zeroed::Zeroed;
 
 /// A UCX worker, for one thread: `ucp_worker_h`.
 ///
@@ -59,7 +58,6 @@ impl Worker {
     /// has returned.
     ///
     /// # Panics
-    ///
     /// With the panic of a handler, once no C is on the stack. The worker stays usable.
     #[inline]
     pub fn progress(&self) -> bool {
@@ -75,7 +73,6 @@ impl Worker {
     /// Progresses until `done` returns true, and yields the processor after a while without work.
     ///
     /// # Panics
-    ///
     /// Inside a callback of this worker, and as [`progress`](Worker::progress).
     pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
         assert!(
@@ -94,7 +91,6 @@ impl Worker {
     /// The address by which other workers connect to this one: `ucp_worker_get_address`.
     ///
     /// # Errors
-    ///
     /// What UCX says.
     pub fn address(&self) -> Result<WorkerAddress> {
         WorkerAddress::of(self.raw(), self.context().queues())
@@ -104,7 +100,6 @@ impl Worker {
     /// `ucp_worker_get_efd`. Only poll it: UCX reads and closes it.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
@@ -125,11 +120,9 @@ impl Worker {
     /// with such endpoints sleeps for a limited time.
     ///
     /// # Errors
-    ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
     ///
     /// # Panics
-    ///
     /// With the panic of the error hook of an endpoint whose peer left a mesh.
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
@@ -176,7 +169,6 @@ impl Worker {
     /// An uncounted handle for the time of a callback.
     ///
     /// # Safety
-    ///
     /// `inner` is the state of a worker that has a handle for as long as the result lives.
     pub(crate) unsafe fn borrowed(inner: *const WorkerState) -> ManuallyDrop<Worker> {
         // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not
@@ -204,7 +196,6 @@ impl Context {
     /// Makes a worker: `ucp_worker_create`, thread mode single.
     ///
     /// # Errors
-    ///
     /// `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`). Else UCX's error,
     /// usually that a resource of the system is used up.
     pub fn worker(&self) -> Result<Worker> {
@@ -231,7 +222,6 @@ impl ContextBuilder {
     /// second.
     ///
     /// # Errors
-    ///
     /// As [`build`](ContextBuilder::build) and [`Context::worker`].
     pub fn worker_with_exports(self) -> Result<Worker> {
         let plain = self.features(Features::RMA);

@@ -39,7 +39,6 @@ fn peer() {
     }
 }
 
-/// A peer process and its address.
 fn peer_process(transports: &str) -> (Process, PeerAddress) {
     let mut command = again("peer");
     command.env("UROM_TEST_TRANSPORTS", transports);

@@ -64,7 +64,6 @@ pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
     Ok(Timed { kit, peer })
 }
 
-/// What opening memory is compared with.
 fn open_nothing(memory: &HostMemory) -> u64 {
     memory.len()
 }

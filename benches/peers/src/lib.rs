@@ -78,9 +78,6 @@ impl Service<http::Request<Body>> for Echo {
 
 /// Answers until the process ends, at a free port of this machine. `ready` is called with the
 /// address once clients can connect.
-///
-/// # Errors
-/// When there can be no such port.
 pub fn serve(ready: impl FnOnce(SocketAddr)) -> Result<()> {
     runtime()?.block_on(async {
         let incoming = TcpIncoming::bind(([127, 0, 0, 1], 0).into())
@@ -93,9 +90,6 @@ pub fn serve(ready: impl FnOnce(SocketAddr)) -> Result<()> {
 
 impl Client {
     /// Connects to a server.
-    ///
-    /// # Errors
-    /// When nobody listens there.
     pub fn at(address: SocketAddr) -> Result<Client> {
         let runtime = runtime()?;
         let endpoint = Endpoint::from_shared(format!("http://{address}"))?.tcp_nodelay(true);
@@ -105,9 +99,6 @@ impl Client {
     }
 
     /// Makes `count` unary calls, one after the other.
-    ///
-    /// # Errors
-    /// When a call fails or gives something else back.
     pub fn round_trips(&mut self, count: u64) -> Result<()> {
         let mut grpc = tonic::client::Grpc::new(self.channel.clone());
         self.runtime.block_on(async {

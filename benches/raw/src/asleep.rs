@@ -21,9 +21,6 @@ const LIMIT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 impl Peer {
     /// Makes a round trip, asleep for most of a long one, against an end that
     /// [serves](Self::serve) and sleeps too.
-    ///
-    /// # Errors
-    /// UCX's status, such as that of [`Kind::Awake`](crate::Kind); when nothing came.
     pub fn round_trip_asleep(&self) -> Result<()> {
         let received = &self.counters[0].received;
         let first = received.get();
@@ -33,9 +30,6 @@ impl Peer {
 
     /// Lets UCX work until there are so many messages from peer `from`, asleep for most of a long
     /// wait.
-    ///
-    /// # Errors
-    /// When nothing came.
     pub fn await_asleep(&self, from: usize, count: u64) -> Result<()> {
         self.sleep_until(|| self.received(from) >= count)
     }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use anyhow::Result;
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::{PUT, STOP, check};
 
@@ -69,8 +69,7 @@ unsafe extern "C" fn on_message(
 /// When UCX fails.
 #[inline]
 pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) {
-    // SAFETY: a C structure of integers and pointers, for which zero is a value.
-    let mut param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+    let mut param = sys::ucp_request_param_t::zeroed();
     param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK;
     param.cb.send = Some(on_sent);
     let (header, bytes) = (ptr::null(), message.as_ptr().cast());
@@ -91,8 +90,7 @@ unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _
 
 /// Counts the messages of one sender.
 pub(crate) fn receive(worker: sys::ucp_worker_h, number: u32, counters: &Counters) -> Result<()> {
-    // SAFETY: a C structure of integers and pointers, for which zero is a value.
-    let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
+    let mut handler = sys::ucp_am_handler_param_t::zeroed();
     handler.field_mask = u64::from(
         sys::UCP_AM_HANDLER_PARAM_FIELD_ID
             | sys::UCP_AM_HANDLER_PARAM_FIELD_CB

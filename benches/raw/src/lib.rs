@@ -11,7 +11,7 @@ mod tag;
 use std::ptr;
 
 use anyhow::{Result, ensure};
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use self::callbacks::{Counters, receive, send};
 pub use self::put::{PLACES, PUT};
@@ -47,13 +47,9 @@ fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
 impl Peer {
     /// Starts UCX with the settings of the environment. The peers of one that serves are numbered
     /// in the order in which it connects to them, from 0; its own number is 0.
-    ///
-    /// # Errors
-    /// The call of UCX that failed, with the status; a number that is too high.
     pub fn new(number: usize, kind: Kind) -> Result<Peer> {
         ensure!(number < MOST, "peer {number} is one too many: there may be {MOST}");
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
+        let mut params = sys::ucp_params_t::zeroed();
         params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
         let wakeup = if kind == Kind::Asleep { sys::UCP_FEATURE_WAKEUP } else { 0 };
         let puts = if kind == Kind::Putting { sys::UCP_FEATURE_RMA } else { 0 };
@@ -71,8 +67,7 @@ impl Peer {
             target: None,
             aim: None,
         };
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_worker_params_t = unsafe { std::mem::zeroed() };
+        let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = u64::from(sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE);
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
         // SAFETY: the context is live and the parameters say which field is set.
@@ -86,9 +81,6 @@ impl Peer {
     }
 
     /// The address that the other end connects to.
-    ///
-    /// # Errors
-    /// UCX's status.
     pub fn address(&self) -> Result<Vec<u8>> {
         let (mut address, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the worker is live and both results can be written to.
@@ -107,12 +99,8 @@ impl Peer {
     }
 
     /// Connects to another end's address.
-    ///
-    /// # Errors
-    /// UCX's status.
     pub fn connect(&mut self, address: &[u8]) -> Result<()> {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_ep_params_t = unsafe { std::mem::zeroed() };
+        let mut params = sys::ucp_ep_params_t::zeroed();
         // Without the handling of lost peers, which the kit has: a plain program asks for nothing.
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS);
         params.address = address.as_ptr().cast();
@@ -160,9 +148,6 @@ impl Peer {
 
     /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages; all else
     /// spins. Tag messages have `bytes` bytes.
-    ///
-    /// # Errors
-    /// UCX's status.
     pub fn serve(&self, style: Style, bytes: usize) -> Result<()> {
         let mut data = vec![0x5a; bytes];
         match style {

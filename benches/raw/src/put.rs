@@ -1,10 +1,10 @@
 //! Messages whose data the other end puts into memory of this one, as a plugin in C appends.
 
 use std::ffi::c_void;
-use std::{mem, ptr};
+use std::ptr;
 
 use anyhow::{Context, Result, ensure};
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::{Peer, check};
 
@@ -30,12 +30,8 @@ pub(crate) struct Aim {
 
 impl Peer {
     /// Allocates memory for the other end's puts, and gives its address and remote key.
-    ///
-    /// # Errors
-    /// UCX's status.
     pub fn allocate(&mut self) -> Result<(u64, Vec<u8>)> {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_mem_map_params_t = unsafe { mem::zeroed() };
+        let mut params = sys::ucp_mem_map_params_t::zeroed();
         params.field_mask =
             (sys::UCP_MEM_MAP_PARAM_FIELD_LENGTH | sys::UCP_MEM_MAP_PARAM_FIELD_FLAGS).into();
         params.length = PUT * PLACES;
@@ -44,8 +40,7 @@ impl Peer {
         // SAFETY: the context is live, and the mask names what is set.
         check("ucp_mem_map", unsafe { sys::ucp_mem_map(self.context, &params, &mut handle) })?;
         let target = self.target.insert(Target { handle, start: ptr::null_mut() });
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut attributes: sys::ucp_mem_attr_t = unsafe { mem::zeroed() };
+        let mut attributes = sys::ucp_mem_attr_t::zeroed();
         attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
         // SAFETY: the memory is mapped, and the mask names what may be written.
         check("ucp_mem_query", unsafe { sys::ucp_mem_query(handle, &mut attributes) })?;
@@ -62,9 +57,6 @@ impl Peer {
     }
 
     /// Puts what comes to the other end's memory from now on.
-    ///
-    /// # Errors
-    /// UCX's status; when this is not connected.
     pub fn aim(&mut self, address: u64, key: &[u8]) -> Result<()> {
         let endpoint = *self.endpoints.first().context("there is no endpoint")?;
         let mut raw = ptr::null_mut();
@@ -86,8 +78,7 @@ impl Peer {
         let target = self.target.as_ref().expect("memory is allocated");
         let place = target.start.wrapping_add(place(count) + PUT - 8).cast::<u64>();
         let last = message.last_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
+        let mut param = sys::ucp_request_param_t::zeroed();
         param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = sys::UCP_AM_SEND_FLAG_REPLY;
         let (endpoint, number) = (self.endpoints[0], self.number);
@@ -112,8 +103,7 @@ impl Peer {
             self.progress();
             while served < counters.received.get() - first {
                 let data = counters.last.get();
-                // SAFETY: a C structure of integers and pointers, for which zero is a value.
-                let param: sys::ucp_request_param_t = unsafe { mem::zeroed() };
+                let param = sys::ucp_request_param_t::zeroed();
                 let address = aim.address + place(served) as u64;
                 let (endpoint, bytes) = (self.endpoints[0], data.as_ptr().cast::<c_void>());
                 // SAFETY: the endpoint and its key are live, the other end has as many bytes there,

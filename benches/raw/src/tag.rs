@@ -1,7 +1,7 @@
 //! Tag messages, as a plugin in C that forwards them would send and receive them.
 
 use anyhow::Result;
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use crate::{Kind, Peer, check};
 
@@ -11,8 +11,7 @@ const TAG: u64 = 7;
 impl Peer {
     /// Sends to the second endpoint, and waits until the bytes may be changed again.
     pub(crate) fn tag_send(&self, bytes: &[u8]) -> Result<()> {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+        let param = sys::ucp_request_param_t::zeroed();
         let (endpoint, data) = (self.endpoints[1], bytes.as_ptr().cast());
         // SAFETY: the endpoint is live, and this waits until UCX has done with the bytes.
         let request = unsafe { sys::ucp_tag_send_nbx(endpoint, data, bytes.len(), TAG, &param) };
@@ -22,8 +21,7 @@ impl Peer {
     /// Receives into `room`. False when the stop came instead of a message. Yields while nothing
     /// comes, because it may share its core with the host.
     pub(crate) fn tag_receive(&self, room: &mut [u8]) -> Result<bool> {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
+        let param = sys::ucp_request_param_t::zeroed();
         let (worker, data, any) = (self.worker, room.as_mut_ptr().cast(), u64::MAX);
         // SAFETY: the worker is live. This waits until UCX has done with the room, by cancelling
         // if need be.

@@ -177,7 +177,6 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
     names.iter().map(|name| find(name)).collect()
 }
 
-/// The suite of this name.
 pub(crate) fn find(name: &str) -> Result<&'static Suite> {
     SUITES.iter().find(|suite| suite.name == name).with_context(|| {
         let all = SUITES.iter().map(|suite| format!("\n{}: {}", suite.name, suite.about));

@@ -20,7 +20,6 @@ use crate::process::Process;
 /// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// The server, pinned to a core.
 pub(crate) fn serve(core: usize) -> Result<()> {
     pin(core)?;
     // Nobody is left to read a line that cannot be written.

@@ -94,7 +94,6 @@ fn overall(text: &str) -> Option<f64> {
     line.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// A port that is free at the moment.
 fn free_port() -> Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no port is free")?;
     Ok(listener.local_addr()?.port())

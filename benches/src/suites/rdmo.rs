@@ -142,7 +142,6 @@ impl Party {
         Request { client: 0, fence: false, operation }
     }
 
-    /// The median of `count` messages that are put, from the `first` on.
     fn put(&self, first: u64, count: u64) -> Result<f64> {
         let (request, mut room) = (self.request(), Request::ROOM);
         let header = request.header(&mut room);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::rc::Rc;
 
-use ucx_sys as sys;
+use ucx_sys::{self as sys, Zeroed};
 
 use super::{Endpoint, EndpointState, ErrorMode, Hook, on_error};
 use crate::address::WorkerAddress;
@@ -12,14 +12,12 @@ use crate::context::void;
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version};
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 impl Worker {
     /// Connects to the worker with this address, with no error hook. See
     /// [`EndpointBuilder::connect`].
     ///
     /// # Errors
-    ///
     /// As [`EndpointBuilder::connect`].
     pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
         self.endpoint().connect(address)
@@ -59,7 +57,6 @@ impl EndpointBuilder {
     /// the first request or the error hook tells whether it came about.
     ///
     /// # Errors
-    ///
     /// `UNREACHABLE` when no transport reaches the peer, when its UCX has another version (see
     /// [`wire_compatible`](crate::wire_compatible)), or when its context has other sizes for shared
     /// memory, as one with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory)
@@ -106,7 +103,6 @@ const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device ov
      let it use shared memory with UCX_TLS or another device with UCX_NET_DEVICES, or use another \
      release)";
 
-/// Whether a context that may use `devices`, or all that are there, has the loopback device alone.
 fn is_loopback_alone(devices: Option<&str>, there: impl FnOnce() -> Vec<String>) -> bool {
     let chosen = devices.filter(|devices| *devices != "all");
     let names = chosen.map_or_else(there, |names| names.split(',').map(str::to_owned).collect());

@@ -175,7 +175,6 @@ pub(crate) fn again(name: &str) -> Command {
     command
 }
 
-/// The headers of the messages that a worker gets with this id.
 pub(crate) fn headers(worker: &Worker, id: u16) -> Log<Vec<u8>> {
     let (seen, log) = log();
     let handler = move |message: Message<'_>| log.borrow_mut().push(message.header.to_vec());
@@ -194,7 +193,6 @@ pub(crate) fn eager(worker: &Worker, id: u16) -> Log<(Vec<u8>, Vec<u8>)> {
     seen
 }
 
-/// The announcements with this id, kept.
 pub(crate) fn announcements(worker: &Worker, id: u16) -> Log<Rendezvous> {
     let (seen, log) = log();
     let handler = move |message: Message<'_>| log.borrow_mut().push(announced(message));
@@ -202,7 +200,6 @@ pub(crate) fn announcements(worker: &Worker, id: u16) -> Log<Rendezvous> {
     seen
 }
 
-/// The announcement that this message must be.
 pub(crate) fn announced(message: Message<'_>) -> Rendezvous {
     match message.data {
         Data::Rendezvous(rendezvous) => rendezvous,

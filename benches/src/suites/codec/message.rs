@@ -53,7 +53,6 @@ in_c!(c_pack_tag_send, c_unpack_tag_send, c_pack_tag_recv, c_unpack_tag_recv);
 const ROOM: usize = 4096;
 const PAYLOAD: &[u8; 1000] = &[7; 1000];
 
-/// Does the work `count` times with the message of a name.
 pub(super) fn run(name: &str, work: Work, count: usize) -> Result<()> {
     let map = |exported_memh| {
         let map_params = MapParams::allocate(0x1000, 1 << 20);

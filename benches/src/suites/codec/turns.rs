@@ -29,7 +29,6 @@ pub(crate) enum Way {
     Doca,
 }
 
-/// Lets the plugin in `file` do `turns` turns of `commands` commands each.
 pub(super) fn run(file: &Path, work: Work, way: Way, commands: usize, turns: usize) -> Result<()> {
     let mut plugin = Plugin::open(file)?;
     let messages = match work {
