@@ -4,14 +4,14 @@
 //! Arguments: `absent=RANK` does not meet the others, and waits to be killed; `seconds=N` is the
 //! timeout.
 
-use std::path::Path;
-use std::rc::Rc;
+mod all_gather;
+
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, ensure};
-use urom_host::gather::{AllGather, Rendezvous};
-use urom_host::{ContextState, DocaError, Service};
-use urom_tests::PluginDirectory;
+use all_gather::{domain, exchanges};
+use anyhow::{Result, ensure};
+use urom_host::DocaError;
+use urom_host::gather::{Gather, Pmix};
 
 fn main() -> Result<()> {
     let value =
@@ -25,8 +25,8 @@ fn main() -> Result<()> {
         }
     }
     for _ in 0..2 {
-        let mut gather = Rendezvous::from_environment(limit)?;
-        exchanges(&mut gather)?;
+        let mut gather = Gather::from_environment(limit)?;
+        exchanges(&mut gather, 1 << 20)?;
         domain(gather)?;
         forked_child_ends()?;
     }
@@ -39,7 +39,7 @@ fn forked_child_ends() -> Result<()> {
     // SAFETY: the child takes no lock that another thread of this process may hold.
     match unsafe { libc::fork() } {
         0 => {
-            let error = Rendezvous::by_pmix(Duration::from_secs(20)).err();
+            let error = Pmix::join(Duration::from_secs(20)).err();
             let refused = error.is_some_and(|error| error.code() == DocaError::BAD_STATE);
             std::process::exit(i32::from(!refused))
         }
@@ -50,44 +50,5 @@ fn forked_child_ends() -> Result<()> {
             ensure!(status == 0, "PMIx is not refused in a forked child");
         }
     }
-    Ok(())
-}
-
-/// Blocks of many lengths.
-fn exchanges(gather: &mut Rendezvous) -> Result<()> {
-    for (length, round) in [8, 0, 1, 1 << 20, 4097, 0].into_iter().zip(0..) {
-        let block = |index: u32| {
-            (0..length).map(move |at: usize| (at as u32 ^ index << 3 ^ round << 5) as u8)
-        };
-        let own: Vec<u8> = block(gather.index()).collect();
-        gather.begin(&own).map_err(|error| anyhow!(error))?;
-        let mut blocks = vec![0; own.len() * gather.participants() as usize];
-        while !gather.test(&mut blocks).map_err(|error| anyhow!(error))? {
-            std::thread::yield_now();
-        }
-        let right = (0..gather.participants()).flat_map(block);
-        ensure!(blocks.into_iter().eq(right), "exchange {round} is wrong");
-    }
-    Ok(())
-}
-
-/// A domain of one worker for each process, in a service of each process's own.
-fn domain(gather: Rendezvous) -> Result<()> {
-    let plugins = PluginDirectory::with(&["worker_graph"])?;
-    let service = Service::builder().load_plugins_from(plugins.variable()).connect()?;
-    let named = std::env::var_os("UROM_DOCA_LIBRARY");
-    ensure!(
-        service.library().path() == named.as_deref().map(Path::new),
-        "it is {:?}",
-        service.library()
-    );
-    let (index, participants) = (gather.index(), gather.participants());
-    let graph = service.plugin::<graph_protocol::Protocol>()?;
-    let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
-    let domain = service.domain().worker(index.into(), &worker).gather(gather).start().wait()?;
-    ensure!((domain.participants(), domain.index()) == (participants, index));
-    ensure!(domain.state()? == ContextState::Running);
-    ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
-    domain.stop()?;
     Ok(())
 }

@@ -3,6 +3,9 @@
 //!
 //! Its arguments are those of `Participants`; `UROM_DOCA_LIBRARY` names the library.
 
+#[path = "../tests/whole_path/paths.rs"]
+mod paths;
+
 use std::fs;
 use std::path::Path;
 use std::thread::yield_now;
@@ -10,15 +13,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use memory_protocol::{Client, Protocol};
-use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
+use paths::{BOTH, PATHS};
+use urom_host::memory::{MemoryPath, Mmap, Share, MemoryShare};
 use urom_host::{DocaError, Host, Service, ServiceBuilder, Worker, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// How long the ends of connections may take.
 const SETTLED: Duration = Duration::from_secs(10);
-
-const PATHS: [MemoryPath; 3] = [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
 
 /// One after the other, and at once.
 const SHARES: (usize, usize) = (300, 700);
@@ -95,9 +97,8 @@ impl Reached {
     }
 
     fn share(&self, path: MemoryPath) -> Result<(Mmap, MemoryShare)> {
-        let memory = allocate(path)?;
-        let shared = memory.share_from(&self.worker, path).wait()?;
-        ensure!(shared.path() == path, "it is {}", shared.path().name());
+        let memory = paths::allocate(64, BOTH, path)?;
+        let shared = paths::share(&memory, &self.worker, path)?;
         Ok((memory, shared))
     }
 
@@ -105,7 +106,9 @@ impl Reached {
         // A memfd has a descriptor as long as it lives.
         let at_once = if path == MemoryPath::MAPPED { count.min(350) } else { count };
         for _ in 0..count / at_once {
-            let memories = (0..at_once).map(|_| allocate(path)).collect::<Result<Vec<_>>>()?;
+            let memories = (0..at_once)
+                .map(|_| paths::allocate(64, BOTH, path))
+                .collect::<Result<Vec<_>>>()?;
             let shares: Vec<_> =
                 memories.iter().map(|it| it.share_from(&self.worker, path)).collect();
             let mut shared = Vec::new();
@@ -125,7 +128,9 @@ impl Reached {
 
     fn share_as_many_as_may_be(&self) -> Result<()> {
         let path = MemoryPath::PROCESS;
-        let memories = (0..=MOST_OF_HOST).map(|_| allocate(path)).collect::<Result<Vec<_>>>()?;
+        let memories = (0..=MOST_OF_HOST)
+            .map(|_| paths::allocate(64, BOTH, path))
+            .collect::<Result<Vec<_>>>()?;
         let (last, others) = memories.split_last().context("there are some")?;
         let shares: Vec<_> = others.iter().map(|it| it.share_from(&self.worker, path)).collect();
         let mut shared = Vec::new();
@@ -163,14 +168,6 @@ impl Reached {
         }
         Ok(())
     }
-}
-
-fn allocate(path: MemoryPath) -> Result<Mmap> {
-    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-    Ok(match path {
-        MemoryPath::MAPPED => Mmap::allocate(4096, access)?,
-        _ => Mmap::from_vec(vec![0; 64], access)?,
-    })
 }
 
 impl Counts {

@@ -3,12 +3,16 @@
 //! Arguments: where the service is (`address:...`), and then as for all participants; and the
 //! variable `MEMORY_PATH`, a number. It says `here` when both commands are with the worker.
 
+#[path = "../tests/whole_path/paths.rs"]
+#[allow(dead_code, reason = "this host takes one path")]
+mod paths;
+
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use sandbox_protocol::{MapParams, Protocol};
 use urom_host::gather::InProcess;
-use urom_host::memory::{Access, MemoryPath, Mmap, Share};
+use urom_host::memory::MemoryPath;
 use urom_host::{Registered, Service, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,14 +28,9 @@ fn main() -> Result<()> {
     let domain = service.domain().worker(0, &worker).gather(InProcess::alone());
     let _domain = block_on_for(LIMIT, domain.start())??;
 
-    let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-    let memory = match path {
-        MemoryPath::MAPPED => Mmap::allocate(2 * LENGTH as usize, access)?,
-        _ => Mmap::from_vec(vec![0; 2 * LENGTH as usize], access)?,
-    };
+    let memory = paths::allocate(2 * LENGTH as usize, paths::BOTH, path)?;
     memory.view().copy_from(0, &vec![7; LENGTH as usize])?;
-    let shared = block_on_for(LIMIT, memory.share_from(&worker, path))??;
-    ensure!(shared.path() == path, "it is {:?}", shared.path());
+    let _shared = paths::share(&memory, &worker, path)?;
     let exported = memory.export()?;
     let map = sandbox.task_mem_map(&worker, MapParams::exported(0)).exported_memh(&exported[..]);
     let handle = map.submit()?.wait()?.memh_id;
