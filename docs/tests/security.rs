@@ -18,7 +18,6 @@ fn rows(page: &str) -> Vec<(&str, &str)> {
     .collect()
 }
 
-/// Returns whether a source has a test of this name that is not ignored.
 fn has_test(source: &str, name: &str) -> bool {
     let head = format!("fn {name}(");
     // The faults have a table of theirs, of which a macro makes tests.

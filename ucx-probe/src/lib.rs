@@ -15,7 +15,6 @@
 //!    unpacks the PyPI package `libucx-cu12` there.
 //!
 //! # In a build script
-//!
 //! A UCX outside the loader's own path must be named by every program and every shared object that
 //! is linked with it, and a build script can do so only for its own package. So such a package has
 //! `ucx-probe` among its `[build-dependencies]` and this `build.rs`:
@@ -31,7 +30,6 @@
 //! A newer UCX that is unpacked beside one in use is seen after `cargo clean -p ucx-sys`.
 //!
 //! # In a tool
-//!
 //! ```
 //! match ucx_probe::Search::new("aarch64-unknown-linux-gnu").find() {
 //!     Ok(found) => println!("UCX {:?} in {:?}", found.version, found.directory),

@@ -14,7 +14,6 @@ impl Search {
     /// Searches.
     ///
     /// # Errors
-    ///
     /// When there is no UCX that will do: what was tried, and what brings one.
     pub fn find(&self) -> Result<Found, NotFound> {
         if let Err(reason) = unpacked::machine(&self.arch) {

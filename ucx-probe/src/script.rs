@@ -14,7 +14,6 @@ use crate::search::Search;
 /// with the reasons.
 ///
 /// # Panics
-///
 /// Outside a build script.
 pub fn emit_rpath() {
     if let Some(directory) = rpath() {
@@ -26,7 +25,6 @@ pub fn emit_rpath() {
 /// watched from then on.
 ///
 /// # Panics
-///
 /// Outside a build script.
 #[must_use]
 pub fn rpath() -> Option<PathBuf> {
@@ -37,7 +35,6 @@ pub fn rpath() -> Option<PathBuf> {
 /// `ucx-sys` alone. On docs.rs, which sets `DOCS_RS` and has no UCX, it does nothing.
 ///
 /// # Panics
-///
 /// Outside a build script.
 pub fn emit_link() {
     emit(&match searched() {

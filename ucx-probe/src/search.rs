@@ -76,7 +76,6 @@ impl Search {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// The value of a variable for the target only.
     pub(crate) fn variable_of_target(&self, name: &str) -> Option<OsString> {
         self.names_of_target(name).iter().find_map(|name| self.variable(name))
     }

@@ -18,7 +18,6 @@ impl Sample {
         fs::canonicalize(self.0.path()).expect("it is there").join(relative)
     }
 
-    /// A UCX of this version for this machine.
     pub(crate) fn ucx(&self, relative: &str, version: (u32, u32), arch: &str) -> PathBuf {
         let root = self.path(relative);
         self.library(root.join("lib"), arch);

@@ -11,7 +11,6 @@ use crate::found::{Found, Source};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub(crate) reason: String,
-    /// There is one, and it is for another machine.
     pub(crate) is_of_other_machine: bool,
 }
 
@@ -65,7 +64,6 @@ pub(crate) fn look_at(
     Ok(Found { source, version, directory: Some(libraries), files: vec![library, header] })
 }
 
-/// The version of the headers.
 fn version(header: &Path) -> Result<(u32, u32), String> {
     let text = fs::read_to_string(header).map_err(|error| failed("reading", header, &error))?;
     let number = |name: &str| {

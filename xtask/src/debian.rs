@@ -102,9 +102,6 @@ pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
 }
 
 /// Those of `needs` that are not met.
-///
-/// # Errors
-/// This program may not install packages: the text has the command for the user.
 pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<Missing<'a>> {
     let needs: Vec<_> = needs.iter().copied().filter(|need| !need.is_met()).collect();
     let root = rustix::process::geteuid().is_root();
@@ -135,7 +132,6 @@ impl Missing<'_> {
         packages.copied().collect::<Vec<_>>().join(" ")
     }
 
-    /// Installs them.
     pub(crate) fn install(&self) -> Result<()> {
         if self.needs.is_empty() {
             return Ok(());

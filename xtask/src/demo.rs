@@ -119,7 +119,6 @@ mod tests {
         }
     }
 
-    /// A program that runs `script`.
     fn program(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh"]);

@@ -13,7 +13,6 @@ use crate::{setup, shell, tools};
 const MAX_LEN: usize = 4200;
 const LONG_PROGRAM: usize = 1024;
 
-/// Where the targets' sources lie.
 const SOURCES: &str = "fuzz_targets";
 
 /// What to do with the targets.

@@ -28,7 +28,6 @@ const RUN_LIMIT: Duration = Duration::from_secs(60);
 /// Programs that run at the same time.
 pub(crate) type Step = Vec<Command>;
 
-/// All steps, for programs in `directory` and a service at `address`.
 pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
     let mut bootstrap = Command::new(directory.join("multi_worker_bootstrap"));
     bootstrap.args(["--once", "--service", address]);

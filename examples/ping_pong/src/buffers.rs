@@ -134,7 +134,6 @@ impl Memory {
         }
     }
 
-    /// Memory that UCX exports.
     fn exported(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Memory> {
         const REFUSAL: &str = "the worker, or its plugin, is not this kit's, so it reaches memory of \
                                this process by an exported handle of UCX alone, and UCX made none: \

@@ -28,14 +28,12 @@ impl Message {
         }
     }
 
-    /// Fills `bytes` with what `rank` sends in a round.
     pub(crate) fn write(&self, rank: u32, round: u32, bytes: &mut [u8]) {
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = self.byte(rank, round, at);
         }
     }
 
-    /// Checks every byte of what `rank` sent in a round.
     pub(crate) fn check(&self, rank: u32, round: u32, bytes: &[u8]) -> Result<()> {
         let (len, own) = (bytes.len(), self.len());
         ensure!(len == own, "round {round}: {len} bytes came, {own} were expected");

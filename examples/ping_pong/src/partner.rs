@@ -90,7 +90,6 @@ impl Partner {
         }
     }
 
-    /// The exchange that is under way, or a new one with this block.
     fn under_way(&mut self, block: &[u8]) -> Result<Exchange> {
         match self.exchange.take() {
             Some(exchange) => Ok(exchange),

@@ -23,7 +23,6 @@ const IMMEDIATE: u32 = 0x600d_cafe;
 
 const HEAD: [&str; 3] = ["operation", "bytes", "result"];
 
-/// The byte at a place, of those that a rank has.
 fn byte(at: u64, rank: u8) -> u8 {
     (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8).wrapping_add(rank)
 }

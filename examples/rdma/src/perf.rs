@@ -16,7 +16,6 @@ const SIZES: [u64; 7] = [8, 64, 512, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 /// The most operations of a batch.
 const BATCH: u64 = 256;
-/// The most bytes of a batch.
 const BATCH_BYTES: u64 = 64 << 20;
 
 const LATENCY: [&str; 9] = [
@@ -104,7 +103,6 @@ fn until(time: Duration, mut what: impl FnMut() -> Result<Duration>) -> Result<V
     Ok(times)
 }
 
-/// Runs so many operations of a size, `depth` at a time.
 fn batch(side: &Side, operation: Operation, size: u64, count: u64, depth: u64) -> Result<Duration> {
     let Side { rdma, memory, remote, .. } = side;
     let part = || memory.slice(..size);

@@ -5,7 +5,6 @@
 
 use anyhow::{Result, bail};
 
-/// Compares what a page shows with what was printed.
 pub(super) fn compare(shown: &[String], printed: &str) -> Result<()> {
     let printed: Vec<_> = printed.lines().map(str::trim_end).collect();
     let shown: Vec<_> = shown.iter().map(|line| line.trim_end()).collect();
@@ -28,7 +27,6 @@ pub(super) fn reached(shown: &[String], printed: &str) -> bool {
 
 const ANY: &str = "…";
 
-/// Whether `printed` is what `shown` says, with [`ANY`] for any number of lines.
 fn lines(shown: &[&str], printed: &[&str]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),
@@ -39,7 +37,6 @@ fn lines(shown: &[&str], printed: &[&str]) -> bool {
     }
 }
 
-/// Whether `line` is what `shown` says.
 fn matches(shown: &str, line: &str) -> bool {
     let shown = shown.replace("[..]", ANY);
     let Some((start, rest)) = shown.split_once(ANY) else { return shown == line };

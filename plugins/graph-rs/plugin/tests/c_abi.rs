@@ -11,7 +11,6 @@ use std::process::Command;
 
 use support::{compile, plugin};
 
-/// `tests/NAME.c` as a program.
 fn program(name: &str, test: &str) -> PathBuf {
     compile(name, test, &["-rdynamic"], &["-ldl"])
 }

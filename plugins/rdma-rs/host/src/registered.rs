@@ -21,7 +21,6 @@ impl Registered {
         self.maps.borrow().contains_key(&map.id())
     }
 
-    /// Shares a map, unless it is shared.
     pub(crate) async fn share(&self, worker: &Worker, map: &ShareGuard) -> Result<()> {
         if self.has(map) {
             return Ok(());

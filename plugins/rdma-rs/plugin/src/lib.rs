@@ -5,14 +5,12 @@
 //! workers. On one machine UCX reads and writes these memories where they are.
 //!
 //! # Order
-//!
 //! The operations of an instance start in the order in which they were submitted, and complete in
 //! it. Operations on different memory of the other end run side by side. One that means memory
 //! there of an earlier one waits for that. A message of the other end goes to the first receive, or
 //! waits for one; so does everything behind it.
 //!
 //! # Errors
-//!
 //! What a host may not submit is refused: a wrong state, an unknown number, a list that is too
 //! long, local memory that it may not write. An operation that fails later brings both ends to the
 //! state ERROR. It completes with its own error, everything else that is not complete with
@@ -21,7 +19,6 @@
 //! then fails all instances, and goes on with a UCX worker of another address.
 //!
 //! # Trust
-//!
 //! UCX takes the address in the details of the other end as it is. So hosts are trusted with the
 //! worker's memory. Every message carries a secret of each end, and only somebody with the details
 //! of both can make one. The memory and the permissions that a message means are checked here, by

@@ -69,7 +69,6 @@ pub(crate) struct Request {
     pub(crate) remote: Remote,
     /// What is added or swapped in.
     pub(crate) operand: u64,
-    /// What is compared.
     pub(crate) compare: u64,
 }
 
@@ -149,7 +148,6 @@ impl OperationKind {
     }
 }
 
-/// Reads a header.
 pub(crate) fn read<T: Pod>(header: &[u8]) -> Option<T> {
     bytemuck::try_pod_read_unaligned(header).ok()
 }

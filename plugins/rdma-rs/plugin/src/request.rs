@@ -94,7 +94,6 @@ impl Connection {
         }
     }
 
-    /// Sends the bytes of an operation, each piece in a part of its own.
     async fn send_bytes(&self, header: Request, local: &Pieces) -> Result<()> {
         for (at, piece) in local.parts_of(LONGEST_PART) {
             let part = Request { at, ..header };

@@ -149,7 +149,6 @@ impl Connection {
         true
     }
 
-    /// Starts an operation on this memory.
     fn start(&self, number: u64, memory: Pieces) {
         let early = {
             let mut incoming = self.incoming.borrow_mut();
@@ -388,7 +387,6 @@ impl Connection {
     }
 }
 
-/// Sends a part of a read from memory that is not mapped.
 async fn send_blocks(
     connection: Rc<Connection>,
     number: u64,

@@ -39,7 +39,6 @@ impl Clients {
         Ok(())
     }
 
-    /// The client of a connection.
     pub(crate) fn of(&self, connection: u64) -> Result<Rc<Client>> {
         let clients = self.by_id.borrow();
         let client = clients.values().find(|client| client.connection == connection);
@@ -56,7 +55,6 @@ impl Clients {
         self.endpoints.borrow_mut().retain(|_, endpoint| endpoint.strong_count() > 0);
     }
 
-    /// The endpoint to the worker with this address of UCX's.
     pub(crate) fn connect(&self, ucx: &Worker, address: &[u8]) -> Result<Rc<Endpoint>> {
         let connect = || -> ucx::Result<Rc<Endpoint>> {
             // SAFETY: a host's word, for its own worker or that of an initiator. It is trusted with

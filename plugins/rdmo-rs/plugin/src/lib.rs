@@ -7,7 +7,6 @@
 //! one-sided UCX.
 //!
 //! # Order
-//!
 //! Each initiator's messages are carried out in the order in which they came, those of several
 //! initiators of a client in any. Nothing else of a client starts while a pointer is fetched from
 //! its memory. A pointer advances here alone until a flush, which first waits until all data has
@@ -15,7 +14,6 @@
 //! Pointers in memory that is mapped advance there, each after its data.
 //!
 //! # Errors
-//!
 //! Only a flush is answered, and only when it succeeded. A message is dropped as a whole, with a
 //! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
 //! from an initiator without a receive queue of that client. An append that fails does not advance
@@ -23,7 +21,6 @@
 //! written. A queue closes when too much waits in it, so no flush is answered after a lost message.
 //!
 //! # Endpoints
-//!
 //! As in DOCA's plugin they are made without UCX's error handling: both ends of a connection must
 //! agree on that, and initiators in C expect it. UCX then uses shared memory where it can, and over
 //! that does not notice that a peer died. What waits for such a peer waits until the host leaves.

@@ -10,7 +10,6 @@ use ucx::{Endpoint, Features, Imported, RemoteMemory, Rendezvous, Status};
 use urom_pdk::memory::{Exported, HostMemory, MemoryRange, View};
 use urom_pdk::prelude::*;
 
-/// A registered region.
 pub(crate) struct Region {
     start: u64,
     len: u64,
@@ -21,7 +20,6 @@ pub(crate) struct Region {
 
 /// Where a region is, and so how it is reached.
 enum RegionPlace {
-    /// In memory that the host shares with this worker.
     Shared(HostMemory),
     /// At the other end of the host's endpoint.
     Remote {
@@ -125,7 +123,6 @@ impl Region {
         Ok(())
     }
 
-    /// Reads the word at `address`.
     pub(crate) async fn read(&self, address: u64) -> Result<u64> {
         let (offset, mut word) = (self.offset(address, 8)?, [0; 8]);
         match &self.place {

@@ -5,7 +5,6 @@
 //! receive, and what is pending when the worker stops ends without a trace.
 //!
 //! # Registered memory
-//!
 //! `MEM_MAP` gives a handle (`memh_id`) for memory that later commands name, by addresses of the
 //! host's own choice:
 //!
@@ -24,7 +23,6 @@
 //! goes on, because that worker tells its plugins nothing.
 //!
 //! # What a status says
-//!
 //! A notification fails when nothing was tried: `NOT_FOUND` for a destination that is nobody,
 //! `INVALID_VALUE` for a handle or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX
 //! made no endpoint or registration. Otherwise it succeeds, and its own status field has UCX's word

@@ -94,12 +94,10 @@ impl<'a> End<'a> {
         self.worker.share_from(self.connection, bytes, access, path)
     }
 
-    /// A write of these pieces.
     fn write(&self, target: Remote, pieces: &[MemoryRange]) -> Sent<Written> {
         self.send(Write { rdma: self.rdma, target, pieces: pieces.into() })
     }
 
-    /// A read into these places.
     fn read(&self, source: Remote, places: &[MemoryRange]) -> Sent<ReadDone> {
         self.send(Read { rdma: self.rdma, source, places: places.into() })
     }
@@ -113,7 +111,6 @@ impl<'a> End<'a> {
         self.worker.wait(sent)
     }
 
-    /// A receive into these places.
     fn post(&self, places: &[MemoryRange]) -> Sent<Received> {
         self.send(Receive { rdma: self.rdma, places: places.into() })
     }

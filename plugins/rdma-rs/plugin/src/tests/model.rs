@@ -52,7 +52,6 @@ fn total(list: &[(u64, u64)]) -> u64 {
     list.iter().map(|(_, len)| len).sum()
 }
 
-/// The list, cut to so many bytes.
 fn cut(list: &[(u64, u64)], most: u64) -> Vec<(u64, u64)> {
     let mut left = most;
     list.iter()

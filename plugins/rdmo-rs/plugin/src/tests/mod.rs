@@ -200,7 +200,6 @@ impl Rig {
         Initiator { rq_id, ..self.stranger(host, worker) }
     }
 
-    /// An initiator that has none.
     fn stranger(&self, host: &Host, worker: ucx::Worker) -> Initiator {
         let answers = Rc::new(RefCell::new(Vec::new()));
         let got = Rc::clone(&answers);
@@ -267,7 +266,6 @@ impl Host {
         self.write(0, &self.at(offset).to_le_bytes());
     }
 
-    /// Where the pointer points.
     fn pointed(&self) -> usize {
         let word = u64::from_le_bytes(self.bytes(0));
         usize::try_from(word.wrapping_sub(self.at(0))).unwrap()
