@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use anyhow::{Result, anyhow, ensure};
 use urom_host::gather::AllGather;
-use urom_host::{Service, State};
+use urom_host::{ContextState, Service};
 use urom_tests::PluginDirectory;
 
 /// The blocks of all processes.
@@ -46,7 +46,7 @@ pub(crate) fn domain(gather: impl AllGather + 'static) -> Result<()> {
     let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
     let domain = service.domain().worker(index.into(), &worker).gather(gather).start().wait()?;
     ensure!((domain.participants(), domain.index()) == (participants, index));
-    ensure!(domain.state()? == State::Running);
+    ensure!(domain.state()? == ContextState::Running);
     ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
     domain.stop()?;
     Ok(())

@@ -11,7 +11,7 @@ use std::time::Duration;
 use all_gather::{domain, exchanges};
 use anyhow::{Result, ensure};
 use urom_host::DocaError;
-use urom_host::gather::{Gather, Pmix};
+use urom_host::gather::Rendezvous;
 
 fn main() -> Result<()> {
     let value =
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         }
     }
     for _ in 0..2 {
-        let mut gather = Gather::from_environment(limit)?;
+        let mut gather = Rendezvous::from_environment(limit)?;
         exchanges(&mut gather, 1 << 20)?;
         domain(gather)?;
         forked_child_ends()?;
@@ -39,7 +39,7 @@ fn forked_child_ends() -> Result<()> {
     // SAFETY: the child takes no lock that another thread of this process may hold.
     match unsafe { libc::fork() } {
         0 => {
-            let error = Pmix::join(Duration::from_secs(20)).err();
+            let error = Rendezvous::by_pmix(Duration::from_secs(20)).err();
             let refused = error.is_some_and(|error| error.code() == DocaError::BAD_STATE);
             std::process::exit(i32::from(!refused))
         }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use memory_protocol::{Client, Protocol};
 use paths::{BOTH, PATHS};
-use urom_host::memory::{MemoryPath, Mmap, Share, MemoryShare};
+use urom_host::memory::{MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{DocaError, Host, Service, ServiceBuilder, Worker, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);

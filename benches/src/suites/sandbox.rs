@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use bench_raw::Peer;
 use sandbox_protocol::{MapParams, TagReceived, TagSent};
 use urom_host::gather::InProcess;
-use urom_host::memory::{Access, Mmap, Share, MemoryShare};
+use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{Domain, Host, Registered, block_on};
 
 use super::two_workers::{Round, TwoWorkers, await_yielding, relay, write_fresh, yielding};

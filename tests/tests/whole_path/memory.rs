@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use memory_protocol::Client;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, Share, MemoryShare, View};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap, Share, View};
 use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::paths::{self, BOTH, PATHS};

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use urom_host::DocaError;
-use urom_host::memory::{Access, MemoryPath, MemoryRange, Mmap, MemoryShare};
+use urom_host::memory::{Access, MemoryPath, MemoryRange, MemoryShare, Mmap};
 
 use crate::memory::{Reached, bytes_of};
 use crate::paths::{self, BOTH, PATHS};

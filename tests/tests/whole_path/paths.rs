@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use urom_host::Worker;
-use urom_host::memory::{Access, MemoryPath, Mmap, Share, Shared};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap, Share};
 
 pub(crate) const PATHS: [MemoryPath; 3] =
     [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
@@ -18,7 +18,7 @@ pub(crate) fn allocate(len: usize, access: Access, path: MemoryPath) -> Result<M
 }
 
 /// Shares it with a worker, which reaches it by `path`.
-pub(crate) fn share(memory: &Mmap, worker: &Worker, path: MemoryPath) -> Result<Shared> {
+pub(crate) fn share(memory: &Mmap, worker: &Worker, path: MemoryPath) -> Result<MemoryShare> {
     let shared = memory.share_from(worker, path).wait()?;
     ensure!(shared.path() == path, "it is {} in place of {}", shared.path().name(), path.name());
     Ok(shared)

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use rdmo_protocol::Client;
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use ucx::{AmFlags, Context, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
-use urom_host::memory::{MemoryPath, Mmap, MemoryShare};
+use urom_host::memory::{MemoryPath, MemoryShare, Mmap};
 use urom_host::{DocaError, Host, Service, Worker};
 
 use crate::paths::{self, BOTH, PATHS};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use sandbox_protocol::{Client, MapParams, TagReceived};
 use ucx::Status;
-use urom_host::memory::{Access, MemoryPath, Mmap, MemoryShare};
+use urom_host::memory::{Access, MemoryPath, MemoryShare, Mmap};
 use urom_host::{Completion, DocaError, Host, Received, Registered, Worker, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
