@@ -11,6 +11,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_os::fork::PerProcess;
 
+use crate::failure::refuse_if;
 use crate::handle::{Tag, as_c, object};
 use crate::service_file::long_pci;
 
@@ -234,9 +235,7 @@ impl Device {
             known.times -= 1;
             return Ok(());
         }
-        if Arc::strong_count(&known.device) > 1 {
-            return Err(DocaError::IN_USE);
-        }
+        refuse_if(Arc::strong_count(&known.device) > 1, DocaError::IN_USE)?;
         open.swap_remove(at);
         Ok(())
     }

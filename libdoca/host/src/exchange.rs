@@ -16,7 +16,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
 use urom_wire::plain::Plain;
 
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 use crate::memory::FixedMemory;
 
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
@@ -45,13 +45,12 @@ impl Oob {
                 "one of the domain's out-of-band functions is NULL: it needs all three"
             ));
         };
-        if index >= count || count > MAX_MEMBERS {
-            return Err(failure!(
-                INVALID_VALUE,
-                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, \
+        fail_if!(
+            index >= count || count > MAX_MEMBERS,
+            INVALID_VALUE,
+            "there is no participant {index} of {count}: oob_index is below n_oob_indexes, \
                  which is at most {MAX_MEMBERS}"
-            ));
-        }
+        );
         Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
     }
 }
@@ -202,22 +201,20 @@ fn checked(sizes: Vec<u64>) -> Result<Vec<usize>, Failure> {
         if *size == 0 {
             return Err(not_sent(number));
         }
-        if total > MAX_TABLE as u64 {
-            return Err(failure!(
-                TOO_BIG,
-                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
+        fail_if!(
+            total > MAX_TABLE as u64,
+            TOO_BIG,
+            "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
                  participant {number} ({size} bytes): take fewer buffers or workers"
-            ));
-        }
+        );
     }
     let (count, longest) = (sizes.len() as u64, sizes.iter().copied().max().unwrap_or(0));
-    if longest.saturating_mul(count) > MAX_PADDED {
-        return Err(failure!(
-            TOO_BIG,
-            "one participant of the domain brings {longest} bytes, and room for as many from all \
+    fail_if!(
+        longest.saturating_mul(count) > MAX_PADDED,
+        TOO_BIG,
+        "one participant of the domain brings {longest} bytes, and room for as many from all \
              {count} is over {MAX_PADDED}: spread the buffers over the processes, or add fewer"
-        ));
-    }
+    );
     Ok(sizes.into_iter().map(|size| size as usize).collect())
 }
 
@@ -227,13 +224,12 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     for (number, (block, size)) in gather.blocks().zip(sizes).enumerate() {
         let blob = block.get(..*size).unwrap_or(block);
         let rest = table.take(blob)?;
-        if !rest.is_empty() {
-            return Err(failure!(
-                IO_FAILED,
-                "participant {number} of the domain sent {} bytes behind its description",
-                rest.len()
-            ));
-        }
+        fail_if!(
+            !rest.is_empty(),
+            IO_FAILED,
+            "participant {number} of the domain sent {} bytes behind its description",
+            rest.len()
+        );
         bytes.extend_from_slice(blob);
     }
     Ok(bytes)

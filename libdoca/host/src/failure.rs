@@ -17,6 +17,22 @@ macro_rules! failure {
 }
 pub(super) use failure;
 
+/// Returns a [`failure!`] if a condition holds.
+macro_rules! fail_if {
+    ($condition:expr, $($failure:tt)+) => {
+        if $condition {
+            return Err($crate::failure::failure!($($failure)+));
+        }
+    };
+}
+pub(super) use fail_if;
+
+/// The code as an error if a condition holds.
+#[inline]
+pub(super) fn refuse_if(condition: bool, code: DocaError) -> Result<(), DocaError> {
+    if condition { Err(code) } else { Ok(()) }
+}
+
 /// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))

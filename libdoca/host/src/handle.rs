@@ -16,7 +16,7 @@ use urom_os::fork::{Inherited, Maker};
 /// The kinds of objects. The first value is one that other memory hardly begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Buffer = 0x5552_4f01,
     Command,
     Context,
@@ -65,7 +65,7 @@ impl Tag {
 /// # Safety
 /// The type is `repr(C)`, its first field is `Tag::of::<Self>()`, and no other type has its kind.
 pub(super) unsafe trait Object {
-    const KIND: Kind;
+    const KIND: ObjectKind;
 }
 
 /// A structure of C whose pointers stand for objects of this library.
@@ -82,10 +82,10 @@ pub(super) trait Opaque {
 /// Implements [`Object`] for a type, and [`Opaque`] for its structure of C.
 macro_rules! object {
     ($type:ty, $kind:ident $(, $opaque:ty)?) => {
-        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `Kind` lists each
+        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `ObjectKind` lists each
         // kind with its one type.
         unsafe impl $crate::handle::Object for $type {
-            const KIND: $crate::handle::Kind = $crate::handle::Kind::$kind;
+            const KIND: $crate::handle::ObjectKind = $crate::handle::ObjectKind::$kind;
         }
         $(
             impl $crate::handle::Opaque for $opaque {

@@ -13,7 +13,7 @@ use crate::embedded::Embedded;
 /// A service context as its workers see it, for as long as it exists. Each worker context that was
 /// given this service and is not destroyed has a handle.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedService {
     running: Mutex<Option<Arc<RunningService>>>,
     /// Each place has a handle.
     places: Arc<()>,
@@ -32,13 +32,13 @@ pub(super) struct RunningService {
 }
 
 /// A worker context that is not idle: it counts against the limit, and keeps the running service.
-pub(super) struct Place {
+pub(super) struct WorkerPlace {
     _place: Arc<()>,
     // What the running service holds must outlive the worker: control thread and embedded service.
     _running: Arc<RunningService>,
 }
 
-impl Shared {
+impl SharedService {
     fn lock(&self) -> MutexGuard<'_, Option<Arc<RunningService>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,10 +58,10 @@ impl Shared {
     }
 
     /// A place for one more worker that is not idle. `None` at the limit.
-    pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<Place> {
+    pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<WorkerPlace> {
         let _one_at_a_time = self.lock();
         let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);
         (self.active() < limit)
-            .then(|| Place { _place: Arc::clone(&self.places), _running: running })
+            .then(|| WorkerPlace { _place: Arc::clone(&self.places), _running: running })
     }
 }

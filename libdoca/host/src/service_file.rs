@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use urom_abi::Count;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ServiceLine {
     pub(super) line: usize,
     app_host: String,
     /// Where the daemon runs: a name or an address.
@@ -71,7 +71,7 @@ fn same_host(a: &str, b: &str) -> bool {
     a == b || (!b.contains('.') && begins(&a, &b)) || (!a.contains('.') && begins(&b, &a))
 }
 
-impl Entry {
+impl ServiceLine {
     /// Whether the line is for this machine and, when one is given, this device.
     pub(super) fn matches(&self, local: &Local, pci_address: Option<&str>) -> bool {
         local.is_called(&self.app_host)
@@ -98,7 +98,7 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
 }
 
 /// Reads a file's text. An error is the number of a line, from 1, and what is wrong with it.
-pub(super) fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
+pub(super) fn parse(text: &str) -> Result<Vec<ServiceLine>, (usize, String)> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let fields: Vec<&str> =
@@ -112,7 +112,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     Ok(entries)
 }
 
-fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
+fn entry(line: usize, fields: &[&str]) -> Result<ServiceLine, String> {
     let &[app_host, service, device_host, pci, devices] = fields else {
         return Err(format!(
             "{} where there must be five: \
@@ -138,7 +138,7 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
     }
     // Brackets around an IPv6 address, which it has beside a port, are allowed here.
     let (app_host, device_host) = (bare(app_host).to_owned(), bare(device_host).to_owned());
-    Ok(Entry { line, app_host, device_host, pci_address })
+    Ok(ServiceLine { line, app_host, device_host, pci_address })
 }
 
 /// An IPv6 address without the brackets that it has beside a port; any other text as it is.

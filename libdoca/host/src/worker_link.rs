@@ -24,7 +24,7 @@ use urom_wire::stream::StreamError;
 use crate::address::is_of_this_process;
 use crate::daemon_link::Request;
 use crate::event::{Attached, Event, Mailbox};
-use crate::failure::{failure, stream_code};
+use crate::failure::{fail_if, failure, stream_code};
 use crate::sharing::{Late, Offered, Sharing, Told};
 use crate::stream::WorkerStream;
 
@@ -205,15 +205,14 @@ fn same_builds<'a>(
     loaded: &[PluginAddress],
 ) -> Result<(), Failure> {
     for PluginEntry { name, build, .. } in listed {
-        if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
-            return Err(failure!(
-                UNSUPPORTED_VERSION,
-                "worker {} runs another build of the plugin `{name}` than the daemon listed when \
+        fail_if!(
+            loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build),
+            UNSUPPORTED_VERSION,
+            "worker {} runs another build of the plugin `{name}` than the daemon listed when \
                  this host connected: its file was replaced; connect to the service again, and \
                  stop workers that still run the old file",
-                WorkerId(id)
-            ));
-        }
+            WorkerId(id)
+        );
     }
     Ok(())
 }

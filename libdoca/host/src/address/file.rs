@@ -8,7 +8,7 @@ use urom_os::named_file;
 use urom_wire::control::Failure;
 
 use super::text::split;
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 
 /// The most bytes of a file: two lines.
 const MOST: usize = 4096;
@@ -36,13 +36,12 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
              --address-file"
         ),
     })?;
-    if text.is_empty() {
-        return Err(failure!(
-            NOT_FOUND,
-            "the address file {shown} ({origin}) is empty: its service is about to write it; try \
+    fail_if!(
+        text.is_empty(),
+        NOT_FOUND,
+        "the address file {shown} ({origin}) is empty: its service is about to write it; try \
              again"
-        ));
-    }
+    );
     // A line without an end is not whole.
     let lines = text.split_once('\n').and_then(|(address, rest)| Some((split(address)?, rest)));
     let Some(((host, Some(port)), rest)) = lines else {

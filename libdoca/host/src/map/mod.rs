@@ -14,6 +14,7 @@ use urom_abi::memory::Access;
 use urom_memory::{Error, Exported, Mmap, RemoteMmap};
 
 use crate::device::Device;
+use crate::failure::refuse_if;
 use crate::handle::{Tag, object};
 
 /// How many devices a map can have unless the host says otherwise.
@@ -112,9 +113,10 @@ impl Map {
 
     /// `BAD_STATE` once it runs: it is configured before.
     pub(super) fn idle(&self) -> Result<&Map, DocaError> {
-        if self.running.borrow().is_some() || self.exported.is_some() {
-            return Err(DocaError::BAD_STATE);
-        }
+        refuse_if(
+            self.running.borrow().is_some() || self.exported.is_some(),
+            DocaError::BAD_STATE,
+        )?;
         Ok(self)
     }
 
@@ -124,9 +126,7 @@ impl Map {
 
     pub(super) fn start(&self) -> Result<(), DocaError> {
         let mut running = self.running.borrow_mut();
-        if running.is_some() {
-            return Err(DocaError::BAD_STATE);
-        }
+        refuse_if(running.is_some(), DocaError::BAD_STATE)?;
         *running = Some(self.run()?);
         Ok(())
     }
@@ -148,12 +148,11 @@ impl Map {
     pub(super) fn add_device(&self, device: Arc<Device>) -> Result<(), DocaError> {
         self.idle()?;
         let mut devices = self.devices.borrow_mut();
-        if devices.iter().any(|known| Arc::ptr_eq(known, &device)) {
-            return Err(DocaError::ALREADY_EXIST);
-        }
-        if devices.len() >= self.most_devices.get() as usize {
-            return Err(DocaError::FULL);
-        }
+        refuse_if(
+            devices.iter().any(|known| Arc::ptr_eq(known, &device)),
+            DocaError::ALREADY_EXIST,
+        )?;
+        refuse_if(devices.len() >= self.most_devices.get() as usize, DocaError::FULL)?;
         devices.push(device);
         Ok(())
     }
@@ -168,18 +167,20 @@ impl Map {
 
     pub(super) fn set_most_devices(&self, count: u32) -> Result<(), DocaError> {
         self.idle()?;
-        if count == 0 || (count as usize) < self.devices.borrow().len() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(
+            count == 0 || (count as usize) < self.devices.borrow().len(),
+            DocaError::INVALID_VALUE,
+        )?;
         self.most_devices.set(count);
         Ok(())
     }
 
     pub(super) fn set_range(&self, start: *mut c_void, len: usize) -> Result<(), DocaError> {
         self.idle()?;
-        if start.is_null() || len == 0 || start.addr().checked_add(len).is_none() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(
+            start.is_null() || len == 0 || start.addr().checked_add(len).is_none(),
+            DocaError::INVALID_VALUE,
+        )?;
         self.range.set(Some((start, len)));
         Ok(())
     }

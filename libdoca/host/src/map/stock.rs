@@ -9,6 +9,7 @@ use urom_memory::{BufferSpan, Element};
 
 use super::descriptor::Descriptors;
 use super::{Map, told};
+use crate::failure::refuse_if;
 use crate::handle::{Object, Tag, object};
 
 /// What buffers are taken from: an inventory or a pool.
@@ -86,9 +87,7 @@ impl<T: Source> Stock<T> {
     where
         Stock<T>: Object,
     {
-        if count == 0 || u32::try_from(count).is_err() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(count == 0 || u32::try_from(count).is_err(), DocaError::INVALID_VALUE)?;
         Ok(Stock {
             tag: Tag::of::<Stock<T>>(),
             own,
@@ -106,16 +105,12 @@ impl<T: Source> Stock<T> {
 
     /// `BAD_STATE` unless it runs.
     fn running(&self) -> Result<Ref<'_, Elements<T::Elements>>, DocaError> {
-        if !self.is_running.get() {
-            return Err(DocaError::BAD_STATE);
-        }
+        refuse_if(!self.is_running.get(), DocaError::BAD_STATE)?;
         Ref::filter_map(self.elements.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
 
     pub(crate) fn start(&self) -> Result<(), DocaError> {
-        if self.is_running.get() {
-            return Err(DocaError::BAD_STATE);
-        }
+        refuse_if(self.is_running.get(), DocaError::BAD_STATE)?;
         let mut elements = self.elements.borrow_mut();
         if elements.is_none() {
             let count = self.count.get();
@@ -163,9 +158,7 @@ impl Inventory {
     /// Makes it larger, in any state.
     pub(crate) fn expand(&self, more: u32) -> Result<(), DocaError> {
         let count = self.count.get() + more as usize;
-        if more == 0 || u32::try_from(count).is_err() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(more == 0 || u32::try_from(count).is_err(), DocaError::INVALID_VALUE)?;
         if let Some(elements) = &*self.elements.borrow() {
             elements.descriptors.expand(more as usize)?;
             elements.all.expand(more as usize).map_err(told)?;
@@ -195,17 +188,13 @@ impl Inventory {
 
 impl Pool {
     pub(crate) fn create(count: usize, size: usize, map: &Rc<Map>) -> Result<Pool, DocaError> {
-        if size == 0 {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(size == 0, DocaError::INVALID_VALUE)?;
         Stock::new(OfPool { map: Rc::downgrade(map), size, alignment: Cell::new(1) }, count)
     }
 
     pub(crate) fn set_alignment(&self, alignment: usize) -> Result<(), DocaError> {
         self.idle()?;
-        if !alignment.is_power_of_two() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(!alignment.is_power_of_two(), DocaError::INVALID_VALUE)?;
         self.own.alignment.set(alignment);
         Ok(())
     }

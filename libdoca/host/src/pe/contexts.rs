@@ -1,4 +1,4 @@
-//! The contexts of an engine: their changes of state, and the events of the control thread for them.
+//! The contexts of an engine: their changes of state, and their events of the control thread.
 
 use std::ptr;
 use std::rc::{Rc, Weak};

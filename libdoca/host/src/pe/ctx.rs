@@ -16,7 +16,7 @@ use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
 use urom_wire::control::Failure;
 
 use crate::event::Event;
-use crate::failure::failure;
+use crate::failure::{failure, refuse_if};
 use crate::handle::{Opaque, Tag, object, publish, share};
 use crate::pe::Pe;
 use crate::pe::tasks::{LocalTaskKind, Tasks};
@@ -192,9 +192,7 @@ impl Context {
     }
 
     pub(crate) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
-        if self.pe.borrow().is_some() {
-            return Err(DocaError::NOT_PERMITTED);
-        }
+        refuse_if(self.pe.borrow().is_some(), DocaError::NOT_PERMITTED)?;
         self.require_idle()?;
         pe.connect(self.weak());
         *self.pe.borrow_mut() = Some(pe);

@@ -9,7 +9,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Data, GraphCallback, UserNodeCallback};
 use urom_wire::control::Failure;
 
-use crate::failure::failure;
+use crate::failure::{fail_if, failure, refuse_if};
 use crate::handle::{Tag, borrow, object, publish, withdraw};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
@@ -91,9 +91,7 @@ impl Graph {
 
     pub(crate) fn retire(&self) -> Result<(), DocaError> {
         self.require_stopped()?;
-        if self.instances.get() != 0 {
-            return Err(DocaError::IN_USE);
-        }
+        refuse_if(self.instances.get() != 0, DocaError::IN_USE)?;
         for node in self.pointers.take() {
             // SAFETY: from `add`, and taken back once.
             drop(unsafe { withdraw::<NodeOf, _>(node) });
@@ -146,12 +144,8 @@ impl Graph {
     pub(crate) fn depend(&self, from: usize, to: usize) -> Result<(), DocaError> {
         self.require_stopped()?;
         let mut nodes = self.nodes.borrow_mut();
-        if from == to {
-            return Err(DocaError::INVALID_VALUE);
-        }
-        if nodes[from].after.contains(&to) {
-            return Err(DocaError::ALREADY_EXIST);
-        }
+        refuse_if(from == to, DocaError::INVALID_VALUE)?;
+        refuse_if(nodes[from].after.contains(&to), DocaError::ALREADY_EXIST)?;
         let nodes = Rc::make_mut(&mut nodes);
         nodes[from].after.push(to);
         nodes[to].before += 1;
@@ -169,12 +163,11 @@ impl Graph {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        if self.conf.get().is_none() {
-            return Err(failure!(
-                BAD_CONFIG,
-                "the graph lacks callbacks: call doca_graph_set_conf before"
-            ));
-        }
+        fail_if!(
+            self.conf.get().is_none(),
+            BAD_CONFIG,
+            "the graph lacks callbacks: call doca_graph_set_conf before"
+        );
         let nodes = self.nodes.borrow();
         for (at, node) in nodes.iter().enumerate() {
             let problem = match &node.work {
@@ -186,12 +179,12 @@ impl Graph {
             };
             return Err(failure!(BAD_CONFIG, "node {at}, in the order of creation: {problem}"));
         }
-        if nodes.iter().all(|node| matches!(node.work, Work::User(_))) {
-            return Err(failure!(BAD_CONFIG, "the graph lacks a node of a context or of a graph"));
-        }
-        if has_cycle(&nodes) {
-            return Err(failure!(BAD_CONFIG, "the graph's dependencies form a cycle"));
-        }
+        fail_if!(
+            nodes.iter().all(|node| matches!(node.work, Work::User(_))),
+            BAD_CONFIG,
+            "the graph lacks a node of a context or of a graph"
+        );
+        fail_if!(has_cycle(&nodes), BAD_CONFIG, "the graph's dependencies form a cycle");
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use urom_abi::sync_event::Condition;
 use urom_memory::{SyncEvent as Counter, Wait};
 
 use crate::buf::AnyBuf;
+use crate::failure::refuse_if;
 use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, put, withdraw};
 use crate::map::told;
 use crate::pe::ctx::Context;
@@ -40,8 +41,8 @@ pub(crate) struct LocalTask {
 
 object!(LocalTask, Local);
 
-/// Stops a context: ends what waits. `SUCCESS` when no task is allocated; else the context goes idle
-/// with the last release.
+/// Stops a context: ends what waits. `SUCCESS` when no task is allocated; else the context goes
+/// idle with the last release.
 pub(crate) fn stop(ctx: &Context, tasks: &Tasks) -> DocaError {
     if let Ok(pe) = ctx.pe() {
         pe.give_up_waits(ctx, DocaError::SHUTDOWN);
@@ -133,9 +134,10 @@ impl LocalTask {
                 AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
             };
         };
-        if matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && place.is_null() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(
+            matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && place.is_null(),
+            DocaError::INVALID_VALUE,
+        )?;
         // SAFETY: the host's place, which stays until the task completes.
         let store = |number| unsafe { put(place, number) };
         Ok(match self.kind {

@@ -25,7 +25,7 @@ use crate::pe::run::sender::Sender;
 use crate::pe::run::task::queue::Queue;
 use crate::pe::run::task::{CmdTaskRef, Stage};
 use crate::pe::{Lost, Pe};
-use crate::running::Place;
+use crate::running::WorkerPlace;
 use crate::sharing::{Late, Told};
 use crate::worker_link::{Health, WorkerOrder};
 
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     pub(crate) channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
-    place: RefCell<Option<Place>>,
+    place: RefCell<Option<WorkerPlace>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<WorkerOrder>>>,
     /// Those who wait until the worker has nothing of this program's memory.
@@ -73,7 +73,7 @@ impl Run {
         ctx: Rc<Context>,
         pe: Rc<Pe>,
         channel: u16,
-        place: Option<Place>,
+        place: Option<WorkerPlace>,
         orders: mpsc::UnboundedSender<WorkerOrder>,
     ) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {

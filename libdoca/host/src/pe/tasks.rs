@@ -11,59 +11,51 @@ use urom_wire::control::Failure;
 
 use crate::failure::failure;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LocalTaskKind {
-    Get,
-    NotifySet,
-    NotifyAdd,
-    WaitEq,
-    WaitNeq,
-    InvalidateCache,
-}
-
-const KINDS: usize = 6;
-
-impl LocalTaskKind {
-    /// The beginning of the names of its C functions.
-    fn prefix(self) -> &'static str {
-        match self {
-            LocalTaskKind::Get => "doca_sync_event_task_get",
-            LocalTaskKind::NotifySet => "doca_sync_event_task_notify_set",
-            LocalTaskKind::NotifyAdd => "doca_sync_event_task_notify_add",
-            LocalTaskKind::WaitEq => "doca_sync_event_task_wait_eq",
-            LocalTaskKind::WaitNeq => "doca_sync_event_task_wait_neq",
-            LocalTaskKind::InvalidateCache => "doca_mmap_advise_task_invalidate_cache",
-        }
-    }
-}
-
 /// A structure of C that stands for tasks of one kind.
 pub(crate) trait OfKind {
     const KIND: LocalTaskKind;
 }
 
-macro_rules! of_kind {
-    ($($object:ident: $kind:ident;)*) => {$(
-        impl OfKind for $object {
-            const KIND: LocalTaskKind = LocalTaskKind::$kind;
+/// Defines the kinds: the operation, the structure, and the beginning of its functions' names.
+macro_rules! kinds {
+    ($($kind:ident: $object:ident = $prefix:literal;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum LocalTaskKind {
+            $($kind,)*
         }
-    )*};
+
+        const KINDS: usize = [$($prefix),*].len();
+
+        impl LocalTaskKind {
+            fn prefix(self) -> &'static str {
+                match self {
+                    $(LocalTaskKind::$kind => $prefix,)*
+                }
+            }
+        }
+
+        $(
+            impl OfKind for $object {
+                const KIND: LocalTaskKind = LocalTaskKind::$kind;
+            }
+        )*
+    };
 }
 
-of_kind! {
-    SyncEventTaskGet: Get;
-    SyncEventTaskNotifySet: NotifySet;
-    SyncEventTaskNotifyAdd: NotifyAdd;
-    SyncEventTaskWaitEq: WaitEq;
-    SyncEventTaskWaitNeq: WaitNeq;
-    MmapAdviseTaskInvalidateCache: InvalidateCache;
+kinds! {
+    Get: SyncEventTaskGet = "doca_sync_event_task_get";
+    NotifySet: SyncEventTaskNotifySet = "doca_sync_event_task_notify_set";
+    NotifyAdd: SyncEventTaskNotifyAdd = "doca_sync_event_task_notify_add";
+    WaitEq: SyncEventTaskWaitEq = "doca_sync_event_task_wait_eq";
+    WaitNeq: SyncEventTaskWaitNeq = "doca_sync_event_task_wait_neq";
+    InvalidateCache: MmapAdviseTaskInvalidateCache = "doca_mmap_advise_task_invalidate_cache";
 }
 
 pub(crate) type TaskEnded = TaskCallback<host::Task>;
 
 fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
-    // SAFETY: the two differ in the type behind one pointer, so they are called alike. `LocalTask::complete`
-    // calls it with a task of this kind.
+    // SAFETY: the two differ in the type behind one pointer, so they are called alike.
+    // `LocalTask::complete` calls it with a task of this kind.
     unsafe { std::mem::transmute::<TaskCallback<T>, TaskEnded>(callback) }
 }
 

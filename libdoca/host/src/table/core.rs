@@ -7,6 +7,7 @@ use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
+use crate::failure::refuse_if;
 use crate::handle::{Opaque, destroy, present, publish, put, put_inherited, put_text};
 use crate::pe::Pe;
 use crate::pe::any_task::AnyTask;
@@ -18,8 +19,8 @@ use crate::table::{
 
 pub(super) use self::doca_task_submit as doca_task_try_submit;
 
-/// `enum doca_task_submit_flag`: send what waits. The other flag changes nothing, because every task
-/// is reported by its own callback.
+/// `enum doca_task_submit_flag`: send what waits. The other flag changes nothing, because every
+/// task is reported by its own callback.
 const SUBMIT_FLUSH: u32 = 1;
 const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
@@ -80,9 +81,7 @@ functions! {
     fn doca_pe_request_notification[pe: *mut host::Pe]() { pe.request_notification() }
 
     fn doca_pe_clear_notification[pe: *mut host::Pe](fd: c_int) {
-        if fd != pe.notification_fd() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(fd != pe.notification_fd(), DocaError::INVALID_VALUE)?;
         pe.clear_notification();
         Ok(())
     }
@@ -90,9 +89,8 @@ functions! {
     fn doca_task_submit[task: *mut Task]() { task.submit() }
 
     fn doca_task_submit_ex[task: *mut Task](flags: u32) {
-        if flags & !(SUBMIT_FLUSH | SUBMIT_OPTIMIZE_REPORTS) != 0 {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        let unknown = flags & !(SUBMIT_FLUSH | SUBMIT_OPTIMIZE_REPORTS);
+        refuse_if(unknown != 0, DocaError::INVALID_VALUE)?;
         task.submit()?;
         if flags & SUBMIT_FLUSH != 0
             && let AnyTask::Command(task) = task

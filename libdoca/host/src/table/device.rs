@@ -9,6 +9,7 @@ use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_log::{guard, guard_or};
 
 use crate::device::{self, Device, DeviceInfo};
+use crate::failure::refuse_if;
 use crate::handle::{as_c, borrow, present, publish, put, withdraw};
 
 pub(super) use self::{
@@ -45,9 +46,7 @@ functions! {
         log!(debug, "the devices are {}; UROM_DEVICE=NAME or NAME@PCI adds more",
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         );
-        if found.is_empty() {
-            return Err(DocaError::NOT_FOUND);
-        }
+        refuse_if(found.is_empty(), DocaError::NOT_FOUND)?;
         let len = found.len();
         // The list ends with NULL, where its destruction finds the length.
         let entries = found.into_iter().map(|info| publish(Rc::new(info)));
@@ -81,9 +80,7 @@ functions! {
     }
 
     fn doca_devinfo_get_ibdev_name[info: *const DevInfo](name: *mut c_char, size: u32) {
-        if size < IBDEV_NAME_SIZE as u32 {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(size < IBDEV_NAME_SIZE as u32, DocaError::INVALID_VALUE)?;
         // SAFETY: the caller's place has 64 bytes or more, and names have at most 63.
         unsafe { write_text(name, &info.name) }
     }
@@ -105,9 +102,7 @@ functions! {
 
     fn doca_devinfo_get_iface_name[info: *const DevInfo](name: *mut c_char, size: u32) {
         present(name)?;
-        if size < IFACE_NAME_SIZE as u32 {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(size < IFACE_NAME_SIZE as u32, DocaError::INVALID_VALUE)?;
         let interface = info.interface.as_deref().ok_or(DocaError::NOT_FOUND)?;
         // SAFETY: the caller's place has 256 bytes or more, and names have at most 255.
         unsafe { write_text(name, interface) }
@@ -149,9 +144,7 @@ fn address_into<const N: usize>(
     address: impl FnOnce() -> Result<[u8; N], DocaError>,
 ) -> Result<(), DocaError> {
     present(place)?;
-    if (size as usize) < N {
-        return Err(DocaError::INVALID_VALUE);
-    }
+    refuse_if((size as usize) < N, DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's place has as many bytes.
     unsafe { put(place.cast(), address()?) }
 }

@@ -10,7 +10,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 use crate::exchange::Oob;
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 use crate::handle::{Opaque, present, put};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::domain::{Domain, DomainBuffer};
@@ -23,15 +23,12 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
     if len == 0 {
         return Ok(Vec::new());
     }
-    if start.is_null() {
-        return Err(failure!(INVALID_VALUE, "a memory handle or key of {len} bytes is NULL"));
-    }
-    if len > MAX_TABLE {
-        return Err(failure!(
-            INVALID_VALUE,
-            "a memory handle or key of {len} bytes cannot be: at most {MAX_TABLE} are possible"
-        ));
-    }
+    fail_if!(start.is_null(), INVALID_VALUE, "a memory handle or key of {len} bytes is NULL");
+    fail_if!(
+        len > MAX_TABLE,
+        INVALID_VALUE,
+        "a memory handle or key of {len} bytes cannot be: at most {MAX_TABLE} are possible"
+    );
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
 }
@@ -77,10 +74,8 @@ functions! {
     set fn doca_urom_domain_set_workers[domain: *mut host::Domain](
         domain_worker_ids: *mut u64, workers: *mut *mut host::Worker, count: usize,
     ) {
-        if count == 0 || count > MAX_MEMBERS {
-            return Err(failure!(INVALID_VALUE, "a domain of {count} workers cannot be: from 1 to \
-                                                {MAX_MEMBERS} are possible"));
-        }
+        fail_if!(count == 0 || count > MAX_MEMBERS, INVALID_VALUE,
+            "a domain of {count} workers cannot be: from 1 to {MAX_MEMBERS} are possible");
         if domain_worker_ids.is_null() || workers.is_null() {
             let what = if workers.is_null() { "workers" } else { "workers' ids" };
             return Err(failure!(INVALID_VALUE, "the domain's {what} are NULL"));

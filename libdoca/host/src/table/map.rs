@@ -11,6 +11,7 @@ use urom_log::guard;
 use urom_memory::Exported;
 
 use crate::device::Device;
+use crate::failure::refuse_if;
 use crate::handle::{destroy, present, publish, put};
 use crate::map::Map;
 
@@ -30,9 +31,7 @@ functions! {
         present(bytes)?;
         let device = Device::find(dev)?;
         // Others are refused before anything is read behind the pointer.
-        if len != Exported::LEN {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(len != Exported::LEN, DocaError::INVALID_VALUE)?;
         // SAFETY: the caller's bytes, as many as it says.
         let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), len) };
         // SAFETY: NULL, or the caller's data.

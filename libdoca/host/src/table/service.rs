@@ -14,7 +14,7 @@ use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
 use crate::address::{Address, Target};
 use crate::device::Device;
-use crate::failure::failure;
+use crate::failure::{fail_if, failure, refuse_if};
 use crate::handle::{as_c, destroy, present, publish, put};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::Service;
@@ -35,27 +35,22 @@ functions! {
     }
 
     fn doca_urom_service_destroy[service: *mut host::Service]() {
-        if service.ctx.require_idle().is_ok() && Arc::strong_count(&service.shared) > 1 {
-            return Err(DocaError::IN_USE);
-        }
+        let is_used = Arc::strong_count(&service.shared) > 1;
+        refuse_if(is_used && service.ctx.require_idle().is_ok(), DocaError::IN_USE)?;
         service.destroy(DocaError::NOT_PERMITTED)
     }
 
     set fn doca_urom_service_set_max_comm_msg_size[service: *mut host::Service](size: usize) {
-        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(failure!(INVALID_VALUE, "messages of at most {size} bytes cannot be: from \
-                                                {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are \
-                                                possible"));
-        }
+        fail_if!(!(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size), INVALID_VALUE,
+            "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to \
+             {MAX_MAX_MESSAGE} are possible");
         service.max_message.set(size);
         Ok(())
     }
 
     set fn doca_urom_service_set_max_workers[service: *mut host::Service](count: u32) {
-        if !count.is_power_of_two() {
-            return Err(failure!(INVALID_VALUE, "{count} workers cannot be the most: it must be a \
-                                                power of two"));
-        }
+        fail_if!(!count.is_power_of_two(), INVALID_VALUE,
+            "{count} workers cannot be the most: it must be a power of two");
         service.max_workers.set(Some(count));
         Ok(())
     }
@@ -96,9 +91,7 @@ functions! {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let path = unsafe { text(path) };
         let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
-        if path.is_empty() {
-            return Err(failure!(INVALID_VALUE, "the service's key file has no name"));
-        }
+        fail_if!(path.is_empty(), INVALID_VALUE, "the service's key file has no name");
         service.key_file.replace(Some(OsStr::from_bytes(path.to_bytes()).into()));
         Ok(())
     }
@@ -115,9 +108,7 @@ functions! {
     ) => (plugins, count) {
         service.ctx.require_running()?;
         let list = service.plugins.borrow();
-        if list.is_empty() {
-            return Err(DocaError::NOT_FOUND);
-        }
+        refuse_if(list.is_empty(), DocaError::NOT_FOUND)?;
         (list.as_ptr(), list.len())
     }
 
@@ -139,9 +130,7 @@ functions! {
         let description = service.description(ctx, plugin).map_err(|why| ctx.fail(&why))?;
         // SAFETY: NULL, or a place that the host keeps for the result.
         unsafe { put(length, description.len()) }?;
-        if description.len() > room {
-            return Err(DocaError::TOO_BIG);
-        }
+        refuse_if(description.len() > room, DocaError::TOO_BIG)?;
         present(bytes)?;
         // SAFETY: the caller's room for that many bytes, which a vector of this function is no part
         // of.
@@ -184,11 +173,15 @@ functions! {
         as_c(task)
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task: *mut host::GidTask]() -> usize {
+    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[
+        task: *mut host::GidTask
+    ]() -> usize {
         if task.is_done() { task.ids.borrow().len() } else { 0 }
     }
 
-    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task: *mut host::GidTask]() -> *const u64 {
+    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[
+        task: *mut host::GidTask
+    ]() -> *const u64 {
         let ids = task.ids.borrow();
         // An empty list would have an address at which nothing is.
         if task.is_done() && !ids.is_empty() { ids.as_ptr() } else { ptr::null() }

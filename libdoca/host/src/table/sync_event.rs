@@ -12,7 +12,7 @@ use urom_wire::control::Failure;
 
 use crate::buf::AnyBuf;
 use crate::device::Device;
-use crate::failure::failure;
+use crate::failure::{failure, refuse_if};
 use crate::handle::{Opaque, present, put};
 use crate::map::told;
 use crate::pe::ctx::Context;
@@ -38,9 +38,7 @@ pub(super) unsafe fn import(
     present(bytes)?;
     let device = Device::find(dev)?;
     // Others are refused before anything is read behind the pointer.
-    if len != Counter::EXPORTED_LEN {
-        return Err(DocaError::INVALID_VALUE);
-    }
+    refuse_if(len != Counter::EXPORTED_LEN, DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's bytes, as many as it says.
     let bytes = unsafe { slice::from_raw_parts(bytes, len) };
     let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
@@ -141,28 +139,24 @@ functions! {
     fn doca_sync_event_update_set[event: *mut host::SyncEvent](value: u64) {
         event.counter(Role::Publisher)?.set(value).map_err(told)
     }
+}
 
-    fn doca_sync_event_wait_gt[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::greater(value).masked(mask), false)
-    }
+/// Functions that wait on the caller's thread.
+macro_rules! waits {
+    ($($name:ident: $condition:ident, yields = $yields:literal;)*) => {
+        functions! {$(
+            fn $name[event: *mut host::SyncEvent](value: u64, mask: u64) {
+                event.wait(Condition::$condition(value).masked(mask), $yields)
+            }
+        )*}
+    };
+}
 
-    fn doca_sync_event_wait_gt_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::greater(value).masked(mask), true)
-    }
-
-    fn doca_sync_event_wait_eq[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::equal(value).masked(mask), false)
-    }
-
-    fn doca_sync_event_wait_eq_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::equal(value).masked(mask), true)
-    }
-
-    fn doca_sync_event_wait_neq[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::not_equal(value).masked(mask), false)
-    }
-
-    fn doca_sync_event_wait_neq_yield[event: *mut host::SyncEvent](value: u64, mask: u64) {
-        event.wait(Condition::not_equal(value).masked(mask), true)
-    }
+waits! {
+    doca_sync_event_wait_gt: greater, yields = false;
+    doca_sync_event_wait_gt_yield: greater, yields = true;
+    doca_sync_event_wait_eq: equal, yields = false;
+    doca_sync_event_wait_eq_yield: equal, yields = true;
+    doca_sync_event_wait_neq: not_equal, yields = false;
+    doca_sync_event_wait_neq_yield: not_equal, yields = true;
 }

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::os::fd::BorrowedFd;
 use std::ptr;
 
+use rustix::io::Errno;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::CancelReason;
@@ -13,7 +14,7 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 use urom_wire::frame::MAX_SLOTS;
 
-use crate::failure::failure;
+use crate::failure::{fail_if, failure, refuse_if};
 use crate::handle::{Opaque, as_c, present, put, put_inherited, put_text};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::{Worker, check_cpus};
@@ -43,18 +44,15 @@ functions! {
     }
 
     set fn doca_urom_worker_set_plugins[worker: *mut host::Worker](mask: u64) {
-        if mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0 {
-            return Err(failure!(INVALID_VALUE, "{mask:#x} are no plugins of a worker: give the ids \
-                                                of the service's list, joined with |"));
-        }
+        fail_if!(mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0, INVALID_VALUE,
+            "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with \
+             |");
         worker.plugins.set(mask);
         Ok(())
     }
 
     set fn doca_urom_worker_set_cpuset[worker: *mut host::Worker](cpus: CpuSet) {
-        if cpus.is_empty() {
-            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
-        }
+        fail_if!(cpus.is_empty(), INVALID_VALUE, "a worker needs at least one CPU");
         if let Some(running) = worker.service.borrow().as_ref().and_then(|of| of.running()) {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
@@ -68,10 +66,8 @@ functions! {
     }
 
     set fn doca_urom_worker_set_max_inflight_tasks[worker: *mut host::Worker](count: u32) {
-        if count == 0 || count as usize > MAX_SLOTS {
-            return Err(failure!(INVALID_VALUE, "{count} tasks in flight cannot be: from 1 to \
-                                                {MAX_SLOTS} are possible"));
-        }
+        fail_if!(count == 0 || count as usize > MAX_SLOTS, INVALID_VALUE,
+            "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible");
         if !count.is_power_of_two() {
             log!(warn, "{count} tasks in flight are taken here, but DOCA asks for a power of two: \
                         write {} to be safe elsewhere", count.next_power_of_two());
@@ -83,14 +79,11 @@ functions! {
     set fn doca_urom_worker_set_env[worker: *mut host::Worker](
         env: *const *mut c_char, count: usize,
     ) {
-        if count == 0 || count > MAX_VARIABLES {
-            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables cannot \
-                                                be: from 1 to {MAX_VARIABLES} are possible"));
-        }
-        if env.is_null() {
-            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables is \
-                                                NULL"));
-        }
+        fail_if!(count == 0 || count > MAX_VARIABLES, INVALID_VALUE,
+            "a worker's environment of {count} variables cannot be: from 1 to {MAX_VARIABLES} are \
+             possible");
+        fail_if!(env.is_null(), INVALID_VALUE,
+            "a worker's environment of {count} variables is NULL");
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
@@ -104,10 +97,8 @@ functions! {
                 return Err(failure!(INVALID_VALUE, "{entry:?} in a worker's environment is not \
                                                     UTF-8"));
             };
-            if entry.find('=').is_none_or(|at| at == 0) {
-                return Err(failure!(INVALID_VALUE, "`{entry}` in a worker's environment is not of \
-                                                    the form NAME=VALUE"));
-            }
+            fail_if!(entry.find('=').is_none_or(|at| at == 0), INVALID_VALUE,
+                "`{entry}` in a worker's environment is not of the form NAME=VALUE");
             Ok(entry.to_owned())
         };
         worker.env.replace(Some((0..count).map(entry).collect::<Result<_, Failure>>()?));
@@ -135,16 +126,12 @@ functions! {
         present(memory)?;
         // SAFETY: the caller's structure, which begins with its size.
         let size = unsafe { memory.cast::<usize>().read() };
-        if size < size_of::<OfferedMemory>() {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(size < size_of::<OfferedMemory>(), DocaError::INVALID_VALUE)?;
         // SAFETY: as long as its size says.
         let memory = unsafe { memory.read() };
         let done = done.ok_or(DocaError::INVALID_VALUE)?;
         let run = worker.run(worker.ctx)?;
-        if memory.address.is_null() || memory.len == 0 {
-            return Err(DocaError::INVALID_VALUE);
-        }
+        refuse_if(memory.address.is_null() || memory.len == 0, DocaError::INVALID_VALUE)?;
         let fd = (memory.fd >= 0).then(|| {
             // SAFETY: the caller's descriptor, which stays open in this call.
             let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
@@ -154,8 +141,12 @@ functions! {
         let fd = match fd.transpose() {
             Ok(fd) => fd,
             Err(error) => {
-                let is_limit = rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::MFILE);
-                let advice = if is_limit { "; raise the limit of open files (`ulimit -n`, LimitNOFILE=)" } else { "" };
+                let advice = match Errno::from_io_error(&error) {
+                    Some(Errno::MFILE) => {
+                        "; raise the limit of open files (`ulimit -n`, LimitNOFILE=)"
+                    }
+                    _ => "",
+                };
                 let why = failure!(
                     OPERATING_SYSTEM,
                     "the memory's descriptor cannot be copied: {error}{advice}"

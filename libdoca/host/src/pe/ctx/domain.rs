@@ -21,7 +21,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 use crate::exchange::{Oob, exchange};
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 use crate::pe::Pe;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{Context, Part};
@@ -79,12 +79,11 @@ impl Domain {
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let (mut ids, mut contexts) = (HashSet::new(), HashMap::new());
         for (id, ctx) in &workers {
-            if !ids.insert(*id) {
-                return Err(failure!(
-                    INVALID_VALUE,
-                    "two workers of the domain have the id {id}: give each its own"
-                ));
-            }
+            fail_if!(
+                !ids.insert(*id),
+                INVALID_VALUE,
+                "two workers of the domain have the id {id}: give each its own"
+            );
             if let Some(other) = contexts.insert(Weak::as_ptr(ctx), *id) {
                 return Err(failure!(
                     INVALID_VALUE,
@@ -97,13 +96,12 @@ impl Domain {
     }
 
     pub(crate) fn set_count(&self, count: usize) -> Result<(), Failure> {
-        if count == 0 || count > MAX_SEGMENTS {
-            return Err(failure!(
-                INVALID_VALUE,
-                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and \
+        fail_if!(
+            count == 0 || count > MAX_SEGMENTS,
+            INVALID_VALUE,
+            "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and \
                  without any there is no need for a count"
-            ));
-        }
+        );
         self.count.set(count);
         self.buffers.borrow_mut().clear();
         Ok(())
@@ -111,29 +109,26 @@ impl Domain {
 
     pub(crate) fn add_buffer(&self, buffer: DomainBuffer) -> Result<(), Failure> {
         let count = self.count.get();
-        if count == 0 {
-            return Err(failure!(
-                BAD_STATE,
-                "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count \
+        fail_if!(
+            count == 0,
+            BAD_STATE,
+            "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count \
                  first"
-            ));
-        }
-        if !is_range(buffer.va, buffer.len) {
-            return Err(failure!(
-                INVALID_VALUE,
-                "a buffer of {} bytes at {:#x} cannot be",
-                buffer.len,
-                buffer.va
-            ));
-        }
+        );
+        fail_if!(
+            !is_range(buffer.va, buffer.len),
+            INVALID_VALUE,
+            "a buffer of {} bytes at {:#x} cannot be",
+            buffer.len,
+            buffer.va
+        );
         let mut buffers = self.buffers.borrow_mut();
-        if buffers.len() >= count {
-            return Err(failure!(
-                FULL,
-                "the domain has its {} already: set a higher count first",
-                Count(count, "buffer")
-            ));
-        }
+        fail_if!(
+            buffers.len() >= count,
+            FULL,
+            "the domain has its {} already: set a higher count first",
+            Count(count, "buffer")
+        );
         buffers.push(buffer);
         Ok(())
     }
@@ -141,21 +136,19 @@ impl Domain {
     /// Checks that there are workers, and that those that still exist belong to this engine.
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
-        if workers.is_empty() {
-            return Err(failure!(
-                INVALID_VALUE,
-                "the domain has no workers: call doca_urom_domain_set_workers"
-            ));
-        }
+        fail_if!(
+            workers.is_empty(),
+            INVALID_VALUE,
+            "the domain has no workers: call doca_urom_domain_set_workers"
+        );
         for (id, worker) in workers.iter() {
             let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
-            if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
-                return Err(failure!(
-                    INVALID_VALUE,
-                    "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
-                    WorkerId(*id)
-                ));
-            }
+            fail_if!(
+                theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)),
+                INVALID_VALUE,
+                "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
+                WorkerId(*id)
+            );
         }
         Ok(())
     }
@@ -211,12 +204,11 @@ impl Part for Domain {
             )
         })?;
         let (added, count) = (self.buffers.borrow().len(), self.count.get());
-        if added != count {
-            return Err(failure!(
-                INVALID_VALUE,
-                "{added} of the domain's {count} buffers were added: add the others, or set the count"
-            ));
-        }
+        fail_if!(
+            added != count,
+            INVALID_VALUE,
+            "{added} of the domain's {count} buffers were added: add the others, or set the count"
+        );
         self.check_workers(&pe)?;
         // The other participants wait for this process: they must hear of a worker that was lost.
         let runs = self.running();

@@ -29,7 +29,7 @@ use crate::failure::{failure, require_ucx};
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::Queries;
 use crate::pe::ctx::{Context, Part};
-use crate::running::{RunningService, Shared};
+use crate::running::{RunningService, SharedService};
 
 /// The descriptors of the control thread and a stream to a daemon, and some spare ones.
 const DESCRIPTORS: usize = 16;
@@ -43,7 +43,7 @@ pub(crate) struct Service {
     /// What calls asked for, which goes before the environment.
     pub(crate) target: RefCell<Option<Target>>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedService>,
     /// Kept until the next start, for hosts that keep pointers.
     pub(crate) plugins: RefCell<Vec<PluginInfo>>,
     pub(crate) queries: Queries,

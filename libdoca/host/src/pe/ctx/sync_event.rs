@@ -14,7 +14,7 @@ use urom_memory::{Mmap, SyncEvent as Counter};
 use urom_wire::control::Failure;
 
 use crate::device::Device;
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 use crate::handle::{Tag, object};
 use crate::map::told;
 use crate::pe::ctx::{Context, Part};
@@ -132,12 +132,11 @@ impl SyncEvent {
 
     pub(crate) fn set_address(&self, address: *mut u64) -> Result<(), Failure> {
         self.is_own()?;
-        if address.is_null() || !address.is_aligned() {
-            return Err(failure!(
-                INVALID_VALUE,
-                "a sync event's counter cannot be at {address:p}: it takes 8 bytes at a multiple of 8"
-            ));
-        }
+        fail_if!(
+            address.is_null() || !address.is_aligned(),
+            INVALID_VALUE,
+            "a sync event's counter cannot be at {address:p}: it takes 8 bytes at a multiple of 8"
+        );
         self.memory.replace(CounterPlace::Address(address));
         Ok(())
     }

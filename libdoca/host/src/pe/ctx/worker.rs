@@ -15,7 +15,7 @@ use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, Part};
 use crate::pe::run::Run;
-use crate::running::Shared;
+use crate::running::SharedService;
 use crate::sharing::{Late, Told};
 use crate::worker_link::{self, Visit};
 
@@ -33,7 +33,7 @@ pub(crate) fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failu
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    pub(crate) service: RefCell<Option<Arc<Shared>>>,
+    pub(crate) service: RefCell<Option<Arc<SharedService>>>,
     pub(crate) id: Cell<u64>,
     pub(crate) plugins: Cell<u64>,
     pub(crate) cpus: Cell<Option<CpuSet>>,

@@ -13,6 +13,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Task};
 
 use super::{Graph, Node, Work};
+use crate::failure::refuse_if;
 use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, withdraw};
 use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::Context;
@@ -78,9 +79,10 @@ object!(Instance, Instance, host::GraphInstance);
 impl Instance {
     pub(crate) fn create(graph: &Graph) -> Result<*mut host::GraphInstance, DocaError> {
         let conf = graph.conf.get().filter(|_| graph.is_started.get());
-        if graph.instances.get() >= conf.ok_or(DocaError::BAD_STATE)?.most {
-            return Err(DocaError::NO_MEMORY);
-        }
+        refuse_if(
+            graph.instances.get() >= conf.ok_or(DocaError::BAD_STATE)?.most,
+            DocaError::NO_MEMORY,
+        )?;
         let (graph, nodes) = (graph.handle()?, Rc::clone(&graph.nodes.borrow()));
         graph.instances.update(|count| count + 1);
         let state = NodeState { data: None, left: 0, is_claimed: false };
@@ -169,9 +171,7 @@ impl Instance {
     /// Takes all that the nodes need, for one submission.
     fn claim(&self) -> Result<(), DocaError> {
         self.require_callers()?;
-        if !self.graph.runs(&self.nodes) {
-            return Err(DocaError::BAD_STATE);
-        }
+        refuse_if(!self.graph.runs(&self.nodes), DocaError::BAD_STATE)?;
         self.in_flight.set(true);
         self.graph.in_flight.update(|count| count + 1);
         self.status.set(DocaError::SUCCESS);
