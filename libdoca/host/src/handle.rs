@@ -6,7 +6,7 @@
 //! An object from before a fork is refused with `BAD_STATE` and stays untouched: its connections
 //! and threads are the parent's.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::rc::Rc;
 
@@ -68,7 +68,7 @@ pub(super) unsafe trait Object {
     const KIND: ObjectKind;
 }
 
-/// A structure of C whose pointers stand for objects of this library.
+/// A type of C whose pointers stand for objects of this library, or for texts.
 pub(super) trait Opaque {
     type Found<'a>;
 
@@ -77,6 +77,16 @@ pub(super) trait Opaque {
     /// # Safety
     /// As [`borrow`].
     unsafe fn find<'a>(pointer: *const Self) -> Result<Self::Found<'a>, DocaError>;
+}
+
+/// A text, or `None` for NULL. The host keeps it unchanged during the call.
+impl Opaque for c_char {
+    type Found<'a> = Option<&'a CStr>;
+
+    unsafe fn find<'a>(pointer: *const c_char) -> Result<Self::Found<'a>, DocaError> {
+        // SAFETY: not NULL, and DOCA demands a C string of the host.
+        Ok((!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }))
+    }
 }
 
 /// Implements [`Object`] for a type, and [`Opaque`] for its structure of C.

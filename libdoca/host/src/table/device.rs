@@ -1,6 +1,6 @@
 //! `doca_devinfo_*`, `doca_dev_*`.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::ptr;
 use std::rc::Rc;
 
@@ -90,13 +90,11 @@ functions! {
         unsafe { write_text(address, info.shown_pci_address()) }
     }
 
-    fn doca_devinfo_is_equal_pci_addr[info: *const DevInfo](
-        address: *const c_char, is_equal: *mut u8,
+    fn doca_devinfo_is_equal_pci_addr[info: *const DevInfo, address: *const c_char](
+        is_equal: *mut u8,
     ) => is_equal {
-        present(address)?;
-        // SAFETY: a C string that the host keeps unchanged in this call.
-        let address = unsafe { CStr::from_ptr(address) };
-        let equal = address.to_str().ok().and_then(|text| info.has_pci_address(text));
+        let address = address.ok_or(DocaError::INVALID_VALUE)?.to_str();
+        let equal = address.ok().and_then(|text| info.has_pci_address(text));
         equal.ok_or(DocaError::INVALID_VALUE)?.into()
     }
 

@@ -13,10 +13,11 @@
 /// - `set fn`: the code of configuring an idle context, which keeps the failure.
 macro_rules! functions {
     () => {};
-    (set fn $name:ident[$found:ident: $object:ty]($($argument:ident: $type:ty),* $(,)?)
-        $body:block $($rest:tt)*) => {
+    (set fn $name:ident[$found:ident: $object:ty $(, $more:ident: $of:ty)*](
+        $($argument:ident: $type:ty),* $(,)?
+    ) $body:block $($rest:tt)*) => {
         functions! {
-            fn $name[$found: $object]($($argument: $type),*) {
+            fn $name[$found: $object $(, $more: $of)*]($($argument: $type),*) {
                 $found.ctx.configure(|| $body)
             }
             $($rest)*

@@ -20,15 +20,6 @@ use crate::pe::ctx::Context;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
 
-/// A C string of the caller's; `None` for null.
-///
-/// # Safety
-/// `text` is null or a C string that stays for the call.
-unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: not null, and the caller promises the rest.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
-}
-
 functions! {
     fn doca_urom_service_create[](out: *mut *mut host::Service) => out {
         Context::publish(Service::new())
@@ -63,33 +54,24 @@ functions! {
         Ok(())
     }
 
-    set fn urom_service_set_address[service: *mut host::Service](
-        address: *const c_char, origin: *const c_char,
-    ) {
-        // SAFETY: a C string that the host keeps unchanged in this call.
-        let address = unsafe { text(address) };
-        // SAFETY: a C string that the host keeps unchanged in this call.
-        let origin = unsafe { text(origin) };
-        let address =
-            address.ok_or_else(|| failure!(INVALID_VALUE, "the service's address is \
-                                                           NULL"))?.to_string_lossy();
+    set fn urom_service_set_address[
+        service: *mut host::Service, address: *const c_char, origin: *const c_char
+    ]() {
+        let missing = || failure!(INVALID_VALUE, "the service's address is NULL");
+        let address = address.ok_or_else(missing)?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
         let address = Address::parse(&address, origin.as_deref())?;
         service.target.replace(Some(Target::Daemon(address)));
         Ok(())
     }
 
-    set fn urom_service_set_embedded[service: *mut host::Service](plugin_path: *const c_char) {
-        // SAFETY: a C string that the host keeps unchanged in this call.
-        let path = unsafe { text(plugin_path) };
-        let path = path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
+    set fn urom_service_set_embedded[service: *mut host::Service, plugin_path: *const c_char]() {
+        let path = plugin_path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
         service.target.replace(Some(Target::Embedded(path)));
         Ok(())
     }
 
-    set fn urom_service_set_key_file[service: *mut host::Service](path: *const c_char) {
-        // SAFETY: a C string that the host keeps unchanged in this call.
-        let path = unsafe { text(path) };
+    set fn urom_service_set_key_file[service: *mut host::Service, path: *const c_char]() {
         let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
         fail_if!(path.is_empty(), INVALID_VALUE, "the service's key file has no name");
         service.key_file.replace(Some(OsStr::from_bytes(path.to_bytes()).into()));

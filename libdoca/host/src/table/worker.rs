@@ -1,8 +1,8 @@
 //! `doca_urom_worker_*`.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::os::fd::BorrowedFd;
-use std::ptr;
+use std::{ptr, slice};
 
 use rustix::io::Errno;
 use urom_abi::DocaError;
@@ -84,24 +84,22 @@ functions! {
              possible");
         fail_if!(env.is_null(), INVALID_VALUE,
             "a worker's environment of {count} variables is NULL");
-        let entry = |at: usize| {
-            let entry = env.wrapping_add(at);
-            // SAFETY: the caller gives `count` pointers.
-            let entry = unsafe { *entry };
-            present(entry).map_err(|code| {
-                failure!(code = code, "string {at} of a worker's environment is NULL")
+        // SAFETY: the caller gives `count` pointers.
+        let strings = unsafe { slice::from_raw_parts(env, count) };
+        let entry = |(at, entry): (usize, &*mut c_char)| {
+            // SAFETY: NULL, or a C string that the host keeps unchanged in this call.
+            let entry = unsafe { c_char::find(*entry) }.ok().flatten().ok_or_else(|| {
+                failure!(INVALID_VALUE, "string {at} of a worker's environment is NULL")
             })?;
-            // SAFETY: each is a C string.
-            let entry = unsafe { CStr::from_ptr(entry) };
-            let Ok(entry) = entry.to_str() else {
-                return Err(failure!(INVALID_VALUE, "{entry:?} in a worker's environment is not \
-                                                    UTF-8"));
-            };
+            let entry = entry.to_str().map_err(|_| {
+                failure!(INVALID_VALUE, "{entry:?} in a worker's environment is not UTF-8")
+            })?;
             fail_if!(entry.find('=').is_none_or(|at| at == 0), INVALID_VALUE,
                 "`{entry}` in a worker's environment is not of the form NAME=VALUE");
             Ok(entry.to_owned())
         };
-        worker.env.replace(Some((0..count).map(entry).collect::<Result<_, Failure>>()?));
+        let env = strings.iter().enumerate().map(entry).collect::<Result<_, Failure>>()?;
+        worker.env.replace(Some(env));
         Ok(())
     }
 
