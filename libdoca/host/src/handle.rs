@@ -13,7 +13,7 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_os::fork::{Inherited, Maker};
 
-/// The kinds of objects. The first value is one that other memory hardly begins with.
+/// The kinds of objects. Other memory hardly begins with the first value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum ObjectKind {
@@ -72,7 +72,7 @@ pub(super) unsafe trait Object {
 pub(super) trait Opaque {
     type Found<'a>;
 
-    /// What a pointer stands for.
+    /// The object of a pointer.
     ///
     /// # Safety
     /// As [`borrow`].

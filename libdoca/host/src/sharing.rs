@@ -1,4 +1,4 @@
-//! Sharing memory with a worker: which way is taken, and who waits for what.
+//! Sharing memory with a worker: the path of each share, and its waiters.
 //!
 //! A descriptor is handed over at the worker's door. For memory without one, this process shows
 //! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the
@@ -47,9 +47,9 @@ pub(super) struct Offered {
     pub(super) told: Told,
 }
 
-/// What one worker has of this program's memory.
+/// The memory of this program that one worker has.
 pub(super) struct Sharing {
-    /// What log lines call the worker.
+    /// The worker's name in log lines.
     worker: String,
     ticket: u128,
     door: Door,
@@ -63,7 +63,7 @@ pub(super) struct Sharing {
     last: u64,
     /// Shares whose turn has not come.
     waiting: VecDeque<(u64, Offered)>,
-    /// Those that are made ready.
+    /// Offers that are made ready.
     ready: JoinSet<Made>,
     /// By number, from the host's call to the end.
     shares: HashMap<u64, Share>,
@@ -131,7 +131,7 @@ impl Sharing {
         }
     }
 
-    /// Makes offers ready, as many as may be.
+    /// Makes offers ready, up to the limit.
     fn begin(&mut self) {
         let Door::Known(door) = &self.door else { return };
         let asked = self.shares.values().filter(|share| share.asked.is_some()).count();
@@ -271,8 +271,8 @@ impl Sharing {
         }
     }
 
-    /// Forgets a share that the worker does not have, or has ended. The waiter for its end hears of
-    /// it when this process does not use the memory for the worker any more.
+    /// Forgets a share that the worker does not have, or has ended. The callback for its end runs
+    /// when this process does not use the memory for the worker any more.
     fn drop_share(&mut self, share: u64) {
         let Some(Share { memory, ending, .. }) = self.shares.remove(&share) else { return };
         let Some((_, told)) = ending else {
@@ -287,7 +287,7 @@ impl Sharing {
     }
 
     /// Ends all: the worker is lost, or left. Returns when nothing but mappings of the worker uses
-    /// the memory any more. Those that are `late` are told when these are gone, too.
+    /// the memory any more. The callbacks of `late` follow once the mappings are gone.
     pub(super) async fn end(mut self, late: Arc<Late>) {
         self.ready.abort_all();
         while let Some(made) = self.ready.join_next().await {

@@ -337,43 +337,4 @@ mod tests {
         assert_eq!(line.found[0].value, Value::Text(odd.to_owned()));
         assert!(parse(&program, &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
     }
-
-    /// `net`, which needs one of its commands `add`, with -n TEXT, and `list`; and `show`. -d and
-    /// -b of the program are inherited.
-    fn with_commands() -> Command {
-        let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
-            name: Some(name.to_owned()),
-            flags,
-            commands,
-            ..Command::default()
-        };
-        let mut program = program();
-        for inherited in ["d", "b"] {
-            let is_meant = |flag: &&mut Flag| flag.short.as_deref() == Some(inherited);
-            program.flags.iter_mut().find(is_meant).unwrap().is_inherited = true;
-        }
-        let add = command("add", vec![flag("n", "", STRING)], vec![]);
-        let list = command("list", vec![], vec![]);
-        let net = command("net", vec![flag("x", "", BOOLEAN)], vec![add, list]);
-        program.commands = vec![net, command("show", vec![], vec![])];
-        program
-    }
-
-    #[test]
-    fn an_argument_that_is_no_value_names_a_command_and_its_flags_count_from_there_on() {
-        let program = with_commands();
-        for (line, path, found) in [
-            (&["net", "add"][..], "net add", ""),
-            (&["-n", "3", "net", "-x", "add", "-n", "x"], "net add", "-n/--number=3 -x=true -n=x"),
-            (&["net", "-d", "list", "list", "-b"], "net list", "-d/--device=list -b=true"),
-            (&["show", "--log-level", "60"], "show", "-l/--log-level=60"),
-            (&["show", "--", "net"], "show", ""),
-            (&["--", "show"], "", ""),
-        ] {
-            let line = parse_line(&program, line).unwrap();
-            let names: Vec<_> = line.path.commands()[1..].iter().map(|one| one.shown()).collect();
-            let given: Vec<_> = line.found.iter().map(Found::to_string).collect();
-            assert_eq!((names.join(" "), given.join(" ")), (path.to_owned(), found.to_owned()));
-        }
-    }
 }

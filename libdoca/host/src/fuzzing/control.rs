@@ -1,4 +1,4 @@
-//! What a daemon and a worker say to a host on their control streams.
+//! Messages of a daemon and a worker to a host on their control streams.
 
 use std::sync::{Arc, mpsc as std_mpsc};
 
@@ -45,7 +45,7 @@ async fn from_daemon(said: &[u8]) {
         answers.push(answered);
         let asks = move |request| HostToDaemon::Group { request, gid };
         let request = Request::new(asks, |said| drop(answer.send(said)));
-        assert!(ask.send(request).is_ok(), "somebody takes requests");
+        assert!(ask.send(request).is_ok(), "the task takes requests");
     }
     let end = daemon_link::answer(stream(said), requests, loopback()).await;
     let end = end.expect("the stream's end is told");
@@ -65,7 +65,7 @@ async fn from_worker(said: &[u8]) {
     let (answer, mut answered) = oneshot::channel();
     let start = WorkerOrder::Start { domain: 5, table: Arc::new(vec![1; 10]), answer };
     let given = give.send(start).is_ok() && give.send(WorkerOrder::End { domain: 6, done }).is_ok();
-    assert!(given, "somebody takes orders");
+    assert!(given, "the task takes orders");
     let mut stream = stream(said);
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());

@@ -25,11 +25,11 @@ const LIMIT: usize = 256;
 /// The longest notification.
 const LONGEST: usize = LIMIT - frame::NOTIFICATION_HEADER;
 
-/// What the library keeps for its tasks and the messages about them.
+/// The library's memory for its tasks and the messages about them.
 const MEMORY: usize = 1 << 20;
 
-/// A program of what a worker does while a host has tasks in flight: whole notifications, damaged
-/// ones, any bytes. Each task completes once, with the first answer in its slot, and with no answer
+/// A program of a worker while a host has tasks in flight: whole notifications, damaged ones, any
+/// bytes. Each task completes once, with the first answer in its slot, and with no answer
 /// for another slot, channel or pass.
 pub fn host_frames(input: &[u8]) {
     within(MEMORY + 64 * input.len(), || {
@@ -45,7 +45,7 @@ pub fn host_frames(input: &[u8]) {
 type Outcome = (DocaError, Option<Vec<u8>>, String);
 
 thread_local! {
-    /// What completed: the number of the task, and how.
+    /// The tasks that completed: number and outcome.
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -156,7 +156,7 @@ impl FrameRig {
         assert!(before.is_none(), "slot {} is taken", task.slot());
     }
 
-    /// What the frames of a message that begins with `pass` mean.
+    /// Notes the effect of a message's frames.
     fn expect(&mut self, pass: Pass, frames: &[u8]) {
         if pass != self.pass {
             return;

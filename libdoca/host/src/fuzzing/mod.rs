@@ -1,5 +1,4 @@
-//! The fuzz targets of the host's side of its connections, and what daemon and workers send to it:
-//! see [`urom_wire::fuzzing`].
+//! The fuzz targets of the host's side of its connections: see [`urom_wire::fuzzing`].
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ fn stuck() -> Stuck {
     Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
 }
 
-/// What a daemon says after its welcome, and a worker after it let the host in.
+/// Messages of a daemon after its welcome, and of a worker after it let the host in.
 pub(super) fn of_host_control() -> Seeds {
     let failure = || Failure { code: 9, text: "why".to_owned() };
     let address = "0.0.0.0:5000".parse().unwrap();

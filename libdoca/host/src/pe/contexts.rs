@@ -30,7 +30,7 @@ impl Pe {
         contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
     }
 
-    /// Puts a change of a context's state behind what is ready.
+    /// Puts a change of a context's state behind the ready events.
     pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
         if let Some(ctx) = ctx.handle() {
             self.push(Other::State(ctx, next));

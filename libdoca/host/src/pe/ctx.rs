@@ -51,7 +51,7 @@ impl Opaque for Ctx {
     }
 }
 
-/// What the contexts of one kind do.
+/// The behaviour of the contexts of one kind.
 pub(crate) trait Part: Any {
     /// For messages.
     fn name(&self) -> &'static str;
@@ -62,7 +62,7 @@ pub(crate) trait Part: Any {
     /// Stops the context, which is running or starting.
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError>;
 
-    /// The host destroyed the context: its part lets go of what others could wait for.
+    /// The host destroyed the context: its part releases everything that others may wait for.
     fn retire(&self);
 
     fn in_flight(&self) -> usize {
@@ -174,7 +174,7 @@ impl Context {
         let pe = self.pe.borrow().clone();
         if next == CtxState::IDLE {
             self.run.set(0);
-            // What else was announced must not reach the next run.
+            // Other announced changes must not reach the next run.
             pe.as_ref().inspect(|pe| pe.forget(self));
         }
         if let Some(callback) = self.state_changed.get() {

@@ -1,4 +1,4 @@
-//! Notifications of workers, and those that do not reach a task, or not completely.
+//! Notifications of workers, including unexpected, forged and too long ones.
 
 use std::fmt;
 

@@ -31,7 +31,7 @@ impl AnyBuf<'_> {
         }
     }
 
-    /// What holds for an element, or for a buffer that is in no list.
+    /// The property of an element, or `alone` for a buffer outside of lists.
     fn listed<T>(&self, alone: T, of: impl FnOnce(&Element) -> T) -> Result<T, DocaError> {
         match self {
             AnyBuf::OfMap(buf) => Ok(of(&buf.element()?)),

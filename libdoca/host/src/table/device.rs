@@ -127,7 +127,7 @@ functions! {
     fn doca_dev_close[](dev: *mut Dev) { Device::close(dev) }
 }
 
-/// `doca_dev_as_devinfo`: NULL for what is not an open device.
+/// `doca_dev_as_devinfo`: NULL unless the device is open.
 pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut DevInfo {
     guard_or(ptr::null_mut(), || match Device::find(dev) {
         Ok(device) => as_c(&device.info),

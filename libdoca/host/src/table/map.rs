@@ -130,7 +130,7 @@ functions! {
     fn doca_mmap_set_permissions[map: *mut Mmap](access: u32) { map.set_access(access) }
 
     fn doca_mmap_enable_thread_safety[map: *mut Mmap]() {
-        // Several inventories may use a map at once as it is.
+        // Several inventories may use one map at once in any case.
         map.idle().map(drop)
     }
 }

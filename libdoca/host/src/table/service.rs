@@ -114,8 +114,7 @@ functions! {
         unsafe { put(length, description.len()) }?;
         refuse_if(description.len() > room, DocaError::TOO_BIG)?;
         present(bytes)?;
-        // SAFETY: the caller's room for that many bytes, which a vector of this function is no part
-        // of.
+        // SAFETY: the caller's room for that many bytes, outside of this function's vector.
         unsafe { ptr::copy_nonoverlapping(description.as_ptr(), bytes.cast(), description.len()) };
         Ok(())
     }

@@ -26,7 +26,7 @@ fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
     event.add_location(role, Location::Cpu, Some(device))
 }
 
-/// The counter of another process's event, and what that process says of the importer's role.
+/// The counter of another process's event, and the importer's roles.
 ///
 /// # Safety
 /// `bytes` is null or has `len` bytes.

@@ -1,8 +1,8 @@
 //! The tasks of `doca_sync_event` and `doca_mmap_advise`, what a device can do with events, and the
 //! events of other hosts.
 //!
-//! All kinds of tasks share one function each for what all have. C has it under a name for each
-//! kind, and the table's types decide the kind.
+//! All kinds of tasks share these functions. C has each under one name for each kind, and the
+//! table's types decide the kind.
 
 use std::ptr;
 use std::rc::Rc;

@@ -11,8 +11,8 @@ use crate::processes::{
 };
 use crate::queries::ids_of;
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release,
-    state, take_done,
+    At, Engine, OK, TestService, TestWorker, as_task, command, fill, note_and_release, state,
+    take_done,
 };
 
 #[test]
@@ -221,20 +221,24 @@ fn a_callback_may_submit_and_its_progress_does_nothing() {
 }
 
 thread_local! {
-    static TOLD: RefCell<Vec<CtxState>> = const { RefCell::new(Vec::new()) };
+    static TOLD: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
 }
 
-unsafe extern "C" fn progress_inside(_: Data, _: *mut Ctx, _: CtxState, next: CtxState) {
+unsafe extern "C" fn progress_inside(data: Data, ctx: *mut Ctx, before: CtxState, next: CtxState) {
+    // SAFETY: every bit pattern is a number.
+    assert_eq!(unsafe { data.u64 }, 5);
+    assert_eq!(state(ctx), next);
     assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
-    TOLD.with_borrow_mut(|told| told.push(next));
+    TOLD.with_borrow_mut(|told| told.push((before, next)));
 }
 
 #[test]
-fn progress_in_a_state_callback_does_nothing() {
+fn every_change_of_state_is_told_and_progress_in_the_callback_does_nothing() {
     use CtxState as S;
     with_service(|engine, service| {
         ENGINE.set(engine.0);
         let worker = TestWorker::new(service.raw, engine, 1, 1);
+        assert_eq!(c!(doca_ctx_set_user_data(worker.ctx, Data { u64: 5 })), OK);
         assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(progress_inside))), OK);
         worker.run(engine);
         worker.submit(&command(op::HOLD, 0));
@@ -243,7 +247,9 @@ fn progress_in_a_state_callback_does_nothing() {
         assert_eq!(take_done(), []);
         assert_eq!(engine.done().status, DocaError::SHUTDOWN);
         engine.until_idle(worker.ctx);
-        assert_eq!(TOLD.take(), [S::STARTING, S::RUNNING, S::STOPPING, S::IDLE]);
+        let states = [S::IDLE, S::STARTING, S::RUNNING, S::STOPPING, S::IDLE];
+        let changes: Vec<_> = states.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        assert_eq!(TOLD.take(), changes);
     });
 }
 
@@ -265,42 +271,5 @@ fn a_worker_may_be_stopped_by_the_callback_of_its_start() {
         assert_eq!(state(worker.ctx), CtxState::STOPPING);
         engine.until_idle(worker.ctx);
         worker.destroy();
-    });
-}
-
-thread_local! {
-    static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
-}
-
-unsafe extern "C" fn note_change(
-    user_data: Data,
-    ctx: *mut Ctx,
-    previous: CtxState,
-    next: CtxState,
-) {
-    // SAFETY: every bit pattern is a number.
-    assert_eq!(unsafe { user_data.u64 }, 5);
-    assert_eq!(state(ctx), next);
-    CHANGES.with_borrow_mut(|all| all.push((previous, next)));
-}
-
-#[test]
-fn every_change_of_state_is_told() {
-    use CtxState as S;
-    with_service(|engine, service| {
-        let worker = TestWorker::new(service.raw, engine, 1, 1);
-        assert_eq!(c!(doca_ctx_set_user_data(worker.ctx, Data { u64: 5 })), OK);
-        assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(note_change))), OK);
-        worker.run(engine);
-        worker.end(engine);
-        let expected = [
-            (S::IDLE, S::STARTING),
-            (S::STARTING, S::RUNNING),
-            (S::RUNNING, S::STOPPING),
-            (S::STOPPING, S::IDLE),
-        ];
-        assert_eq!(CHANGES.take(), expected);
-        let other = new_service(&At::Environment);
-        other.destroy();
     });
 }

@@ -40,7 +40,7 @@ pub(crate) struct Service {
     pub(crate) max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
-    /// What calls asked for, which goes before the environment.
+    /// The target of a call. It precedes the environment.
     pub(crate) target: RefCell<Option<Target>>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<SharedService>,
@@ -54,7 +54,7 @@ impl Service {
         Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
     }
 
-    /// The key for the daemon: that of a call, else that of the environment.
+    /// The key for the daemon, from a call or else from the environment.
     fn key(&self) -> Result<Option<Key>, Failure> {
         let (file, origin) = match self.key_file.borrow().clone() {
             Some(file) => (Some(file), String::new()),

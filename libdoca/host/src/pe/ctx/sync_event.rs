@@ -24,7 +24,7 @@ use crate::pe::tasks::{LocalTaskKind, Tasks};
 /// How often a wait that yields looks before it sleeps.
 const YIELDS: usize = 1000;
 
-/// What exported bytes say of whoever imports them.
+/// The roles of an importer, in exported bytes.
 pub(crate) const PUBLISHES: u32 = 1;
 const SUBSCRIBES: u32 = 2;
 
@@ -35,7 +35,7 @@ pub(crate) enum Location {
     RemoteNet,
 }
 
-/// What the other end of an event does.
+/// The two ends of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Publisher,
@@ -78,7 +78,7 @@ struct StartedEvent {
     counter: Counter,
     publishes: bool,
     subscribes: bool,
-    /// What the host was given of it, once it asked.
+    /// The exported bytes, once the host asked for them.
     export: Option<Box<[u8]>>,
 }
 

@@ -76,27 +76,6 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     });
 }
 
-#[test]
-fn a_send_arrives_at_its_receiver() {
-    let mut asked = writable();
-    let receiver = context().build().unwrap().worker().unwrap();
-    let received = receiver.tag_recv(100, u64::MAX, vec![0; 24]);
-    let send = question(MemoryAction::TAG_SEND, 8, 24);
-    let address = receiver.address().unwrap().as_bytes().to_vec();
-    asked.send(&send, &address);
-    asked.until(|asked| {
-        receiver.progress();
-        !asked.heard.borrow().is_empty() && received.is_done()
-    });
-    let status = asked.heard.borrow()[0].0.status.get();
-    assert_eq!(DocaError(status), DocaError::SUCCESS);
-    let (_, bytes) = received.into_done().map_err(drop).unwrap();
-    assert_eq!(bytes[8..16], 2_u64.to_le_bytes());
-    // What is no address is refused.
-    asked.heard.borrow_mut().clear();
-    assert_eq!(asked.ask(send, b""), Err(DocaError::DRIVER));
-}
-
 /// A plugin's UCX worker has UCX's own settings, for the lengths of TCP's segments above all.
 #[test]
 fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
