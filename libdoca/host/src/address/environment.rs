@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use urom_abi::DocaError;
@@ -9,7 +10,7 @@ use urom_os::named_file;
 use urom_wire::control::{DEFAULT_PORT, Failure};
 
 use super::{Address, GivenBy};
-use crate::failure::failure;
+use crate::failure::{fail_if, failure};
 use crate::service_file::{self, Local};
 
 pub(crate) const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
@@ -37,17 +38,13 @@ pub(crate) fn of_environment(pci_address: Option<&str>) -> Result<Target, Failur
 
 fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-    value
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .filter(|port| *port != 0)
-        .map(Some)
-        .ok_or_else(|| {
-            failure!(
-                BAD_CONFIG,
-                "{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"
-            )
-        })
+    let port = value.to_str().and_then(|text| text.parse().ok()).filter(|port| *port != 0);
+    fail_if!(
+        port.is_none(),
+        BAD_CONFIG,
+        "{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"
+    );
+    Ok(port)
 }
 
 fn from_file(
@@ -58,13 +55,9 @@ fn from_file(
 ) -> Result<Target, Failure> {
     let shown = file.display();
     let text = named_file::read_text(file, MOST).map_err(|error| {
-        let code = match error.kind() {
-            std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
-            _ => DocaError::IO_FAILED,
-        };
-        let advice = match error.kind() {
-            std::io::ErrorKind::NotFound => "; correct or unset the variable",
-            _ => "",
+        let (code, advice) = match error.kind() {
+            ErrorKind::NotFound => (DocaError::NOT_FOUND, "; correct or unset the variable"),
+            _ => (DocaError::IO_FAILED, ""),
         };
         failure!(
             code = code,

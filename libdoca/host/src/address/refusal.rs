@@ -189,36 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_answers_is_not_said_to_be_missing() {
-        let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
-        let peer = "10.0.0.2:18700".parse().unwrap();
-        let version = |minor| ucx::Version { major: 1, minor, patch: 0 };
-        let (theirs, ours) = (version(20), version(22));
-        let other = HelloError::Ucx { role: urom_wire::hello::Role::Daemon, theirs, ours };
-        let failure = address.refused(&[(peer, other.into())]);
-        assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);
-        assert!(
-            failure.text.starts_with("this program and the UROM daemon at 10.0.0.2:18700"),
-            "{}",
-            failure.text
-        );
-        assert!(
-            failure.text.contains("1.20.0") && failure.text.contains("1.22.0"),
-            "{}",
-            failure.text
-        );
-        for error in [StreamError::Closed, StreamError::Silent(Patience::default())] {
-            let failure = address.not_welcomed(peer, &error);
-            assert!(failure.text.starts_with("the UROM daemon at 10.0.0.2:18700 (from --service)"));
-            assert!(
-                failure.text.contains("its log") && !failure.text.contains("correct"),
-                "{}",
-                failure.text
-            );
-        }
-    }
-
-    #[test]
     fn an_error_names_all_addresses_that_were_tried_or_the_one_that_answered() {
         let address = Address::parse("localhost:7", Some("--service")).unwrap();
         let [four, six]: [SocketAddr; 2] = ["127.0.0.1:7", "[::1]:7"].map(|at| at.parse().unwrap());

@@ -103,7 +103,7 @@ pub(super) fn of_host_frames() -> Seeds {
         // With the passes of others, and with the worker's.
         (
             "forged".to_owned(),
-            vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7],
+            vec![0, 4, 1, 4, 9, 0, 9, 0x80, 4, 1, 4, 9, 0, 9, 0x40, 2, 1, 4, 9, 0, 7],
         ),
     ]
 }

@@ -32,7 +32,7 @@ impl Pe {
 
     /// Puts a change of a context's state behind the ready events.
     pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
-        if let Some(ctx) = ctx.handle() {
+        if let Ok(ctx) = ctx.handle() {
             self.push(Other::State(ctx, next));
         }
     }

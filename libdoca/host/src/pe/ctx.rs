@@ -120,8 +120,8 @@ impl Context {
         Weak::clone(&self.me)
     }
 
-    pub(crate) fn handle(&self) -> Option<Rc<Context>> {
-        self.me.upgrade()
+    pub(crate) fn handle(&self) -> Result<Rc<Context>, DocaError> {
+        self.me.upgrade().ok_or(DocaError::INVALID_VALUE)
     }
 
     pub(crate) fn as_ctx(&self) -> *mut Ctx {

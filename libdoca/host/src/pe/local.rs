@@ -75,7 +75,7 @@ impl LocalTask {
     ) -> Result<*mut T, DocaError> {
         let (kind, tasks) = (T::KIND, ctx.tasks(T::KIND)?);
         tasks.require_room(kind)?;
-        let ctx = ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let ctx = ctx.handle()?;
         let task = Rc::new_cyclic(|me| LocalTask {
             tag: Tag::of::<LocalTask>(),
             head: Head::new(),

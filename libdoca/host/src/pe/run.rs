@@ -48,7 +48,6 @@ pub(crate) struct Run {
     /// What the worker said, once this host is connected to it.
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
-    submitted: Cell<u64>,
     /// What submit says, unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
     /// It is over, except for what the host has yet to see or release.
@@ -89,7 +88,6 @@ impl Run {
             longest: Cell::new(0),
             attached: OnceCell::new(),
             greeted: Cell::new(false),
-            submitted: Cell::new(0),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
@@ -114,7 +112,8 @@ impl Run {
     pub(crate) fn unshare(&self, memory: u64, told: Told) {
         match &*self.orders.borrow() {
             Some(orders) => {
-                let order = WorkerOrder::Unshare { memory, after: self.submitted.get(), told };
+                let after = self.flight.submitted_count();
+                let order = WorkerOrder::Unshare { memory, after, told };
                 if let Err(mpsc::error::SendError(WorkerOrder::Unshare { told, .. })) =
                     orders.send(order)
                 {
@@ -280,6 +279,13 @@ impl Run {
         pe.announce(&self.ctx, CtxState::IDLE);
     }
 
+    #[inline]
+    fn tend_if_busy(&self) {
+        if self.sender.is_busy() && !self.tended.get() {
+            self.tend_later(&self.pe);
+        }
+    }
+
     #[cold]
     fn tend_later(&self, pe: &Pe) {
         if !self.tended.replace(true)
@@ -376,10 +382,7 @@ impl Run {
             return Err(DocaError::CONNECTION_RESET);
         }
         self.flight.submitted(&task);
-        self.submitted.set(self.submitted.get() + 1);
-        if self.sender.is_busy() && !self.tended.get() {
-            self.tend_later(&self.pe);
-        }
+        self.tend_if_busy();
         Ok(())
     }
 
@@ -390,9 +393,7 @@ impl Run {
         if let Err(status) = self.sender.tend() {
             self.on_broken(status);
         }
-        if self.sender.is_busy() {
-            self.tend_later(&self.pe);
-        }
+        self.tend_if_busy();
     }
 
     /// Tells the worker that nobody waits for a command any more.
@@ -402,9 +403,7 @@ impl Run {
         if let Err(status) = self.sender.cancel(start.cancel(reason.0)) {
             self.on_broken(status);
         }
-        if self.sender.is_busy() && !self.tended.get() {
-            self.tend_later(&self.pe);
-        }
+        self.tend_if_busy();
         Ok(())
     }
 

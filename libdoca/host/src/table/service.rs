@@ -127,7 +127,7 @@ functions! {
         gid: u32, callback: Option<GidTaskCallback>, task: *mut *mut host::GidTask,
     ) => task {
         service.ctx.require_running()?;
-        let ctx = service.ctx.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let ctx = service.ctx.handle()?;
         publish(service.queries.allocate(ctx, gid, callback))
     }
 

@@ -103,7 +103,7 @@ functions! {
     }
 
     fn doca_sync_event_start[event: *mut host::SyncEvent]() {
-        event.ctx.handle().ok_or(DocaError::INVALID_VALUE)?.start().check()
+        event.ctx.handle()?.start().check()
     }
 
     fn doca_sync_event_stop[event: *mut host::SyncEvent]() {

@@ -45,6 +45,11 @@ impl Flight {
         self.out.get()
     }
 
+    /// How many commands were ever submitted.
+    pub(crate) fn submitted_count(&self) -> u64 {
+        self.submitted.get()
+    }
+
     /// Whether the worker owes no answer and the next command is probably not the first of many. It
     /// is the first of many when many answers came since the last command and the host still holds
     /// many tasks.
