@@ -209,13 +209,16 @@ impl HostMemory {
         }
         let operation = self.operation(MemoryAction::READ, offset, to.len() as u64)?;
         match self.opened.path {
-            MemoryPath::NETWORK => {
+            MemoryPath::MAPPED | MemoryPath::PROCESS => {
+                self.at_once(MemoryOperation { local: to.as_mut_ptr(), ..operation })
+            }
+            // The operation may end after the call.
+            _ => {
                 let room = self.room(&operation)?;
                 let (_, bytes) = self.transfer(operation, room, None).await?;
                 to.copy_from_slice(&bytes);
                 Ok(())
             }
-            _ => self.at_once(MemoryOperation { local: to.as_mut_ptr(), ..operation }),
         }
     }
 
@@ -230,13 +233,15 @@ impl HostMemory {
         }
         let operation = self.operation(MemoryAction::WRITE, offset, from.len() as u64)?;
         match self.opened.path {
-            MemoryPath::NETWORK => {
+            // It is only read.
+            MemoryPath::MAPPED | MemoryPath::PROCESS => {
+                self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation })
+            }
+            _ => {
                 let mut bytes = self.room(&operation)?;
                 bytes.copy_from_slice(from);
                 self.transfer(operation, bytes, None).await.map(drop)
             }
-            // It is only read.
-            _ => self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation }),
         }
     }
 
@@ -314,8 +319,8 @@ impl HostMemory {
 
     /// Runs an operation that ends in the call.
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
-        // SAFETY: a read or write of memory that is not reached over the network ends in the call,
-        // and `local` has as many bytes.
+        // SAFETY: a read or write on the paths `MAPPED` and `PROCESS` ends in the call, and `local`
+        // has as many bytes.
         let code = unsafe { self.services.run(self.opened.handle, &raw mut operation) };
         self.check(&operation, code)
     }

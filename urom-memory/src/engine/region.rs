@@ -127,6 +127,8 @@ pub trait Path: fmt::Debug {
 
     /// Runs an operation that the engine has checked, `at` bytes from the begin of the region.
     /// For an operation that ends later it returns `IN_PROGRESS`, and keeps the region until then.
+    /// Reads and writes on [`MAPPED`](MemoryPath::MAPPED) and [`PROCESS`](MemoryPath::PROCESS) end
+    /// in the call.
     ///
     /// # Safety
     /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
