@@ -18,7 +18,7 @@ pub(crate) fn exchange(gather: &mut impl AllGather, block: &[u8]) -> Result<Vec<
     Ok(blocks)
 }
 
-/// Blocks of many lengths, of which the `largest` may take more than one round.
+/// Blocks of many lengths. The `largest` may take more than one round.
 pub(crate) fn exchanges(gather: &mut impl AllGather, largest: usize) -> Result<()> {
     for (length, round) in [8, 0, 1, largest, 4097, 0].into_iter().zip(0..) {
         let block = |index: u32| {

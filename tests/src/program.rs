@@ -14,7 +14,7 @@ use crate::built::PluginDirectory;
 
 /// Longer than anything takes that ends at all, on a busy machine.
 pub const LONG: Duration = Duration::from_secs(100);
-/// What the other process's death may take to be noticed.
+/// The time within which a process notices the death of the other process.
 pub const SOON: Duration = Duration::from_secs(10);
 
 /// `program` with these plugins for embedded services, and nothing of the test's own surroundings.
@@ -32,7 +32,7 @@ pub struct Running(Option<Child>);
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
-    /// The lines of its standard output, without those of UCX.
+    /// Standard output, without log lines of UCX.
     pub lines: Vec<String>,
     pub errors: String,
 }
@@ -57,8 +57,8 @@ impl Running {
         read_to(child.stderr.as_mut().context("it is piped")?, text).map(drop)
     }
 
-    /// Reads standard output up to a line that contains `text`, and returns that line. What was
-    /// read is not in the [`Ended::lines`].
+    /// Reads standard output up to a line that contains `text`, and returns that line. The
+    /// [`Ended::lines`] begin behind it.
     pub fn prints(&mut self, text: &str) -> Result<String> {
         let child = self.0.as_mut().context("it is waited for")?;
         read_to(child.stdout.as_mut().context("it is piped")?, text)
@@ -113,7 +113,7 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// What it printed, if it ended with success.
+    /// The lines that it printed. Panics unless it ended with success.
     pub fn succeeded(self) -> Vec<String> {
         assert_eq!(self.code, Some(0), "{:?} {}", self.lines, self.errors);
         self.lines

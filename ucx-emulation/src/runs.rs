@@ -1,11 +1,10 @@
 //! The allocator: runs of granules, the shortest that fits, neighbours coalesced.
 //!
-//! Nothing is stored in the memory itself: others write to it, and what this process never touched
-//! must stay a hole.
+//! Nothing is stored in the memory itself: others write to it, and untouched memory must stay a hole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is handed out is a multiple of this many bytes.
+/// The bytes of a granule. Each block is a multiple of it.
 pub(crate) const GRANULE: usize = 4096;
 
 /// A free run gives its memory back when so many of its granules may have been used: 128 KiB.
@@ -26,7 +25,7 @@ pub(crate) struct Taken {
     pub(crate) clean: bool,
 }
 
-/// What became of a run that was given.
+/// The result of giving a run back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given {
     Kept,
@@ -147,7 +146,7 @@ impl Runs {
         used.map(|(start, entry)| Run { start: *start, len: entry.len })
     }
 
-    /// Declares all free runs clean: in a forked child, which has no copy of them.
+    /// Declares all free runs clean. A forked child needs it: the copy of the arena leaves them out.
     pub(crate) fn all_free_is_clean(&mut self) {
         self.runs.values_mut().for_each(|entry| entry.dirty = entry.dirty.and(Some(0)));
     }

@@ -1,5 +1,5 @@
-//! A host with two workers, of which one moves bytes to the other, and raw UCX that relays as many
-//! between the same three processes.
+//! A host with two workers, where the first worker moves bytes to the second, and raw UCX that
+//! relays as many bytes between the same three processes.
 
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, introduce, prepare, serve};
 use crate::statistics::of_rounds;
 
-/// How long everybody has to fall asleep.
+/// The time for the host and both workers to fall asleep.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) struct TwoWorkers {
@@ -41,7 +41,7 @@ pub(super) struct Round {
 }
 
 impl TwoWorkers {
-    /// Workers with `plugin` and the one of raw UCX. The calling thread is pinned to the host's
+    /// Workers with `plugin` and the plugin of raw UCX. The calling thread is pinned to the host's
     /// core.
     pub(super) fn start(
         launch: &Launch,
@@ -157,7 +157,7 @@ pub(super) fn yielding<F: Future>(worker: &Worker, future: F) -> Result<F::Outpu
     }
 }
 
-/// Writes bytes that nobody has seen. A worker that shares this core runs meanwhile: it would take
+/// Writes fresh bytes. A worker that shares this core runs meanwhile: it would take
 /// a process that keeps the core to itself for longer for a busy one.
 pub(super) fn write_fresh(memory: &View<'_>, byte: usize) -> Result<()> {
     static BLOCK: [[u8; 16 << 10]; 2] = [[1; 16 << 10], [2; 16 << 10]];

@@ -20,6 +20,6 @@ pub(crate) fn allocate(len: usize, access: Access, path: MemoryPath) -> Result<M
 /// Shares it with a worker, which reaches it by `path`.
 pub(crate) fn share(memory: &Mmap, worker: &Worker, path: MemoryPath) -> Result<MemoryShare> {
     let shared = memory.share_from(worker, path).wait()?;
-    ensure!(shared.path() == path, "it is {} in place of {}", shared.path().name(), path.name());
+    ensure!(shared.path() == path, "it is {} instead of {}", shared.path().name(), path.name());
     Ok(shared)
 }
