@@ -12,9 +12,6 @@ use crate::{VARIABLE, build_tree, pkg_config};
 
 impl Search {
     /// Searches.
-    ///
-    /// # Errors
-    /// When there is no UCX that will do: what was tried, and what brings one.
     pub fn find(&self) -> Result<Found, NotFound> {
         if let Err(reason) = unpacked::machine(&self.arch) {
             return Err(NotFound::new(self, vec![reason]));

@@ -103,9 +103,6 @@ impl WorkerAddress {
 
     /// The worker's number, which no other worker has: `ucp_worker_address_query`. Addresses of one
     /// worker may differ in their bytes, but not in this.
-    ///
-    /// # Errors
-    /// What UCX says.
     pub fn worker_uid(&self) -> Result<u64> {
         let mut attributes = sys::ucp_worker_address_attr_t::zeroed();
         attributes.field_mask = sys::UCP_WORKER_ADDRESS_ATTR_FIELD_UID.into();

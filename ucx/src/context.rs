@@ -21,19 +21,6 @@ use crate::version::{require_version, version};
 /// handle, worker and registered memory made from it.
 ///
 /// It belongs to one thread. Each thread that uses UCX makes its own, which takes 1 to 2 ms.
-///
-/// ```
-/// use ucx::{Context, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // Configured by the environment: `UCX_TLS` and so on.
-/// let context = Context::new(Features::TAG)?;
-/// // Configured by the program.
-/// let context = Context::builder(Features::TAG).config("TLS", "tcp,self").build()?;
-/// let worker = context.worker()?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct Context {
     inner: Rc<ContextState>,
@@ -67,9 +54,6 @@ impl Context {
 
     /// A context with these features and the configuration of the environment (`UCX_TLS` and so
     /// on).
-    ///
-    /// # Errors
-    /// As [`ContextBuilder::build`].
     pub fn new(features: Features) -> Result<Context> {
         Context::builder(features).build()
     }

@@ -126,9 +126,6 @@ impl Mesh {
     }
 
     /// The address by which others connect to this worker.
-    ///
-    /// # Errors
-    /// What UCX says.
     pub fn address(&self) -> Result<PeerAddress> {
         let local = self.door.as_ref().map(|door| door.address);
         Ok(PeerAddress::new(self.worker.address()?, local))

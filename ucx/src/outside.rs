@@ -9,7 +9,7 @@ use crate::buffer::{Buffer, BufferMut};
 pub struct Outside<T> {
     start: *mut u8,
     len: usize,
-    owner: T,
+    _owner: T,
 }
 
 impl<T> Outside<T> {
@@ -19,12 +19,7 @@ impl<T> Outside<T> {
     /// The bytes are in host memory, initialised and readable until `owner` is dropped, wherever it
     /// is moved. Nobody holds a reference to them.
     pub const unsafe fn new(start: *const u8, len: usize, owner: T) -> Outside<T> {
-        Outside { start: start.cast_mut(), len, owner }
-    }
-
-    /// What keeps the bytes.
-    pub fn into_owner(self) -> T {
-        self.owner
+        Outside { start: start.cast_mut(), len, _owner: owner }
     }
 }
 
@@ -53,11 +48,6 @@ impl<T> OutsideMut<T> {
         // them.
         OutsideMut(unsafe { Outside::new(start, len, owner) })
     }
-
-    /// What keeps the bytes.
-    pub fn into_owner(self) -> T {
-        self.0.into_owner()
-    }
 }
 
 // SAFETY: as that of `Outside`.
@@ -83,12 +73,14 @@ mod tests {
 
     #[test]
     fn the_owner_lives_as_long_as_the_buffer() {
-        let mut bytes = Box::new([7_u8; 16]);
-        let start = bytes.as_mut_ptr();
-        // SAFETY: the box keeps its bytes, and nobody has a reference to them.
-        let mut buffer = unsafe { OutsideMut::new(start, 16, bytes) };
+        let mut bytes = [7_u8; 16];
+        let (start, owner) = (bytes.as_mut_ptr(), std::rc::Rc::new(()));
+        let kept = std::rc::Rc::downgrade(&owner);
+        // SAFETY: the array stays until the end, and nobody has a reference to it meanwhile.
+        let mut buffer = unsafe { OutsideMut::new(start, 16, owner) };
         assert_eq!((buffer.start(), Buffer::len(&buffer)), (start.cast_const(), 16));
-        assert_eq!(buffer.start_mut(), start);
-        assert_eq!(*buffer.into_owner(), [7; 16]);
+        assert_eq!((buffer.start_mut(), kept.strong_count()), (start, 1));
+        drop(buffer);
+        assert_eq!(kept.strong_count(), 0);
     }
 }

@@ -68,9 +68,6 @@ impl PeerAddress {
     ///
     /// # Safety
     /// As [`WorkerAddress::from_bytes`].
-    ///
-    /// # Errors
-    /// As [`WorkerAddress::from_bytes`].
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
         let (fields, worker) = sealed::open::<{ 2 + MACHINE }>(MARK, "a peer's address", bytes)?;
         let (port, machine) = fields.split_at(2);

@@ -78,9 +78,7 @@ impl Rendezvous {
             Ok(place) => place,
             Err(status) => return Request::failed(status, ()),
         };
-        let mut params = self.worker.inner().params();
-        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
-        params.memh = handle;
+        let params = request::params_on(&self.worker, handle);
         // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
         // the handle until UCX is done with it.
         unsafe { self.fetch(start, params, Held::new(())) }.keeping(memory.keep())

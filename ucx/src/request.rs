@@ -41,11 +41,18 @@ impl Outcome for usize {
 
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
-    let mut params = worker.inner().params();
-    if let Some(memory) = buffer.memory().and_then(|memory| memory.within(worker.context())) {
-        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
-        params.memh = memory;
+    match buffer.memory().and_then(|memory| memory.within(worker.context())) {
+        Some(handle) => params_on(worker, handle),
+        None => worker.inner().params(),
     }
+}
+
+/// The parameters of a request on memory with this registration.
+#[inline]
+pub(crate) fn params_on(worker: &Worker, handle: sys::ucp_mem_h) -> sys::ucp_request_param_t {
+    let mut params = worker.inner().params();
+    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
+    params.memh = handle;
     params
 }
 
@@ -145,9 +152,6 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     }
 
     /// The result and the buffer if the operation has ended.
-    ///
-    /// # Errors
-    /// The request itself, while it is under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
     pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {

@@ -104,9 +104,6 @@ impl Status {
     }
 
     /// The status as a result; only negative values are errors.
-    ///
-    /// # Errors
-    /// The status itself, when it is an error.
     pub const fn ok(self) -> std::result::Result<(), Status> {
         if self.is_error() { Err(self) } else { Ok(()) }
     }

@@ -64,7 +64,7 @@ impl Endpoint {
         let length = part.end.saturating_sub(part.start) as usize;
         let started = self.open().and_then(|raw| {
             let (start, handle, keep) = memory.take(worker.context(), part, true)?;
-            let params = params_with(worker, handle);
+            let params = request::params_on(worker, handle);
             // SAFETY: the endpoint is live, the mask names what is set, and the request keeps the
             // handle until UCX is done with it.
             Ok((unsafe { sys::ucp_tag_send_nbx(raw, start, length, tag, &params) }, keep))
@@ -77,14 +77,6 @@ impl Endpoint {
             Err(status) => Request::failed(status, ()),
         }
     }
-}
-
-/// Parameters of a request on memory with this registration.
-fn params_with(worker: &Worker, handle: sys::ucp_mem_h) -> sys::ucp_request_param_t {
-    let mut params = worker.inner().params();
-    params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
-    params.memh = handle;
-    params
 }
 
 impl Worker {
@@ -122,7 +114,7 @@ impl Worker {
             Ok(taken) => taken,
             Err(status) => return Request::failed(status, ()),
         };
-        let params = params_with(self, handle);
+        let params = request::params_on(self, handle);
         // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
         // the handle until UCX is done with it.
         let request = unsafe { self.receive((start, length), tag, mask, params, Held::new(())) };

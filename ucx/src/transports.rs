@@ -21,9 +21,6 @@ const WITH_ATOMICS: [&str; 2] = ["rc", "dc"];
 impl Endpoint {
     /// The names of its transports, such as `posix` or `tcp`, each as often as the endpoint uses
     /// it: `ucp_ep_query`. Until the connection is made they are those that make it.
-    ///
-    /// # Errors
-    /// UCX's error.
     pub fn transports(&self) -> Result<Vec<String>> {
         let none =
             sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
@@ -51,9 +48,6 @@ impl Endpoint {
     /// Whether its messages go through shared memory, into a receive queue that a worker has for
     /// all such peers: whether `posix`, `sysv` or `xpmem` is among its
     /// [`transports`](Endpoint::transports).
-    ///
-    /// # Errors
-    /// As [`transports`](Endpoint::transports).
     pub fn is_in_shared_memory(&self) -> Result<bool> {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }

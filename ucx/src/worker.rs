@@ -24,21 +24,6 @@ use crate::status::{Result, Status, check};
 ///
 /// A closure given to the worker must not hold a strong handle of it, or both live for ever: give
 /// it a [`WeakWorker`].
-///
-/// ```
-/// use ucx::{Context, ErrorMode, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
-/// // Here it is its own peer.
-/// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&worker.address()?)?;
-/// endpoint.tag_send(7, b"hello".to_vec()).detach();
-/// worker.progress_until(|| worker.tag_probe(7, u64::MAX).is_some());
-/// let (received, bytes) = worker.tag_recv(7, u64::MAX, vec![0; 16]).wait();
-/// assert_eq!(&bytes[..received?.length], b"hello");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct Worker {
     inner: Rc<WorkerState>,
@@ -89,9 +74,6 @@ impl Worker {
     }
 
     /// The address by which other workers connect to this one: `ucp_worker_get_address`.
-    ///
-    /// # Errors
-    /// What UCX says.
     pub fn address(&self) -> Result<WorkerAddress> {
         WorkerAddress::of(self.raw(), self.context().queues())
     }
@@ -220,9 +202,6 @@ impl ContextBuilder {
     /// [`Features::EXPORTED_MEMH`] too, and a worker. Without a device UCX connects no worker of a
     /// context that has both, so one that cannot connect to itself is made again without the
     /// second.
-    ///
-    /// # Errors
-    /// As [`build`](ContextBuilder::build) and [`Context::worker`].
     pub fn worker_with_exports(self) -> Result<Worker> {
         let plain = self.features(Features::RMA);
         // UCX logs an error where it connects nobody.

@@ -16,9 +16,6 @@ use crate::worker::Worker;
 impl Worker {
     /// Connects to the worker with this address, with no error hook. See
     /// [`EndpointBuilder::connect`].
-    ///
-    /// # Errors
-    /// As [`EndpointBuilder::connect`].
     pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
         self.endpoint().connect(address)
     }

@@ -139,9 +139,6 @@ impl Rdma {
     }
 
     /// Brings the instance from RESET to INIT (`doca_ctx_start`).
-    ///
-    /// # Errors
-    /// `BAD_STATE` in another state.
     pub async fn start(&self) -> Result<()> {
         let inner = &*self.inner;
         inner.client.task_start(&inner.worker, inner.rdma).submit()?.await?;
@@ -150,9 +147,6 @@ impl Rdma {
 
     /// Brings the instance to RESET (`doca_ctx_stop`). Operations that are not complete end with
     /// `SHUTDOWN`.
-    ///
-    /// # Errors
-    /// Those of a worker that is gone.
     pub async fn stop(&self) -> Result<()> {
         let inner = &*self.inner;
         inner.client.task_stop(&inner.worker, inner.rdma).submit()?.await?;
@@ -183,9 +177,6 @@ impl Rdma {
     }
 
     /// The state (`doca_ctx_get_state`), and in ERROR what failed first.
-    ///
-    /// # Errors
-    /// Those of a worker that is gone.
     pub async fn state(&self) -> Result<(State, Option<Failed>)> {
         let inner = &*self.inner;
         let is = inner.client.task_query(&inner.worker, inner.rdma).submit()?.await?;
@@ -196,9 +187,6 @@ impl Rdma {
 
     /// Shares a map with the worker, so that operations on it are submitted by their calls. An
     /// operation shares its local memory by itself, but is submitted later then: see [`Operation`].
-    ///
-    /// # Errors
-    /// Those of [`Share::share`](urom_host::memory::Share::share).
     pub async fn register(&self, map: &Mmap) -> Result<()> {
         let inner = &*self.inner;
         inner.registered.share(&inner.worker, &map.begin_share()).await
@@ -226,9 +214,6 @@ impl Rdma {
 
     /// Ends the use of a map by this worker, once the operations on it are over: then
     /// [`Mmap::bytes`] gives the memory as a slice again.
-    ///
-    /// # Errors
-    /// As [`Shared::unshare`](urom_host::memory::Shared::unshare).
     pub async fn release(&self, map: &Mmap) -> Result<()> {
         match self.inner.registered.unshare(map) {
             Some(ended) => ended.await,
