@@ -16,7 +16,7 @@ use crate::processes;
 pub(crate) const PLUGINS: [&str; 2] = ["worker_graph", "worker_benchpeer"];
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct HostArguments {
     pub(crate) place: Place,
     /// From 0.
     pub(crate) number: usize,
@@ -54,7 +54,7 @@ impl Party {
     pub(crate) fn of(launch: &Launch, daemon: Daemon, kind: Kind) -> Result<Party> {
         let place = Place::Uromd { address: daemon.address().to_owned() };
         let cores = launch.cores.clone();
-        let arguments = Arguments { place, number: 0, worker: None, in_flight: DEPTH, cores };
+        let arguments = HostArguments { place, number: 0, worker: None, in_flight: DEPTH, cores };
         Ok(Party { daemon: Some(daemon), ..Party::new(&arguments, kind)? })
     }
 
@@ -63,8 +63,8 @@ impl Party {
         Party::of(launch, launch.daemon(&PLUGINS)?, Kind::Awake)
     }
 
-    pub(crate) fn new(arguments: &Arguments, kind: Kind) -> Result<Party> {
-        let Arguments { place, number, worker, in_flight, cores } = arguments;
+    pub(crate) fn new(arguments: &HostArguments, kind: Kind) -> Result<Party> {
+        let HostArguments { place, number, worker, in_flight, cores } = arguments;
         let service = match place {
             Place::Uromd { address } => Service::builder().address(address).connect()?,
             Place::Embedded { plugins } => {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::launch::Launch;
-use crate::party::Arguments;
+use crate::party::HostArguments;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Process {
@@ -17,7 +17,7 @@ pub(crate) enum Process {
         launch: Launch,
     },
     /// A host of the suite `loopback`.
-    Host(Arguments),
+    Host(HostArguments),
     /// A server of tonic on a core.
     Tonic(usize),
     /// Rounds whose instructions are counted.

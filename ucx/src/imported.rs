@@ -20,7 +20,7 @@ use crate::status::{Result, Status, check};
 /// [`Rendezvous::recv_imported`](crate::Rendezvous::recv_imported) receives into it.
 #[derive(Clone)]
 pub struct Imported {
-    mapping: Rc<Mapping>,
+    mapping: Rc<ImportedMapping>,
     address: u64,
     length: u64,
     ranges: Ranges,
@@ -29,12 +29,12 @@ pub struct Imported {
 /// What the file of UCX's own functions is called at the beginning.
 const UCX: &str = "libucp.";
 
-struct Mapping {
+struct ImportedMapping {
     raw: sys::ucp_mem_h,
     context: Context,
 }
 
-impl Drop for Mapping {
+impl Drop for ImportedMapping {
     fn drop(&mut self) {
         // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it
         // alive.
@@ -116,7 +116,7 @@ impl Imported {
         // SAFETY: the context is live, the mask names what is set, and the bytes are a handle, as
         // the caller promises.
         check(unsafe { sys::ucp_mem_map(context.raw(), &params, &mut raw) }, what())?;
-        let mapping = Rc::new(Mapping { raw, context: context.clone() });
+        let mapping = Rc::new(ImportedMapping { raw, context: context.clone() });
         Ok(Imported { mapping, address, length, ranges: Ranges::default() })
     }
 

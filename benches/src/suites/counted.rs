@@ -14,7 +14,7 @@ use bench_raw::Kind;
 use rustix::process::{Pid, getpid};
 use urom_tests::PluginDirectory;
 
-use super::loopback::round::{self, Work};
+use super::loopback::round::{self, Trips};
 use crate::figure::Figure;
 use crate::launch::{DEPTH, Daemon, Launch};
 use crate::party::{PLUGINS, Party, answered};
@@ -34,7 +34,7 @@ const SINGLES: u64 = 1_000;
 pub(super) const DESCRIPTORS: f64 = 2.0;
 
 pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
-    let counted = Counted::start(launch, None)?;
+    let counted = CountedHost::start(launch, None)?;
     let transport = launch.transport.name();
     // First: after many answers a host waits for more commands.
     let at_once = counted.sent_at_once()?;
@@ -72,7 +72,7 @@ fn allocations_besides(
     option: Option<&str>,
     descriptors: f64,
 ) -> Result<[(String, f64); 4]> {
-    let counted = Counted::start(launch, option)?;
+    let counted = CountedHost::start(launch, option)?;
     let each = |depth| -> Result<[(String, f64); 2]> {
         let [[host, _], [worker, _]] = counted.each(launch, depth)?;
         // A worker that does not count would seem to keep the budget.
@@ -89,20 +89,20 @@ fn allocations_besides(
 type Counts = [f64; 2];
 
 /// A host that counts, this process, and its worker.
-struct Counted {
+struct CountedHost {
     party: Party,
     counters: [File; 2],
 }
 
-impl Counted {
+impl CountedHost {
     /// With an option of the daemon's.
-    fn start(launch: &Launch, option: Option<&str>) -> Result<Counted> {
+    fn start(launch: &Launch, option: Option<&str>) -> Result<CountedHost> {
         let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
             command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY]).args(option)
         })?;
         let party = Party::of(launch, daemon, Kind::Awake)?;
         let counters = [counter(getpid())?, counter(party.worker_process()?)?];
-        Ok(Counted { party, counters })
+        Ok(CountedHost { party, counters })
     }
 
     /// The counts of one command at the host and in the worker, with `depth` commands in flight.
@@ -118,7 +118,7 @@ impl Counted {
                 Ok([host[0], host[1], worker[0], worker[1]])
             };
             let before = read()?;
-            let work = Work { depth, ..Work::alone(trips) };
+            let work = Trips { depth, ..Trips::alone(trips) };
             round::kit(&self.party.graph, &self.party.worker, work)?;
             let after = read()?;
             Ok(std::array::from_fn(|at| after[at] - before[at]))

@@ -23,7 +23,7 @@ const MOVED: u64 = 64 << 20;
 
 const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
-struct Party {
+struct MemoryHost {
     bench: RawClient,
     worker: Worker,
     _service: Service,
@@ -31,7 +31,7 @@ struct Party {
 }
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let party = Party::start(launch)?;
+    let party = MemoryHost::start(launch)?;
     let mut figures = Vec::new();
     for size in SIZES {
         let mapped = Mmap::allocate(size, BOTH)?;
@@ -56,14 +56,14 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-impl Party {
-    fn start(launch: &Launch) -> Result<Party> {
+impl MemoryHost {
+    fn start(launch: &Launch) -> Result<MemoryHost> {
         let daemon = launch.daemon(&["worker_benchpeer"])?;
         let service = daemon.connect()?;
         let bench = service.plugin::<bench_protocol::Protocol>()?;
         let worker = worker(&service, &[bench.plugin()], launch.cores.worker())?;
         pin(launch.cores.host(0))?;
-        Ok(Party { bench, worker, _service: service, _daemon: daemon })
+        Ok(MemoryHost { bench, worker, _service: service, _daemon: daemon })
     }
 
     fn share(&self, memory: &Mmap, path: MemoryPath) -> Result<MemoryShare> {

@@ -8,7 +8,7 @@ use urom_abi::protocol::Protocol as _;
 use urom_host::{Host, Worker};
 use urom_tests::PluginDirectory;
 
-use super::loopback::round::{self, Work};
+use super::loopback::round::{self, Trips};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::in_c;
@@ -40,5 +40,5 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 
 /// Nanoseconds of a command in one round.
 fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
-    Ok(round::kit(client, worker, Work { depth, ..Work::alone(trips) })?.each(trips))
+    Ok(round::kit(client, worker, Trips { depth, ..Trips::alone(trips) })?.each(trips))
 }

@@ -16,7 +16,7 @@ use urom_host::memory::{Access, Mmap};
 use urom_tests::PluginDirectory;
 
 use super::counted::{COUNTS_DIRECTORY, DESCRIPTORS, PRELOAD, counter, per_operation, read};
-use super::two_workers::{Round, TwoWorkers, relay, write_fresh, yielding};
+use super::two_workers::{Operations, TwoWorkers, relay, write_fresh, yielding};
 use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch};
@@ -32,13 +32,13 @@ const PLUGINS: [&str; 2] = ["worker_rdma", "worker_benchpeer"];
 static REQUEST: [u8; 96] = [0x5a; 96];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Transfer {
     Write,
     Read,
     Asleep,
 }
 
-struct Party {
+struct RdmaEnds {
     rdma: [Rdma; 2],
     memory: Mmap,
     remote: RemoteMmap,
@@ -48,14 +48,14 @@ struct Party {
 }
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let party = Party::start(launch, launch.daemon(&PLUGINS)?)?;
+    let party = RdmaEnds::start(launch, launch.daemon(&PLUGINS)?)?;
     let mut figures = Vec::new();
-    for way in [Way::Write, Way::Read] {
+    for way in [Transfer::Write, Transfer::Read] {
         for size in SIZES {
             figures.push(party.measure(launch, way, size).with_context(|| size.to_string())?);
         }
     }
-    figures.push(party.measure(launch, Way::Asleep, SMALL)?);
+    figures.push(party.measure(launch, Transfer::Asleep, SMALL)?);
     Ok(figures)
 }
 
@@ -67,14 +67,14 @@ pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
         command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY])
     })?;
     let pid = daemon.pid();
-    let party = Party::start(launch, daemon)?;
+    let party = RdmaEnds::start(launch, daemon)?;
     let workers = children(pid)?.into_iter().map(counter).collect::<Result<Vec<_>>>()?;
     let host = counter(getpid())?;
     let all = || -> Result<f64> {
         workers.iter().map(|worker| Ok(read(worker)?[0])).sum::<Result<f64>>()
     };
     let mut figures = Vec::new();
-    for (way, what) in [(Way::Write, "write"), (Way::Read, "read")] {
+    for (way, what) in [(Transfer::Write, "write"), (Transfer::Read, "read")] {
         for size in [SMALL, SIZES[0]] {
             let count = |operations| -> Result<[f64; 2]> {
                 let before = [read(&host)?[0], all()?];
@@ -96,8 +96,8 @@ pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-impl Party {
-    fn start(launch: &Launch, daemon: Daemon) -> Result<Party> {
+impl RdmaEnds {
+    fn start(launch: &Launch, daemon: Daemon) -> Result<RdmaEnds> {
         let service = daemon.connect()?;
         let plugin = service.plugin::<rdma_host::Protocol>()?;
         let two = TwoWorkers::start(launch, daemon, service, plugin.plugin())?;
@@ -114,12 +114,12 @@ impl Party {
             rdma[0].register(&memory).await?;
             RemoteMmap::import(&rdma[0], &rdma[1].export_mmap(&theirs).await?).await
         })?;
-        Ok(Party { rdma, memory, remote, theirs, two })
+        Ok(RdmaEnds { rdma, memory, remote, theirs, two })
     }
 
     /// Kit and raw UCX in turns.
-    fn measure(&self, launch: &Launch, way: Way, size: usize) -> Result<Figure> {
-        let round = |count| Round { warm_up: 1, count, asleep: way == Way::Asleep };
+    fn measure(&self, launch: &Launch, way: Transfer, size: usize) -> Result<Figure> {
+        let round = |count| Operations { warm_up: 1, count, asleep: way == Transfer::Asleep };
         let kit = |round| {
             self.two.round(round, |number, times| {
                 times.push(self.operation(way, size, number)?);
@@ -131,16 +131,16 @@ impl Party {
         let each = start.elapsed().as_nanos() as f64 / 3.0;
         let round = round(launch.trips(each, 3).min(100) as usize);
         let (what, peer) = match way {
-            Way::Write => ("write", "raw UCX relay"),
-            Way::Read => ("read", "raw UCX relay"),
-            Way::Asleep => ("write-asleep", "raw UCX relay, asleep"),
+            Transfer::Write => ("write", "raw UCX relay"),
+            Transfer::Read => ("read", "raw UCX relay"),
+            Transfer::Asleep => ("write-asleep", "raw UCX relay, asleep"),
         };
         let name = format!("rdma/{what}/{}/{size}", launch.transport.name());
         let (host, worker) = (launch.cores.host(0), launch.cores.worker());
         launch.compare(name, peer, |side| {
             // The end that takes the bytes has the most to do, and has its core to itself. Raw
             // UCX's sender spins and lets nobody else run, so its host shares the receiver's.
-            pin(if way == Way::Write && side == 0 { worker } else { host })?;
+            pin(if way == Transfer::Write && side == 0 { worker } else { host })?;
             if side == 0 {
                 return kit(round);
             }
@@ -152,15 +152,15 @@ impl Party {
     }
 
     /// An operation, in nanoseconds.
-    fn operation(&self, way: Way, size: usize, number: usize) -> Result<f64> {
+    fn operation(&self, way: Transfer, size: usize, number: usize) -> Result<f64> {
         let (rdma, part) = (&self.rdma[0], self.memory.slice(..size as u64));
-        let source = if way == Way::Read { &self.theirs } else { &self.memory };
+        let source = if way == Transfer::Read { &self.theirs } else { &self.memory };
         write_fresh(&source.view().slice(0..size as u64)?, number)?;
         let (start, there, asking) = (Instant::now(), self.remote.at(0), &self.two.workers[0]);
         match way {
-            Way::Write => yielding(asking, rdma.write(part, there))??,
-            Way::Read => yielding(asking, rdma.read(there, part))??,
-            Way::Asleep => block_on(rdma.write(part, there))?,
+            Transfer::Write => yielding(asking, rdma.write(part, there))??,
+            Transfer::Read => yielding(asking, rdma.read(there, part))??,
+            Transfer::Asleep => block_on(rdma.write(part, there))?,
         }
         Ok(start.elapsed().as_nanos() as f64)
     }

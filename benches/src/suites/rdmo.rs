@@ -31,7 +31,7 @@ const WARM_UP: u64 = 64;
 
 static DATA: [u8; PUT] = [0x5a; PUT];
 
-struct Party {
+struct Appender {
     bench: RawClient,
     worker: Worker,
     raw: Peer,
@@ -47,7 +47,7 @@ struct Party {
 }
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let party = Party::start(launch)?;
+    let party = Appender::start(launch)?;
     party.append(WARM_UP)?;
     let count = launch.trips(party.append(WARM_UP)?, 1000).min(100_000);
     let name = format!("rdmo/append/{}/{PUT}", launch.transport.name());
@@ -68,8 +68,8 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(vec![figure])
 }
 
-impl Party {
-    fn start(launch: &Launch) -> Result<Party> {
+impl Appender {
+    fn start(launch: &Launch) -> Result<Appender> {
         let daemon = launch.daemon(&["worker_rdmo", "worker_benchpeer"])?;
         let service = daemon.connect()?;
         let rdmo = service.plugin::<rdmo_protocol::Protocol>()?;
@@ -99,7 +99,7 @@ impl Party {
         let shared = memory.share(&worker).wait()?;
         let (va, len, export) = (memory.address(), memory.len(), memory.export()?);
         let registered = rdmo.task_mr_reg(&worker, va, len, &[], &export).submit()?.wait()?;
-        Ok(Party {
+        Ok(Appender {
             bench,
             raw,
             ucx,

@@ -19,7 +19,7 @@ use urom_host::gather::InProcess;
 use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{Domain, Host, Registered, block_on};
 
-use super::two_workers::{Round, TwoWorkers, await_yielding, relay, write_fresh, yielding};
+use super::two_workers::{Operations, TwoWorkers, await_yielding, relay, write_fresh, yielding};
 use crate::figure::Figure;
 use crate::launch::Launch;
 
@@ -43,7 +43,7 @@ const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
 /// How messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Sending {
     /// The bytes travel with the command, in batches of messages.
     Inline,
     /// From memory of one worker to memory of the other.
@@ -52,26 +52,26 @@ enum Way {
     Asleep,
 }
 
-impl Way {
+impl Sending {
     /// The messages or batches that come first in a round, and the fewest that count.
     fn counts(self) -> [usize; 2] {
         match self {
-            Way::Inline => [4, 8],
-            Way::Registered | Way::Asleep => [1, 3],
+            Sending::Inline => [4, 8],
+            Sending::Registered | Sending::Asleep => [1, 3],
         }
     }
 
     /// The beginning of the figures' names, and the peer's name.
     fn names(self) -> (&'static str, &'static str) {
         match self {
-            Way::Inline => ("inline", "raw UCX round trip and tag send"),
-            Way::Registered => ("registered", "raw UCX tag send and receive"),
-            Way::Asleep => ("registered-asleep", "raw UCX tag send and receive, asleep"),
+            Sending::Inline => ("inline", "raw UCX round trip and tag send"),
+            Sending::Registered => ("registered", "raw UCX tag send and receive"),
+            Sending::Asleep => ("registered-asleep", "raw UCX tag send and receive, asleep"),
         }
     }
 }
 
-struct Party {
+struct SandboxWorkers {
     sandbox: sandbox_protocol::Client<Host>,
     // Stopped before the workers.
     _domain: Domain,
@@ -81,14 +81,14 @@ struct Party {
 }
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let party = Party::start(launch)?;
+    let party = SandboxWorkers::start(launch)?;
     let mut figures = Vec::new();
     // Inline messages come last: for a second, a worker that finds a busy process on its core
     // sleeps instead of yielding, and the host is busy while it sends inline.
     let ways = [
-        (Way::Registered, &REGISTERED[..]),
-        (Way::Asleep, &REGISTERED[..1]),
-        (Way::Inline, &INLINE),
+        (Sending::Registered, &REGISTERED[..]),
+        (Sending::Asleep, &REGISTERED[..1]),
+        (Sending::Inline, &INLINE),
     ];
     for (way, sizes) in ways {
         for &size in sizes {
@@ -99,13 +99,17 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 }
 
 pub(super) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
-    let figure = Party::start(launch)?.measure(launch, Way::Inline, INLINE[INLINE.len() - 1])?;
+    let figure = SandboxWorkers::start(launch)?.measure(
+        launch,
+        Sending::Inline,
+        INLINE[INLINE.len() - 1],
+    )?;
     let name = figure.name.replace("/inline/", "/inline-same-settings/");
     Ok(vec![Figure { name, ..figure }])
 }
 
-impl Party {
-    fn start(launch: &Launch) -> Result<Party> {
+impl SandboxWorkers {
+    fn start(launch: &Launch) -> Result<SandboxWorkers> {
         let daemon = launch.daemon(&["worker_sandbox", "worker_benchpeer"])?;
         let service = daemon.connect()?;
         let sandbox = service.plugin::<sandbox_protocol::Protocol>()?;
@@ -123,13 +127,13 @@ impl Party {
             Ok((memory, shared, handle))
         };
         let memories = [map(sender)?, map(receiver)?];
-        Ok(Party { sandbox, _domain: domain, memories, two })
+        Ok(SandboxWorkers { sandbox, _domain: domain, memories, two })
     }
 
     /// Kit and raw UCX in turns.
-    fn measure(&self, launch: &Launch, way: Way, size: usize) -> Result<Figure> {
+    fn measure(&self, launch: &Launch, way: Sending, size: usize) -> Result<Figure> {
         let [warm_up, least] = way.counts();
-        let round = |count| Round { warm_up, count, asleep: way == Way::Asleep };
+        let round = |count| Operations { warm_up, count, asleep: way == Sending::Asleep };
         // As many messages as a round has time for, measured with the first few.
         let first = Instant::now();
         self.round(way, round(1), size)?;
@@ -142,7 +146,7 @@ impl Party {
         let name = format!("sandbox/{what}/{}/{size}", launch.transport.name());
         let figure = launch.compare(name, peer, |side| match (side, way) {
             (0, _) => self.round(way, round, size),
-            (_, Way::Inline) => self.two.raw_round(round, size, |raw, times| {
+            (_, Sending::Inline) => self.two.raw_round(round, size, |raw, times| {
                 raw_inline(raw, size, times);
                 Ok(())
             }),
@@ -162,9 +166,9 @@ impl Party {
         })
     }
 
-    fn round(&self, way: Way, round: Round, size: usize) -> Result<f64> {
+    fn round(&self, way: Sending, round: Operations, size: usize) -> Result<f64> {
         self.two.round(round, |number, times| match way {
-            Way::Inline => self.inline(size, times),
+            Sending::Inline => self.inline(size, times),
             _ => {
                 times.push(self.registered(size, number, round.asleep)?);
                 Ok(())

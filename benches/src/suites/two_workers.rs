@@ -31,7 +31,7 @@ pub(super) struct TwoWorkers {
 
 /// The operations of a round.
 #[derive(Clone, Copy)]
-pub(super) struct Round {
+pub(super) struct Operations {
     /// The operations that come first, so that the other side's data leaves the caches. The first
     /// of raw UCX waits for the workers to take their commands, too.
     pub(super) warm_up: usize,
@@ -78,10 +78,10 @@ impl TwoWorkers {
     /// the operation, and adds its times.
     pub(super) fn round(
         &self,
-        round: Round,
+        round: Operations,
         mut operation: impl FnMut(usize, &mut Vec<f64>) -> Result<()>,
     ) -> Result<f64> {
-        let Round { warm_up, count, asleep } = round;
+        let Operations { warm_up, count, asleep } = round;
         let mut times = Vec::new();
         for number in 0..warm_up + count {
             if number == warm_up {
@@ -100,7 +100,7 @@ impl TwoWorkers {
     /// have `size` bytes.
     pub(super) fn raw_round(
         &self,
-        round: Round,
+        round: Operations,
         size: usize,
         mut operation: impl FnMut(&Peer, &mut Vec<f64>) -> Result<()>,
     ) -> Result<f64> {

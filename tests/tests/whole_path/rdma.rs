@@ -43,7 +43,7 @@ pub(crate) struct End {
 }
 
 /// Two hosts that are connected.
-pub(crate) struct Pair {
+pub(crate) struct RdmaPair {
     pub(crate) one: End,
     pub(crate) two: End,
 }
@@ -52,7 +52,7 @@ pub(crate) fn started(worker: &Worker) -> urom_host::Result<Rdma> {
     block_on(Rdma::builder(worker).permissions(ALL).start())
 }
 
-impl<'a> Given<'a> for Pair {
+impl<'a> Given<'a> for RdmaPair {
     fn given(provider: &'a Provider) -> Result<Self> {
         let end = |id| -> Result<End> {
             let service = provider.connect()?;
@@ -62,13 +62,13 @@ impl<'a> Given<'a> for Pair {
             Ok(End { rdma, worker, _service: service })
         };
         let (one, two) = (end(11)?, end(12)?);
-        let pair = Pair { one, two };
+        let pair = RdmaPair { one, two };
         pair.connect()?;
         Ok(pair)
     }
 }
 
-impl Pair {
+impl RdmaPair {
     fn connect(&self) -> Result<()> {
         block_on(async {
             let (one, two) = (self.one.rdma.export().await?, self.two.rdma.export().await?);
@@ -98,7 +98,7 @@ fn bytes(view: View<'_>) -> Vec<u8> {
     bytes
 }
 
-pub(crate) fn every_operation_moves_its_bytes(at: Pair) -> Result<()> {
+pub(crate) fn every_operation_moves_its_bytes(at: RdmaPair) -> Result<()> {
     for make in MAKES {
         for len in [8, 4096, 1 << 20] {
             let (here, there) = (make(pattern(len, 1), LOCAL), make(vec![0; len + 16], ALL));
@@ -135,7 +135,7 @@ pub(crate) fn every_operation_moves_its_bytes(at: Pair) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn many_operations_are_in_flight_and_complete_in_order(at: Pair) -> Result<()> {
+pub(crate) fn many_operations_are_in_flight_and_complete_in_order(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](pattern(4096, 2), LOCAL), MAKES[0](vec![0; 60 * 4096], ALL));
     let remote = at.remote(&there)?;
     let writes: Vec<_> =
@@ -148,7 +148,7 @@ pub(crate) fn many_operations_are_in_flight_and_complete_in_order(at: Pair) -> R
     Ok(())
 }
 
-pub(crate) fn buffers_are_gathered_scattered_and_given_back(at: Pair) -> Result<()> {
+pub(crate) fn buffers_are_gathered_scattered_and_given_back(at: RdmaPair) -> Result<()> {
     let inventory = Inventory::new(4)?;
     let (here, there) = (MAKES[0](pattern(100, 3), LOCAL), MAKES[0](vec![0; 100], LOCAL));
     let source = inventory.take_data(&here, 10..20)?;
@@ -172,7 +172,7 @@ pub(crate) fn buffers_are_gathered_scattered_and_given_back(at: Pair) -> Result<
     Ok(())
 }
 
-pub(crate) fn a_failure_brings_both_ends_to_error_and_a_restart_helps(at: Pair) -> Result<()> {
+pub(crate) fn a_failure_brings_both_ends_to_error_and_a_restart_helps(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](vec![1; 64], LOCAL), MAKES[0](vec![0; 64], LOCAL));
     // The other end's memory permits reads alone.
     let there_ro = MAKES[0](vec![0; 64], LOCAL | Access::RDMA_READ);
@@ -199,7 +199,7 @@ pub(crate) fn a_failure_brings_both_ends_to_error_and_a_restart_helps(at: Pair) 
     Ok(())
 }
 
-pub(crate) fn memory_is_its_owners_again_after_its_release(at: Pair) -> Result<()> {
+pub(crate) fn memory_is_its_owners_again_after_its_release(at: RdmaPair) -> Result<()> {
     let (mut here, there) = (MAKES[0](vec![1; 64], LOCAL), MAKES[0](vec![0; 64], ALL));
     let remote = at.remote(&there)?;
     at.one.rdma.write(here.slice(..), remote.at(0)).wait()?;
@@ -211,7 +211,7 @@ pub(crate) fn memory_is_its_owners_again_after_its_release(at: Pair) -> Result<(
     Ok(())
 }
 
-pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: Pair) -> Result<()> {
+pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: RdmaPair) -> Result<()> {
     let there = MAKES[0](vec![0; 64], ALL);
     let remote = at.remote(&there)?;
     let old = MAKES[0](vec![9; 64], LOCAL);
@@ -230,7 +230,7 @@ pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: Pair) -
     Ok(())
 }
 
-pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: Pair) -> Result<()> {
+pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](pattern(64, 7), LOCAL), MAKES[0](vec![0; 128], ALL));
     let remote = at.remote(&there)?;
     let told: Rc<RefCell<Vec<DocaError>>> = Rc::default();
@@ -256,8 +256,8 @@ pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: Pair) -> Resu
     Ok(())
 }
 
-pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: Pair) -> Result<()> {
-    let Pair { one, two } = at;
+pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: RdmaPair) -> Result<()> {
+    let RdmaPair { one, two } = at;
     let place = MAKES[0](vec![0; 64], LOCAL);
     block_on(two.rdma.register(&place))?;
     let receive = two.rdma.receive(place.slice(..));
@@ -272,8 +272,8 @@ pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: Pair) -> Resu
     Ok(())
 }
 
-pub(crate) fn an_instance_waits_for_new_memory_of_its_own_alone(at: Pair) -> Result<()> {
-    let Pair { one, two } = at;
+pub(crate) fn an_instance_waits_for_new_memory_of_its_own_alone(at: RdmaPair) -> Result<()> {
+    let RdmaPair { one, two } = at;
     let other = [started(&one.worker)?, started(&two.worker)?];
     block_on(async {
         let details = [other[0].export().await?, other[1].export().await?];

@@ -12,7 +12,7 @@ use urom_host::{DocaError, block_on};
 use crate::deadlines::process;
 use crate::host_process::HostProcess;
 use crate::provider::{Given, Provider, faulty};
-use crate::rdma::{ALL, LIMIT, LOCAL, MAKES, Pair, started};
+use crate::rdma::{ALL, LIMIT, LOCAL, MAKES, RdmaPair, started};
 
 /// Waits for an operation.
 type Wait = Box<dyn FnOnce() -> urom_host::Result<()>>;
@@ -107,7 +107,7 @@ const AT_WORK: [&str; 7] = ["idle", "send", "receive", "write", "read", "add", "
 pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
     provider: &Provider,
 ) -> Result<()> {
-    let pair = Pair::given(provider)?;
+    let pair = RdmaPair::given(provider)?;
     let two = started(&pair.two.worker)?.within(LIMIT);
     let own = MAKES[0](vec![0; PART as usize], ALL);
     block_on(two.register(&own))?;

@@ -15,7 +15,7 @@ use super::callgrind::codec_counted_rounds;
 
 /// What a loop does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Work {
+pub(crate) enum MessageWork {
     /// Calls a function of C that does nothing.
     Nothing,
     Encode,
@@ -53,7 +53,7 @@ in_c!(c_pack_tag_send, c_unpack_tag_send, c_pack_tag_recv, c_unpack_tag_recv);
 const ROOM: usize = 4096;
 const PAYLOAD: &[u8; 1000] = &[7; 1000];
 
-pub(super) fn run(name: &str, work: Work, count: usize) -> Result<()> {
+pub(super) fn run(name: &str, work: MessageWork, count: usize) -> Result<()> {
     let map = |exported_memh| {
         let map_params = MapParams::allocate(0x1000, 1 << 20);
         let value = MemMap { context: 1, map_params, exported_memh };
@@ -86,7 +86,7 @@ fn rounds<T: Request>(
     value: T,
     decoded: impl Fn(&'static [u8]) -> Result<T, DecodeError>,
     [pack, unpack]: [Function; 2],
-    work: Work,
+    work: MessageWork,
     count: usize,
 ) -> Result<()> {
     let mut room = [0; ROOM];
@@ -107,14 +107,16 @@ fn rounds<T: Request>(
     let (payload, out) = (written.as_mut_ptr(), room.as_mut_ptr());
     in_c(unpack, payload, length)?;
     match work {
-        Work::Nothing => codec_counted_rounds(count, &mut || in_c(c_nothing, out, ROOM)),
-        Work::EncodeInC => codec_counted_rounds(count, &mut || in_c(pack, out, ROOM)),
-        Work::DecodeInC => codec_counted_rounds(count, &mut || in_c(unpack, payload, length)),
-        Work::Encode => codec_counted_rounds(count, &mut || {
+        MessageWork::Nothing => codec_counted_rounds(count, &mut || in_c(c_nothing, out, ROOM)),
+        MessageWork::EncodeInC => codec_counted_rounds(count, &mut || in_c(pack, out, ROOM)),
+        MessageWork::DecodeInC => {
+            codec_counted_rounds(count, &mut || in_c(unpack, payload, length))
+        }
+        MessageWork::Encode => codec_counted_rounds(count, &mut || {
             ensure!(black_box(encode(black_box(&value), black_box(&mut room))).is_ok(), REFUSED);
             Ok(())
         }),
-        Work::Decode => codec_counted_rounds(count, &mut || {
+        MessageWork::Decode => codec_counted_rounds(count, &mut || {
             let read = decode(&decoded, black_box(bytes));
             ensure!(black_box(read).is_ok(), REFUSED);
             Ok(())
@@ -122,7 +124,7 @@ fn rounds<T: Request>(
     }?;
     // In C a word is the payload's address. The Rust side reads the message, and writes its own
     // bytes.
-    if work == Work::DecodeInC {
+    if work == MessageWork::DecodeInC {
         in_c(pack, out, ROOM)?;
     }
     let again = decoded(room[..length].to_vec().leak())?;
@@ -156,9 +158,13 @@ mod tests {
     #[test]
     fn both_sides_write_and_read_the_same_bytes() {
         for name in NAMES {
-            for work in
-                [Work::Nothing, Work::Encode, Work::Decode, Work::EncodeInC, Work::DecodeInC]
-            {
+            for work in [
+                MessageWork::Nothing,
+                MessageWork::Encode,
+                MessageWork::Decode,
+                MessageWork::EncodeInC,
+                MessageWork::DecodeInC,
+            ] {
                 run(name, work, 2).unwrap_or_else(|error| panic!("{name}, {work:?}: {error:#}"));
             }
         }

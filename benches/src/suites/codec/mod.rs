@@ -24,9 +24,9 @@ const COUNT: usize = 10_000;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Counted {
     /// Writes or reads a message.
-    Message { name: String, work: message::Work },
+    Message { name: String, work: message::MessageWork },
     /// A turn of a plugin, which is driven as a worker does.
-    Turn { file: PathBuf, work: turns::Work, way: turns::Way, commands: usize },
+    Turn { file: PathBuf, work: turns::TurnWork, way: turns::HandOver, commands: usize },
 }
 
 /// The process that callgrind watches.
@@ -50,19 +50,19 @@ fn figure(name: String, [value, in_c]: [f64; 2], peer: &str, note: &str) -> Figu
 }
 
 fn messages() -> Result<Vec<Figure>> {
-    use message::Work;
+    use message::MessageWork;
     const PEER: &str = "packed by hand in C, with memcpy";
     let of = |name: &str, work| {
         callgrind::per_round(&Counted::Message { name: name.to_owned(), work }, COUNT)
     };
     let mut figures = Vec::new();
     // The loop and the call are the same for all.
-    let nothing = of("loopback", Work::Nothing)?;
+    let nothing = of("loopback", MessageWork::Nothing)?;
     for name in message::NAMES {
         let mut sums = [0.0, 0.0];
         for (what, works) in [
-            ("encode", [Work::Encode, Work::EncodeInC]),
-            ("decode", [Work::Decode, Work::DecodeInC]),
+            ("encode", [MessageWork::Encode, MessageWork::EncodeInC]),
+            ("decode", [MessageWork::Decode, MessageWork::DecodeInC]),
         ] {
             let each = [of(name, works[0])? - nothing, of(name, works[1])? - nothing];
             sums = [sums[0] + each[0], sums[1] + each[1]];
@@ -77,12 +77,12 @@ fn messages() -> Result<Vec<Figure>> {
 
 /// A command's instructions in a plugin, the worker's part of the descriptors included.
 fn plugins() -> Result<Vec<Figure>> {
-    use turns::{Way, Work};
+    use turns::{HandOver, TurnWork};
     let mut figures = Vec::new();
     // The turns of one command each: with an exchange, enough for UCX's polling to average out.
     for (name, what, work, numbers, turns) in [
-        ("graph", "loopback", Work::Loopback, [1, 32], 4096),
-        ("sandbox", "exchange", Work::Exchange, [2, 32], 8192),
+        ("graph", "loopback", TurnWork::Loopback, [1, 32], 4096),
+        ("sandbox", "exchange", TurnWork::Exchange, [2, 32], 8192),
     ] {
         for commands in numbers {
             let of = |file: PathBuf, way| -> Result<f64> {
@@ -90,10 +90,14 @@ fn plugins() -> Result<Vec<Figure>> {
                 Ok(callgrind::per_round(&turn, turns / commands)? / commands as f64)
             };
             let file = built(&format!("libworker_{name}.so"))?;
-            let in_c = of(in_c::plugin(name)?, Way::Doca)?;
+            let in_c = of(in_c::plugin(name)?, HandOver::Doca)?;
             for (way, start, note) in [
-                (Way::Kit, "plugin", "a command as a worker of this kit hands it over"),
-                (Way::Doca, "plugin-doca", "with worker_cmd, progress, notif_pack, descriptors"),
+                (HandOver::Kit, "plugin", "a command as a worker of this kit hands it over"),
+                (
+                    HandOver::Doca,
+                    "plugin-doca",
+                    "with worker_cmd, progress, notif_pack, descriptors",
+                ),
             ] {
                 let name = format!("{start}/{name}/{what}/{commands}-a-turn");
                 let each = [of(file.clone(), way)?, in_c];

@@ -13,7 +13,7 @@ use crate::driven::{Plugin, ROOM};
 
 /// The commands of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Work {
+pub(crate) enum TurnWork {
     /// Of the graph plugin.
     Loopback,
     /// Of the sandbox plugin: receives, and as many sends to the same worker.
@@ -22,18 +22,24 @@ pub(crate) enum Work {
 
 /// How a worker hands commands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Way {
+pub(crate) enum HandOver {
     /// By `call` where the plugin has it, as a worker of this kit does.
     Kit,
     /// By `worker_cmd`, as NVIDIA's worker does.
     Doca,
 }
 
-pub(super) fn run(file: &Path, work: Work, way: Way, commands: usize, turns: usize) -> Result<()> {
+pub(super) fn run(
+    file: &Path,
+    work: TurnWork,
+    way: HandOver,
+    commands: usize,
+    turns: usize,
+) -> Result<()> {
     let mut plugin = Plugin::open(file)?;
     let messages = match work {
-        Work::Loopback => vec![encoded(&graph_protocol::Loopback { data: 7 })?],
-        Work::Exchange => {
+        TurnWork::Loopback => vec![encoded(&graph_protocol::Loopback { data: 7 })?],
+        TurnWork::Exchange => {
             plugin.join_itself()?;
             let (tag, tag_mask) = (7, u64::MAX);
             let receive = TagRecv { context: 1, buffer: 0, count: 64, tag, tag_mask, memh_id: 0 };
@@ -48,9 +54,11 @@ pub(super) fn run(file: &Path, work: Work, way: Way, commands: usize, turns: usi
             for token in 0..commands / messages.len() {
                 let token = token as u64;
                 match way {
-                    Way::Doca => plugin.give(token, message)?,
-                    Way::Kit if plugin.call(token, message, &mut packed)?.is_some() => left -= 1,
-                    Way::Kit => {}
+                    HandOver::Doca => plugin.give(token, message)?,
+                    HandOver::Kit if plugin.call(token, message, &mut packed)?.is_some() => {
+                        left -= 1
+                    }
+                    HandOver::Kit => {}
                 }
             }
         }

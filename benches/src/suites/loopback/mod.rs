@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, to_value};
 use urom_tests::PluginDirectory;
 
-use self::round::{Done, Side, Work};
+use self::round::{Done, Side, Trips};
 use crate::child::{self, Child};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch};
-use crate::party::{Arguments, PLUGINS, Party, Place};
+use crate::party::{HostArguments, PLUGINS, Party, Place};
 use crate::process::Process;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
@@ -31,11 +31,11 @@ enum Order {
     Serve(Side),
     /// Takes it back.
     EndServe,
-    Round(Side, Work),
+    Round(Side, Trips),
 }
 
 /// A host: says which worker it has, then obeys.
-pub(crate) fn host(arguments: &Arguments) -> Result<()> {
+pub(crate) fn host(arguments: &HostArguments) -> Result<()> {
     let mut party = Party::new(arguments, Kind::Awake)?;
     child::answer(&party.worker.id())?;
     child::serve(|order| -> Result<Value> {
@@ -109,7 +109,7 @@ impl Cell {
         };
         let in_flight = self.depths.iter().copied().max().unwrap_or(1);
         let cores = launch.cores.clone();
-        let first = Arguments { place, number: 0, worker: None, in_flight, cores };
+        let first = HostArguments { place, number: 0, worker: None, in_flight, cores };
         let mut hosts = Hosts::start(self.hosts, first)?;
         let mut figures = Vec::new();
         for &depth in self.depths {
@@ -120,7 +120,7 @@ impl Cell {
     }
 
     fn at_depth(&self, launch: &Launch, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
-        let work = |trips| Work { depth, ..Work::alone(trips) };
+        let work = |trips| Trips { depth, ..Trips::alone(trips) };
         let sides = [Side::Raw, Side::Kit];
         // A short round says how many trips a round has. It warms everything, too.
         let first = 200.max(depth * 4);
@@ -131,20 +131,20 @@ impl Cell {
         let trips = sides.iter().map(&mut calibrate).collect::<Result<Vec<_>>>()?;
         let round = |side: usize| hosts.round(sides[side], work(trips[side]));
         let rounds = in_turns(launch.rounds(), sides.len(), round)?;
-        let figure = |name, unit, what: fn(&Round) -> f64| -> Result<Figure> {
-            let of = |side: &[Round]| of_rounds(&side.iter().map(what).collect::<Vec<_>>());
+        let figure = |name, unit, what: fn(&HostsRound) -> f64| -> Result<Figure> {
+            let of = |side: &[HostsRound]| of_rounds(&side.iter().map(what).collect::<Vec<_>>());
             let peer =
                 if self.same_settings { "raw UCX with the kit's settings" } else { "raw UCX" };
             Ok(Figure::new(self.name(name, depth), unit, of(&rounds[1])?)
                 .against(peer, of(&rounds[0])?))
         };
-        let mut figures = vec![figure("rate", "/s", Round::rate)?];
+        let mut figures = vec![figure("rate", "/s", HostsRound::rate)?];
         if depth == 1 {
-            let mut trip = figure("round-trip", "ns", Round::trip)?;
+            let mut trip = figure("round-trip", "ns", HostsRound::trip)?;
             if self.hosts == 1 {
                 let peers = trip.peer.as_ref().map_or(0.0, |peer| peer.of.value);
                 let mut single = |side, each| -> Result<Option<Distribution>> {
-                    let work = Work { single: true, ..Work::alone(launch.samples(each)) };
+                    let work = Trips { single: true, ..Trips::alone(launch.samples(each)) };
                     Ok(hosts.round(side, work)?.histogram())
                 };
                 let own = single(Side::Kit, trip.kit.value)?;
@@ -161,12 +161,12 @@ impl Cell {
 
 struct Hosts(Vec<Child>);
 
-struct Round {
+struct HostsRound {
     done: Vec<Done>,
     trips: u64,
 }
 
-impl Round {
+impl HostsRound {
     /// Nanoseconds of a command, from the first host's begin to the last one's end.
     fn each(&self) -> f64 {
         let begin = self.done.iter().map(|done| done.begin).min().unwrap_or_default();
@@ -191,7 +191,7 @@ impl Round {
 
 impl Hosts {
     /// One after another: raw UCX at the worker takes them in the order of their numbers.
-    fn start(count: usize, mut arguments: Arguments) -> Result<Hosts> {
+    fn start(count: usize, mut arguments: HostArguments) -> Result<Hosts> {
         let mut hosts = Vec::new();
         for number in 0..count {
             arguments.number = number;
@@ -202,7 +202,7 @@ impl Hosts {
         Ok(Hosts(hosts))
     }
 
-    fn round(&mut self, side: Side, work: Work) -> Result<Round> {
+    fn round(&mut self, side: Side, work: Trips) -> Result<HostsRound> {
         if side != Side::Kit {
             self.0[0].ask::<()>(&Order::Serve(side))?;
         }
@@ -213,7 +213,7 @@ impl Hosts {
         if side != Side::Kit {
             self.0[0].ask::<()>(&Order::EndServe)?;
         }
-        Ok(Round { done, trips: work.trips })
+        Ok(HostsRound { done, trips: work.trips })
     }
 }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_round_of_several_hosts_lasts_from_the_first_begin_to_the_last_end() {
         let done = |begin, end| Done { begin, end, histogram: None };
-        let round = Round { done: vec![done(0, 100), done(50, 200)], trips: 10 };
+        let round = HostsRound { done: vec![done(0, 100), done(50, 200)], trips: 10 };
         assert_eq!((round.each(), round.trip()), (10.0, 12.5));
     }
 }

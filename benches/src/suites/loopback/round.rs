@@ -21,7 +21,7 @@ pub(in crate::suites) enum Side {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(in crate::suites) struct Work {
+pub(in crate::suites) struct Trips {
     pub(in crate::suites) trips: u64,
     /// How many of them are in flight at the same time.
     pub(in crate::suites) depth: u64,
@@ -48,7 +48,7 @@ impl Side {
     }
 
     /// A round. Raw UCX has the worker's thread.
-    pub(super) fn round(self, party: &Party, work: Work) -> Result<Done> {
+    pub(super) fn round(self, party: &Party, work: Trips) -> Result<Done> {
         match self.style() {
             None => kit(&party.graph, &party.worker, work),
             Some(style) => raw(&party.raw, style, work),
@@ -59,16 +59,16 @@ impl Side {
     pub(in crate::suites) fn each(self, party: &mut Party, trips: u64) -> Result<f64> {
         let style = self.style();
         style.map_or(Ok(()), |style| party.serve(style))?;
-        let done = self.round(party, Work::alone(trips))?;
+        let done = self.round(party, Trips::alone(trips))?;
         style.map_or(Ok(()), |_| party.end_serve())?;
         Ok(done.each(trips))
     }
 }
 
-impl Work {
+impl Trips {
     /// One after the other.
-    pub(in crate::suites) fn alone(trips: u64) -> Work {
-        Work { trips, depth: 1, single: false }
+    pub(in crate::suites) fn alone(trips: u64) -> Trips {
+        Trips { trips, depth: 1, single: false }
     }
 
     /// Does all of them, or each by itself.
@@ -111,7 +111,7 @@ pub(in crate::suites) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
+fn raw(peer: &Peer, style: Style, work: Trips) -> Result<Done> {
     let trips = |count, depth| {
         peer.round_trips(style, count, depth);
         Ok(())
@@ -122,7 +122,7 @@ fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
 
 type Graph = graph_protocol::Client<Host>;
 
-pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Work) -> Result<Done> {
+pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Trips) -> Result<Done> {
     let round_trip = |data| answered(data, client.task_loopback(worker, data).submit()?);
     (0..WARM_UP.min(work.trips)).try_for_each(round_trip)?;
     work.timed(

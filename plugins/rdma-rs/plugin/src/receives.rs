@@ -9,7 +9,7 @@ use crate::LIMITS;
 use crate::failure::Failure;
 use crate::pieces::Pieces;
 
-type Outcome = Result<Received, Failure>;
+type ReceiveOutcome = Result<Received, Failure>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receives {
@@ -24,7 +24,7 @@ pub(crate) struct Receives {
 struct Posted {
     places: Pieces,
     waker: Option<Waker>,
-    outcome: Option<Outcome>,
+    outcome: Option<ReceiveOutcome>,
     /// Nobody asks for the outcome any more ...
     is_taken: bool,
     /// ... because it was given.
@@ -65,7 +65,7 @@ impl Receives {
         self.end(number, Ok(Received { opcode, immediate, len }));
     }
 
-    pub(crate) fn end(&mut self, number: u64, outcome: Outcome) {
+    pub(crate) fn end(&mut self, number: u64, outcome: ReceiveOutcome) {
         let index = number.checked_sub(self.base).and_then(|index| usize::try_from(index).ok());
         let Some(posted) = index.and_then(|index| self.entries.get_mut(index)) else { return };
         if posted.outcome.is_none() {
@@ -104,7 +104,7 @@ impl Receives {
     }
 
     /// How a receive ended. Asked until it has.
-    pub(crate) fn poll(&mut self, number: u64, cx: &Context<'_>) -> Poll<Outcome> {
+    pub(crate) fn poll(&mut self, number: u64, cx: &Context<'_>) -> Poll<ReceiveOutcome> {
         let index = (number - self.base) as usize;
         let posted = &mut self.entries[index];
         let Some(outcome) = posted.outcome.take() else {

@@ -4,7 +4,7 @@ use super::*;
 
 /// An operation that needs a permission of the other end.
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+enum Permitted {
     Write,
     WriteImm,
     Read,
@@ -12,13 +12,13 @@ enum Operation {
     FetchAdd,
 }
 
-impl Operation {
-    const ALL: [(Operation, Access); 5] = [
-        (Operation::Write, Access::RDMA_WRITE),
-        (Operation::WriteImm, Access::RDMA_WRITE),
-        (Operation::Read, Access::RDMA_READ),
-        (Operation::CompareSwap, Access::RDMA_ATOMIC),
-        (Operation::FetchAdd, Access::RDMA_ATOMIC),
+impl Permitted {
+    const ALL: [(Permitted, Access); 5] = [
+        (Permitted::Write, Access::RDMA_WRITE),
+        (Permitted::WriteImm, Access::RDMA_WRITE),
+        (Permitted::Read, Access::RDMA_READ),
+        (Permitted::CompareSwap, Access::RDMA_ATOMIC),
+        (Permitted::FetchAdd, Access::RDMA_ATOMIC),
     ];
 
     /// Runs it on eight bytes.
@@ -26,15 +26,15 @@ impl Operation {
         let (rdma, list, result) = (end.rdma, [local.slice(..8)], local.slice(..8));
         let pieces = (&list).into();
         match self {
-            Operation::Write => end.call(Write { rdma, target, pieces }).map(drop),
-            Operation::WriteImm => {
+            Permitted::Write => end.call(Write { rdma, target, pieces }).map(drop),
+            Permitted::WriteImm => {
                 end.call(WriteImm { rdma, target, immediate: [0; 4], pieces }).map(drop)
             }
-            Operation::Read => end.call(Read { rdma, source: target, places: pieces }).map(drop),
-            Operation::CompareSwap => {
+            Permitted::Read => end.call(Read { rdma, source: target, places: pieces }).map(drop),
+            Permitted::CompareSwap => {
                 end.call(CompareSwap { rdma, target, compare: 0, swap: 1, result }).map(drop)
             }
-            Operation::FetchAdd => end.call(FetchAdd { rdma, target, add: 1, result }).map(drop),
+            Permitted::FetchAdd => end.call(FetchAdd { rdma, target, add: 1, result }).map(drop),
         }
     }
 }
@@ -43,7 +43,7 @@ const EACH: [Access; 3] = [Access::RDMA_WRITE, Access::RDMA_READ, Access::RDMA_A
 
 /// Runs an operation on a pair of instances of its own; how it ended, and both states.
 fn run(
-    operation: Operation,
+    operation: Permitted,
     instance: Access,
     memory: Access,
 ) -> (Result<(), DocaError>, [State; 2]) {
@@ -64,7 +64,7 @@ fn run(
 
 #[test]
 fn an_operation_needs_its_permission_of_the_instance_and_of_the_memory() {
-    for (operation, needed) in Operation::ALL {
+    for (operation, needed) in Permitted::ALL {
         let fine = run(operation, needed, LOCAL | needed);
         assert_eq!(fine, (Ok(()), [State::Connected; 2]), "{operation:?}");
         let refused = (Err(DocaError::NOT_PERMITTED), [State::Error; 2]);
@@ -87,7 +87,7 @@ fn local_memory_that_is_read_only_is_refused_and_the_instance_goes_on() {
     let target = two.share([0; 16], ALL);
     for access in [Access::PCI_READ_ONLY, Access::PCI_READ_WRITE, Access::RDMA_READ] {
         let local = one.share([0; 8], access);
-        for (operation, _) in Operation::ALL {
+        for (operation, _) in Permitted::ALL {
             let outcome = operation.run(one, &local, at(&target, 0));
             assert_eq!(outcome, Err(DocaError::NOT_PERMITTED), "{operation:?}, {access:?}");
         }
