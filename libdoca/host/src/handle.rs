@@ -179,24 +179,29 @@ pub(super) unsafe fn destroy<T: Object, C>(
     unsafe { withdraw(pointer) }
 }
 
-/// Writes why an object was refused with `code`, if it was made before a fork; the whole length.
+/// Writes a text about an object, or why it is refused if it was made before a fork; the whole
+/// length.
 ///
 /// # Safety
 /// As [`borrow`] for the object, and [`put_text`] for the place.
-pub(super) unsafe fn put_inherited<C>(
-    code: DocaError,
+pub(super) unsafe fn put_text_of<C: Opaque>(
     pointer: *const C,
+    text: impl FnOnce(C::Found<'_>) -> Option<String>,
     place: *mut c_char,
     capacity: usize,
 ) -> usize {
-    if code != DocaError::BAD_STATE {
-        return 0;
-    }
     // SAFETY: the caller's promise.
-    let tag = unsafe { Tag::at(pointer) };
-    let Some(why) = tag.and_then(|tag| tag.maker().check().err()) else { return 0 };
+    let text = match unsafe { C::find(pointer) } {
+        Ok(found) => text(found),
+        Err(_) => {
+            // SAFETY: the caller's promise.
+            let tag = unsafe { Tag::at(pointer) };
+            let inherited = tag.and_then(|tag| tag.maker().check().err());
+            inherited.map(|why| format!("{why}: {}", Inherited::HINT))
+        }
+    };
     // SAFETY: the caller's promise.
-    unsafe { put_text(&format!("{why}: {}", Inherited::HINT), place, capacity) }
+    text.map_or(0, |text| unsafe { put_text(&text, place, capacity) })
 }
 
 /// Writes a result.
@@ -221,7 +226,7 @@ pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
 ///
 /// # Safety
 /// `place` is NULL or has `capacity` bytes, and the text is not in it.
-pub(super) unsafe fn put_text(text: &str, place: *mut c_char, capacity: usize) -> usize {
+unsafe fn put_text(text: &str, place: *mut c_char, capacity: usize) -> usize {
     if !place.is_null() {
         let len = text.len().min(capacity);
         // SAFETY: the caller's promise.

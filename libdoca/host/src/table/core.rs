@@ -1,16 +1,17 @@
 //! `doca_ctx_*`, `doca_pe_*`, `doca_task_*`.
 
 use std::ffi::{c_char, c_int};
+use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
-use urom_wire::control::Failure;
 
 use crate::failure::refuse_if;
-use crate::handle::{Opaque, destroy, present, publish, put, put_inherited, put_text};
+use crate::handle::{Opaque, destroy, present, publish, put, put_text_of};
 use crate::pe::Pe;
 use crate::pe::any_task::AnyTask;
+use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::Run;
 use crate::table::{
@@ -120,16 +121,9 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
     text: *mut c_char,
     capacity: usize,
 ) -> usize {
-    guard_or(0, || {
-        // SAFETY: the caller's place has `capacity` bytes.
-        let put = |failure: &Failure| unsafe { put_text(&failure.text, text, capacity) };
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { Ctx::find(pointer) } {
-            Ok(ctx) => ctx.with_failure(put).unwrap_or(0),
-            // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
-            Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
-        }
-    })
+    let failure = |ctx: Rc<Context>| ctx.with_failure(|failure| failure.text.clone());
+    // SAFETY: NULL, or an object that the host keeps alive in this call; its place has the bytes.
+    guard_or(0, || unsafe { put_text_of(pointer, failure, text, capacity) })
 }
 
 /// Releases a task of any kind, also inside its callback. After an error it stays the caller's.

@@ -15,9 +15,10 @@ use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 use urom_wire::frame::MAX_SLOTS;
 
 use crate::failure::{fail_if, failure, refuse_if};
-use crate::handle::{Opaque, as_c, present, put, put_inherited, put_text};
+use crate::handle::{Opaque, as_c, present, put, put_text_of};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::{Worker, check_cpus};
+use crate::pe::run::task::CmdTaskRef;
 use crate::sharing::{Offered, Told};
 use crate::worker_link::WorkerOrder;
 
@@ -243,13 +244,7 @@ pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
     text: *mut c_char,
     capacity: usize,
 ) -> usize {
-    guard_or(0, || {
-        // SAFETY: NULL, or an object that the host keeps alive in this call.
-        match unsafe { host::CmdTask::find(pointer) } {
-            // SAFETY: the caller's place has `capacity` bytes.
-            Ok(task) => task.with_failure(|why| unsafe { put_text(why, text, capacity) }),
-            // SAFETY: the caller's pointer, which was known; its place has `capacity` bytes.
-            Err(code) => unsafe { put_inherited(code, pointer, text, capacity) },
-        }
-    })
+    let failure = |task: CmdTaskRef| Some(task.with_failure(str::to_owned));
+    // SAFETY: NULL, or an object that the host keeps alive in this call; its place has the bytes.
+    guard_or(0, || unsafe { put_text_of(pointer, failure, text, capacity) })
 }
