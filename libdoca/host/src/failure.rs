@@ -5,7 +5,7 @@ use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::stream::StreamError;
 
-/// A [`Failure`](urom_wire::control::Failure): the name of a code, or `code = expression`, and a
+/// A [`Failure`]: the name of a code, or `code = expression`, and a
 /// formatted sentence.
 macro_rules! failure {
     (code = $code:expr, $($text:tt)+) => {
