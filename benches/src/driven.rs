@@ -12,7 +12,7 @@ use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{Methods, OpenPlugin};
 use urom_abi::extension::Called;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
-use urom_service::plugin_file::Loaded;
+use urom_service::plugins::Loaded;
 
 /// Room for the largest message.
 pub(crate) const ROOM: usize = 4096;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use urom_abi::describe::section::Description;
-use urom_service::plugin_elf;
+use urom_service::plugins;
 
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 
@@ -37,7 +37,7 @@ impl PluginFile {
     }
 
     pub(crate) fn plugin_name(&self) -> Result<String, String> {
-        plugin_elf::plugin_name(
+        plugins::plugin_name(
             &self.path,
             self.description.map(|description| description.protocol.name),
         )

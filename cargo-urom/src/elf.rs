@@ -12,7 +12,7 @@ use object::{Endianness, Object};
 use urom_abi::describe::section::Description;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
 use urom_os::{machine, named_file};
-use urom_service::plugin_elf::{self, Export};
+use urom_service::plugins::{self, Export};
 
 use crate::description::sane::sane;
 
@@ -149,12 +149,12 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             other => Err(machine::name(other.0)),
         },
         shared: header.e_type(endian) == elf::ET_DYN && !is_program,
-        exports: plugin_elf::exports(&file)?,
+        exports: plugins::exports(&file)?,
         needed: libraries.collect::<object::Result<_>>()?,
         glibc: glibc(&file)?,
         debug_bytes,
         sectionless: sections.is_empty(),
-        description: plugin_elf::description(&file)?.map(|read| {
+        description: plugins::description(&file)?.map(|read| {
             let description = read.map_err(|error| Unusable::Damaged(error.to_string()))?;
             sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
         }),

@@ -49,7 +49,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    urom_service::hear_signals();
+    urom_os::signals::receive_ends();
     let mut arguments: Vec<_> = std::env::args_os().collect();
     if arguments.get(1).is_some_and(|word| word == "urom") {
         arguments.remove(1);

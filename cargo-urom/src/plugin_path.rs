@@ -5,8 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use urom_service::freshness;
-use urom_service::plugin_path_entries;
+use urom_service::plugins::{plugin_path_entries, stale};
 
 use crate::description::PluginFile;
 
@@ -24,7 +23,7 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
 
 /// Refuses a file that is older than one of its sources: no service of this machine serves it.
 pub(crate) fn fresh(file: &Path) -> Result<()> {
-    match freshness::stale(file) {
+    match stale(file) {
         Some((why, hint)) => bail!("{} is {why}: {hint}", file.display()),
         None => Ok(()),
     }
@@ -33,7 +32,7 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
 /// Finds the first file of a plugin in a path, as a service does. An error if that file cannot be
 /// read.
 pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
-    // Both names that `plugin_elf::plugin_name` accepts. A service reads directories in the order
+    // Both names that `plugins::plugin_name` accepts. A service reads directories in the order
     // of names.
     let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
     names.sort();

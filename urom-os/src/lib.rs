@@ -10,5 +10,7 @@ pub mod machine;
 pub mod named_file;
 pub mod panics;
 pub mod signals;
+#[doc(hidden)]
+pub mod test_daemon;
 
 pub use event_fd::EventFd;

@@ -1,4 +1,5 @@
-//! Threads of a library leave the signals of the process to the program's own threads.
+//! Signals: those that a program inherits as blocked, and threads of a library, which leave the
+//! signals of the process to the program's own threads.
 //!
 //! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to
 //! any thread that does not block it, so every thread of a library blocks it: [`blocked`] starts
@@ -20,6 +21,24 @@ const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGSYS,
     libc::SIGPROF,
 ];
+
+/// Makes this thread, and those that it starts, receive the signals for ended children and those
+/// that end a program in order: a program inherits the signals that its parent ignores and blocks.
+/// It then could not wait for its children, or `SIGTERM` would not end it. Call it before other
+/// threads run.
+pub fn receive_ends() {
+    // SAFETY: no handler is set. By default the signal does nothing.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the call fills the set, a local variable.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: the set is filled.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    }
+    // SAFETY: the set is filled, and nothing is written.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut()) };
+}
 
 /// Runs `start` with the signals of the process blocked on this thread; threads that it starts
 /// inherit the mask. It leaves out signals that a thread causes itself, such as `SIGSEGV`.

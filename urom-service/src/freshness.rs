@@ -101,6 +101,7 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
+/// Why a file is stale, and what to do about it.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let source = old_by(library)?;
     let gone = if source.exists() { "" } else { ", which is gone" };

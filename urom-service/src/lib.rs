@@ -7,7 +7,7 @@
 //! - a **worker** (`worker`) loads the plugins it was told to, takes commands from hosts over
 //!   UCX, gives them to the plugins, and sends back what those answer. One worker can serve several
 //!   hosts, and ends when the last one has left;
-//! - an **examiner** ([`examine`]) loads one file for the daemon and tells what it is.
+//! - an **examiner** ([`plugins::examine()`]) loads one file for the daemon and tells what it is.
 //!
 //! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through
 //! DOCA's C interface.
@@ -30,9 +30,8 @@ mod aside;
 mod daemon;
 pub mod embedded;
 mod entrance;
-pub mod examine;
-#[doc(hidden)]
-pub mod freshness;
+mod examine;
+mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -41,8 +40,8 @@ mod host_names;
 mod identity;
 mod inherited;
 mod own_output;
-pub mod plugin_elf;
-pub mod plugin_file;
+mod plugin_elf;
+mod plugin_file;
 mod plugin_log;
 mod process_one;
 mod threads;
@@ -50,15 +49,25 @@ mod unproven;
 pub mod uromd;
 mod worker;
 
-pub use daemon::{Asked, DaemonArgs, OPTIONS, plugin_path_entries};
+pub use daemon::{Asked, DaemonArgs, OPTIONS};
 #[doc(hidden)]
 pub use hangup::remember_hangup_now;
-#[doc(hidden)]
-pub use inherited::hear_signals;
 pub use own_output::take_stdout;
 pub use urom_log::export_doca_log;
-pub use urom_wire::control::PLUGIN_PATH_VARIABLE;
 pub use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+
+/// What the daemon does with plugins' files, for tools that tell beforehand what it will do.
+pub mod plugins {
+    pub use urom_wire::control::PLUGIN_PATH_VARIABLE;
+
+    pub use crate::daemon::plugin_path_entries;
+    pub use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine, this_program};
+    pub use crate::freshness::{COPIES, list_of_copy, stale};
+    pub use crate::plugin_elf::{
+        Export, LookError, PluginElf, description, exports, look, plugin_name,
+    };
+    pub use crate::plugin_file::{Loaded, PluginFileError};
+}
 
 #[cfg(test)]
 #[global_allocator]

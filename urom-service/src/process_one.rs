@@ -10,10 +10,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 use tokio::signal::unix::{SignalKind, signal};
+use urom_os::signals;
 
 use crate::examine::this_program;
 use crate::hangup;
-use crate::inherited::hear_signals;
 
 const DESCRIPTORS: usize = 16;
 
@@ -22,7 +22,7 @@ pub(crate) fn is_this() -> bool {
 }
 
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    hear_signals();
+    signals::receive_ends();
     ucx::require_descriptors(DESCRIPTORS)?;
     let mut program = this_program(arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_config2::Config;
-use urom_service::freshness;
+use urom_service::plugins;
 
 use cargo::Made;
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         cargo::build(&package, &choice::arguments(args), environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
-    let directory = made.parent().context("cargo's file has no directory")?.join(freshness::COPIES);
+    let directory = made.parent().context("cargo's file has no directory")?.join(plugins::COPIES);
     let file = directory.join(format!("{name}.so"));
     let doing = if args.strip { "Stripping" } else { "Copying" };
     output::progress(doing, &format!("{} to {}", made.display(), file.display()));
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     }
     // With the list of sources, a service sees that the copy is older than one of them.
     let list = file.with_extension("d");
-    match freshness::list_of_copy(&made, &file) {
+    match plugins::list_of_copy(&made, &file) {
         Some(sources) => put(&list, &sources, &made)?,
         // It belongs to an earlier build.
         None if list.exists() => {

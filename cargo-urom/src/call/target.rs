@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use urom_abi::describe::Protocol;
-use urom_service::PLUGIN_PATH_VARIABLE;
+use urom_service::plugins::PLUGIN_PATH_VARIABLE;
 
 use crate::description::PluginFile;
 use crate::plugin_path;

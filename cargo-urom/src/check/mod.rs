@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use urom_service::plugin_elf;
+use urom_service::plugins;
 
 use crate::elf::{ElfFile, Machine, bytes_of};
 use crate::{exit, output};
@@ -18,7 +18,7 @@ use image::IMAGES;
 use report::Report;
 
 pub(crate) use image::Image;
-pub(crate) use urom_service::examine::DEADLINE as LIMIT;
+pub(crate) use plugins::DEADLINE as LIMIT;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
@@ -85,7 +85,7 @@ pub(crate) fn examine(
     let stated = elf.description.as_ref().and_then(|description| description.as_ref().ok());
     // The findings say why a service ignores a file of another name.
     if let Ok(name) =
-        plugin_elf::plugin_name(path, stated.map(|description| description.protocol.name))
+        plugins::plugin_name(path, stated.map(|description| description.protocol.name))
     {
         report.plugin = name;
     }

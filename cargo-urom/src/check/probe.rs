@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use urom_abi::{DocaError, version};
-use urom_service::examine::{Stage, Trouble, examine, this_program};
-use urom_service::plugin_file::PluginFileError;
+use urom_service::plugins::{PluginFileError, Stage, Trouble, examine, this_program};
 
 use super::file::declaration;
 use super::report::Report;

@@ -35,6 +35,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
+use urom_os::signals;
 
 use address_file::AddressFile;
 use config::DaemonConfig;
@@ -48,7 +49,7 @@ pub(crate) use server::serve;
 use crate::entrance::let_wait;
 use crate::examine::this_program;
 use crate::hangup;
-use crate::inherited::{close_at_exec, hear_signals};
+use crate::inherited::close_at_exec;
 use crate::worker::is_loopback;
 
 /// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
@@ -60,7 +61,7 @@ use crate::worker::is_loopback;
 /// # Errors
 /// The address is taken or is not this machine's.
 pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Result<()> {
-    hear_signals();
+    signals::receive_ends();
     close_at_exec();
     descriptors::allow(config.args.limits);
     ucx::require_descriptors(descriptors::OWN)?;

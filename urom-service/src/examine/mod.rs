@@ -27,7 +27,7 @@ use crate::plugin_file::PluginFileError;
 pub(crate) use child::run as run_child;
 
 /// The argument by which the program knows that it is to examine a file.
-pub const EXAMINE: &str = "examine";
+pub(crate) const EXAMINE: &str = "examine";
 
 /// How long a plugin may take for all of it, as a rule.
 pub const DEADLINE: Duration = Duration::from_secs(10);

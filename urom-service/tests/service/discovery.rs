@@ -7,7 +7,7 @@ use std::path::Path;
 use urom_abi::DocaError;
 use urom_abi::describe::section::{self, Build, Panic, SECTION};
 use urom_abi::describe::{Messages, Protocol, Type};
-use urom_service::plugin_elf;
+use urom_service::plugins;
 
 use crate::support::client::{Client, any, serving};
 use crate::support::plugins::Plugins;
@@ -202,7 +202,7 @@ fn a_file_that_was_cut_or_damaged_does_no_harm() {
         let mut bytes = whole.clone();
         bytes[at] = byte;
         fs::write(&damaged, bytes).unwrap();
-        let looked = plugin_elf::look(&damaged);
+        let looked = plugins::look(&damaged);
         assert!(at >= 4 || looked.is_err(), "byte {at}: {looked:?}");
     }
     let (_uromd, client) = serving(&plugins);
@@ -216,7 +216,7 @@ fn looking_at_a_pipe_does_not_wait_for_a_writer() {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     for special in [pipe.as_path(), Path::new("/dev/zero")] {
-        let error = plugin_elf::look(special).unwrap_err();
+        let error = plugins::look(special).unwrap_err();
         assert_eq!(error.to_string(), "it is not a regular file", "{}", special.display());
     }
 }
@@ -236,7 +236,7 @@ fn a_table_that_is_all_hole_takes_no_memory() {
     let holed = plugins.path().join("holed");
     fs::write(&holed, bytes).unwrap();
     fs::File::options().write(true).open(&holed).unwrap().set_len(1 << 41).unwrap();
-    let error = plugin_elf::look(&holed).unwrap_err();
+    let error = plugins::look(&holed).unwrap_err();
     assert!(error.to_string().contains("cannot be read as an ELF file"), "{error}");
 }
 

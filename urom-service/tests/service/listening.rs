@@ -10,8 +10,8 @@ use urom_wire::control::StartWorker;
 
 use crate::support::client::{Connection, any, attached, op, served, served_with};
 use crate::support::is_reached_over_tcp;
-use crate::support::sanitized::OPTIONS;
 use crate::support::uromd::Uromd;
+use urom_os::test_daemon::TOOLS;
 
 /// What a process has open.
 fn open_of(pid: u64) -> HashSet<String> {
@@ -97,7 +97,7 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
         "UROM_ASKED",
     ];
     for name in &names {
-        let is_known = known.contains(&name.as_str()) || OPTIONS.contains(&name.as_str());
+        let is_known = known.contains(&name.as_str()) || TOOLS.contains(&name.as_str());
         assert!(is_known || name.starts_with("UCX_"), "{name} of {names:?}");
     }
     for name in ["GIVEN", "UROM_ASKED", "PATH", "UCX_NET_DEVICES"] {

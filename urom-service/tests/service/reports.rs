@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crate::support::client::{attached, op};
-use crate::support::sanitized::OPTIONS;
+use urom_os::test_daemon::TOOLS;
 
 /// The beginning of the names of the sanitizer's reports; `None` where there is no sanitizer.
 fn log_path() -> Option<String> {
     std::env::var_os("UROM_SANITIZED")?;
-    let options = OPTIONS.iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>();
+    let options = TOOLS.iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>();
     let path = options
         .iter()
         .flat_map(|options| options.split(':'))

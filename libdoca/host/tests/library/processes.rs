@@ -1,15 +1,12 @@
 //! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of
 //! one's own.
 
-#[path = "../../../../urom-service/tests/sanitized/mod.rs"]
-mod sanitized;
-
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
+use urom_os::test_daemon::TestDaemon;
 
 use crate::compile::compile;
 pub(crate) use crate::compile::op;
@@ -79,7 +76,7 @@ fn uromd() -> PathBuf {
 
 /// A daemon with a process of its own; killed when dropped.
 pub struct Uromd {
-    child: Child,
+    process: TestDaemon,
     pub address: SocketAddr,
 }
 
@@ -94,26 +91,13 @@ impl Uromd {
 
     pub fn start_at(listen: &str, plugins: &Plugins, args: &[&str]) -> Uromd {
         let mut command = Command::new(uromd());
-        command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", listen]).args(args);
-        sanitized::for_workers(&mut command);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
-        Uromd { child, address }
+        command.args(args);
+        let process = TestDaemon::start(command, listen, plugins.path(), |_| ()).unwrap();
+        Uromd { address: process.address.parse().unwrap(), process }
     }
 
     pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-}
-
-impl Drop for Uromd {
-    fn drop(&mut self) {
-        // Its workers end with it; a process that is gone already is as good.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        kill_process(Pid::from_child(&self.process.child), signal).unwrap();
     }
 }
 

@@ -4,8 +4,6 @@
 pub(crate) mod client;
 pub(crate) mod link;
 pub(crate) mod plugins;
-#[path = "../../sanitized/mod.rs"]
-pub(crate) mod sanitized;
 pub(crate) mod uromd;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! A `uromd` of one's own.
 
-use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,13 +8,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
+use urom_os::test_daemon::TestDaemon;
 
 use super::PATIENCE;
 use super::plugins::Plugins;
-use super::sanitized;
 
 pub(crate) struct Uromd {
-    child: Child,
+    process: TestDaemon,
     pub(crate) address: SocketAddr,
     log: Arc<Log>,
     /// Kept for as long as the daemon runs.
@@ -88,33 +88,19 @@ impl Uromd {
     }
 
     fn start_as(mut command: Command, listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
-        command.env("UROM_PLUGIN_PATH", directories.join(";")).env_remove("UROM_KEY_FILE");
-        command.args(["--listen", listen, "-l", "60"]).args(args);
-        sanitized::for_workers(&mut command);
+        command.env_remove("UROM_KEY_FILE").args(["-l", "60"]).args(args).stderr(Stdio::piped());
         // UCX in this process, where other tests run, leaves its sockets to children.
         // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and
         // allocates nothing.
         unsafe { command.pre_exec(close_at_exec) };
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
         let log = Arc::new(Log::default());
-        let (stderr, collected) = (child.stderr.take().unwrap(), Arc::clone(&log));
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                eprintln!("{line}");
-                collected.lines.lock().unwrap().push(line);
-                collected.more.notify_all();
-            }
-        });
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
-        Uromd { child, address, log, _plugins: None }
+        let collected = Arc::clone(&log);
+        let collect = move |line: &str| {
+            collected.lines.lock().unwrap().push(line.to_owned());
+            collected.more.notify_all();
+        };
+        let process = TestDaemon::start(command, listen, directories.join(";"), collect).unwrap();
+        Uromd { address: process.address.parse().unwrap(), process, log, _plugins: None }
     }
 
     /// Waits for a line of the log that holds all of `parts`.
@@ -153,7 +139,7 @@ impl Uromd {
     }
 
     pub(crate) fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
+        Pid::from_child(&self.process.child)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -162,14 +148,7 @@ impl Uromd {
 
     /// Waits for its end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        wait(&mut self.child)
-    }
-}
-
-impl Drop for Uromd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        wait(&mut self.process.child)
     }
 }
 
