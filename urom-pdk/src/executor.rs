@@ -1,9 +1,10 @@
 //! Runs handlers: one future for each command, one notification for each future.
 //!
 //! A future is polled in its slot when its command arrives, and again after each wake.
-//! [`Executor::finish`] makes one notification of a command, whatever way it ends. Commands that
+//! `Executor::finish` makes one notification of a command, whatever way it ends. Commands that
 //! are pending when the worker closes the plugin get none: the worker answers for them.
 
+mod answers;
 mod call;
 mod future;
 
@@ -18,11 +19,10 @@ use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::command_room::CommandRoom;
-use urom_abi::descriptor::{Borrowed, DescriptorList, NotificationDesc};
+use urom_abi::descriptor::{Borrowed, DescriptorList};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
-use urom_abi::wire::EncodeError;
 
 use self::future::{DROPPING, Given, drop_future, run};
 use crate::failures::{Failure, Failures};
@@ -159,7 +159,7 @@ where
     }
 
     pub(crate) fn host_left(&self, dest_id: u64) {
-        P::host_left(self.handler(), dest_id);
+        P::host_left(&self.home().handler, dest_id);
     }
 
     /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their
@@ -168,8 +168,7 @@ where
         if self.broken {
             return Some(0);
         }
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        let Home { handler, worker } = unsafe { self.home.as_ref() };
+        let Home { handler, worker } = self.home();
         // Before the words are looked at, so that whoever wakes from here on can ring.
         let bell = worker.bell().descriptor();
         let none = self.words().fold(true, |none, word| none & word.fall_asleep());
@@ -217,13 +216,12 @@ where
         self.pool.is_empty() && !self.finished.is_empty()
     }
 
-    /// Advances the handler and the futures that were woken.
     fn progress_all(&mut self) {
         let mut ever = false;
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
             ever |= moved;
-            ever |= self.run_tasks();
+            ever |= self.home().worker.tasks().run();
             if !self.pool.is_empty() {
                 self.poll_woken();
             }
@@ -232,18 +230,20 @@ where
             }
         }
         if ever {
-            // SAFETY: it lives until `drop`, and only shared references to it are made before.
-            unsafe { self.home.as_ref() }.worker.moved();
+            self.home().worker.moved();
         }
     }
 
     pub(crate) fn address(&self) -> Result<Vec<u8>> {
-        P::address(self.handler())
+        P::address(&self.home().handler)
     }
 
-    fn handler(&self) -> &T {
-        // SAFETY: it lives until `drop`, and only shared references to it are ever made before.
-        &unsafe { self.home.as_ref() }.handler
+    /// `'static` because futures keep it: `drop` frees it, after it has ended all of them. Nothing
+    /// else of the executor keeps it beyond a call.
+    #[inline]
+    fn home(&self) -> &'static Home<T> {
+        // SAFETY: `new` leaked it, `drop` alone frees it, and all other references are shared ones.
+        unsafe { self.home.as_ref() }
     }
 
     /// Begins a command. When this panics, the command is left in the next slot.
@@ -252,10 +252,7 @@ where
         if self.broken {
             return self.finish(command, Err(Failure::Error(broken())));
         }
-        // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as
-        // 'static.
-        let home: &'static Home<T> = unsafe { self.home.as_ref() };
-        let (slot, serve) = (self.pool.next(), &self.serve);
+        let (home, slot, serve) = (self.home(), self.pool.next(), &self.serve);
         let context = Context::new(command, &home.worker);
         // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` what
         // `serve` is given does not leave the future.
@@ -295,7 +292,6 @@ where
         }
     }
 
-    /// Answers a command whose future was ended by something else than itself.
     fn give_up(&mut self, index: usize, error: Error) {
         let slot = self.pool.slot(index);
         drop_future(slot);
@@ -307,75 +303,11 @@ where
         }
     }
 
-    #[inline]
-    fn finish(&mut self, command: SharedCommand, outcome: Result<Answer, Failure>) {
-        match outcome {
-            Ok(Answer::InPlace(_)) => self.in_place = Some(command),
-            Ok(Answer::Descriptor(mut notification)) => {
-                notification.address_to(&command, DocaError::SUCCESS);
-                self.finished.push_back(notification);
-                self.spent = Some(command);
-            }
-            Err(failure) => self.fail(command, failure),
-        }
-    }
-
-    #[cold]
-    fn fail(&mut self, command: SharedCommand, failure: Failure) {
-        let status = failure.status();
-        // Displaying and dropping an error runs the handler's code.
-        let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
-        let handler = std::any::type_name::<T>();
-        // SAFETY: it lives until `drop`.
-        let worker = &unsafe { self.home.as_ref() }.worker;
-        catch("a handler's error", || {
-            if worker.explains() {
-                worker.explain(&command, &failure.for_host());
-            }
-            failures.report(handler, commands, &command, failure);
-        });
-        self.refuse(command, status);
-    }
-
-    /// Answers a command that failed. Without memory for that the command stays owed, and `false`
-    /// comes back.
-    fn refuse(&mut self, command: SharedCommand, status: DocaError) -> bool {
-        let refusal = catch("P::refusal", || P::refusal(command.payload()));
-        let refusal = refusal.unwrap_or_else(|| {
-            NotificationDesc::zeroed(P::NOTIFICATION_LEN)
-                .map_err(|_| EncodeError::NoMemory { message: P::NAME })
-        });
-        match refusal {
-            Ok(mut notification) => {
-                notification.address_to(&command, status);
-                self.finished.push_back(notification);
-                true
-            }
-            Err(_) => {
-                // SAFETY: it was in no slot and in no stack: it was passed to this function, and
-                // only here is it put into one. Its other owners, if it has any, only read its
-                // bytes.
-                unsafe { self.owed.push(command) };
-                false
-            }
-        }
-    }
-
-    /// Answers commands that could not be answered before, until memory runs out again.
-    #[cold]
-    fn settle(&mut self) {
-        while let Some(command) = self.owed.pop() {
-            if !self.refuse(command, DocaError::NO_MEMORY) {
-                break;
-            }
-        }
-    }
-
     fn progress_handler(&mut self) -> bool {
         if self.broken {
             return false;
         }
-        let moved = catch("the handler's progress", || P::progress(self.handler()));
+        let moved = catch("the handler's progress", || P::progress(&self.home().handler));
         moved.unwrap_or_else(|| {
             self.break_down();
             false
@@ -387,21 +319,12 @@ where
     fn wake_up(&mut self) {
         self.armed = false;
         self.words().for_each(Woken::wake_up);
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        unsafe { self.home.as_ref() }.worker.bell().quiet();
+        self.home().worker.bell().quiet();
     }
 
-    /// The words of all wakers.
     fn words(&self) -> impl Iterator<Item = &Woken> {
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        let tasks = unsafe { self.home.as_ref() }.worker.tasks();
+        let tasks = self.home().worker.tasks();
         self.pool.chunks().iter().map(Chunk::woken).chain([tasks.woken()])
-    }
-
-    /// Polls the tasks beside the commands that were woken. Whether there were any.
-    fn run_tasks(&self) -> bool {
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        unsafe { self.home.as_ref() }.worker.tasks().run()
     }
 
     /// Answers everything that is pending, because nothing would advance it any more.

@@ -14,7 +14,6 @@ use crate::panic::contain;
 use crate::worker_side::WorkerSide;
 use crate::{Context, Result, Side};
 
-/// The least room for a command that comes by a call, in bytes.
 const LEAST_ROOM: usize = 256;
 
 impl<T, P, F, M> Executor<T, P, F, M>
@@ -52,8 +51,7 @@ where
         let is_first = self.finished.is_empty() && self.owed.is_empty();
         let place = NonNull::new(place).filter(|_| is_first);
         let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
-        // SAFETY: it lives until `drop`, and only shared references to it are made before.
-        let worker = unsafe { &self.home.as_ref().worker };
+        let worker = &self.home().worker;
         let offered = Offered::new(worker, place);
         if let Err(panic) = contain(|| self.begin(command.into())) {
             self.end_panicked(panic);

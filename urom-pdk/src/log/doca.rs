@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use urom_abi::DocaError;
 
-use super::line::Line;
+use super::out::Line;
 
 type LogFn = unsafe extern "C" fn(
     level: u32,
@@ -18,7 +18,6 @@ type LogFn = unsafe extern "C" fn(
 ) -> DocaError;
 type RegisterFn = unsafe extern "C" fn(name: *const c_char, source: *mut c_int) -> DocaError;
 
-/// DOCA's log, and the number under which this plugin is known there.
 pub(super) struct Doca {
     log: LogFn,
     source: c_int,
@@ -43,7 +42,6 @@ pub(super) fn doca(source: &str) -> Option<&'static Doca> {
     .as_ref()
 }
 
-/// The address of a function anywhere in the process.
 fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
     if cfg!(miri) {
         return None;
@@ -53,7 +51,6 @@ fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
     (!symbol.is_null()).then_some(symbol)
 }
 
-/// Writes a line, with the source in the place of the function.
 pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
     let file = c_text(line.at.file.rsplit('/').next().unwrap_or_default());
     let number = c_int::try_from(line.at.line).unwrap_or(0);

@@ -9,7 +9,6 @@
 #[cfg(feature = "log")]
 mod by_log;
 mod doca;
-mod line;
 mod out;
 
 use std::fmt;
@@ -17,7 +16,7 @@ use std::sync::OnceLock;
 
 use urom_abi::log::Level;
 
-use self::line::Line;
+use self::out::Line;
 pub(crate) use self::out::{host_of, to_worker};
 use crate::Error;
 use crate::panic::{CodeLocation, contain};
@@ -47,7 +46,6 @@ fn source() -> &'static str {
     SOURCE.get().copied().unwrap_or("plugin")
 }
 
-/// Whether a line of this level is written.
 fn wants(level: Level) -> bool {
     level.number() <= out::limit(source())
 }

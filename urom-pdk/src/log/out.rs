@@ -7,10 +7,18 @@ use urom_abi::log_line::Origin;
 use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
-use super::line::Line;
 use crate::panic::{CodeLocation, contain};
 
-/// The log that the worker gave.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) level: Level,
+    pub(super) at: CodeLocation<'a>,
+    pub(super) source: &'a str,
+    /// What in the plugin wrote it; empty for the plugin itself.
+    pub(super) target: &'a str,
+    pub(super) text: &'a str,
+}
+
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
 
 /// Writes lines to this log from now on.
@@ -22,8 +30,8 @@ pub(crate) unsafe fn to_worker(log: *const WorkerLog) {
         return;
     }
     // A worker of an older release has less in its log than this plugin would call. So the size is
-    // read before there is a reference, which would stand for all of the structure. SAFETY: the
-    // caller's promise; every release's structure begins with its size.
+    // read before there is a reference, which would stand for all of the structure.
+    // SAFETY: every release's structure begins with its size, and `attach` gets a worker's.
     let size = unsafe { log.cast::<usize>().read() };
     if size >= size_of::<WorkerLog>() {
         // The first one stays.
@@ -76,7 +84,6 @@ pub(crate) fn host_of(dest_id: u64) -> String {
     }
 }
 
-/// Writes the line in DOCA's form, with the number of the thread.
 fn to_stderr(line: &Line<'_>, source: &str) {
     let CodeLocation { file, line: number } = line.at;
     let origin = Origin { level: line.level, file, line: number, function: Some(source) };
