@@ -21,7 +21,6 @@ mod sealed {
 /// The two structures that can be descriptors: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
 #[doc(hidden)]
 pub trait Block: sealed::Sealed {
-    /// The byte count that stands in the header.
     fn stated_len(&self) -> u64;
 }
 

@@ -27,7 +27,6 @@ pub const LONGEST_FAILURE: usize = 2048;
 /// The type is `repr(C)`, consists of words without padding, begins with its size as a `usize`, and
 /// all of it but the size may be zero.
 pub unsafe trait Words: Copy {
-    /// A structure of zeros but for its size.
     const NONE: Self;
 
     /// Reads a structure of another release: what it lacks is zero.

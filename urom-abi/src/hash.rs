@@ -17,7 +17,6 @@ impl Hash {
         Hash(mixed ^ (mixed >> 29))
     }
 
-    /// Adds bytes and how many there are.
     pub(crate) const fn bytes(mut self, bytes: &[u8]) -> Hash {
         let mut rest = bytes;
         self = self.number(rest.len() as u64);

@@ -29,7 +29,6 @@ pub struct SharedCommand {
 }
 
 impl SharedCommand {
-    /// One more owner of a block whose count knows of it.
     #[inline]
     fn owner(desc: CommandDesc) -> SharedCommand {
         SharedCommand { desc: ManuallyDrop::new(desc), on_one_thread: PhantomData }
@@ -51,14 +50,12 @@ impl SharedCommand {
         self.desc.block.as_ptr()
     }
 
-    /// Where the number of owners is.
     #[inline]
     fn count(&self) -> *mut usize {
         // SAFETY: an owned block holds a descriptor; its address is taken, nothing is read.
         unsafe { &raw mut (*self.block()).entry.prev }.cast()
     }
 
-    /// Where the next command of a stack is.
     #[inline]
     fn next(&self) -> *mut *mut WorkerCmdDesc {
         // SAFETY: an owned block holds a descriptor; this takes an address in it and reads nothing.

@@ -9,7 +9,6 @@ use std::str::FromStr;
 /// not collide.
 const GENERATED: u64 = 0xf7a3_91c5 << 32;
 
-/// How a generated id begins in text.
 const PREFIX: &str = "auto-";
 
 /// A worker's id as people read it: `auto-1` for the first one that this project's service

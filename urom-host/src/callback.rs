@@ -99,7 +99,6 @@ pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
     })
 }
 
-/// Continues the panic of a callback, if there was one.
 #[inline]
 pub(crate) fn resume() {
     THREAD.with(|thread| {

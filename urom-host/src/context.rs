@@ -43,16 +43,12 @@ impl From<CtxState> for ContextState {
 
 /// A kind of context, and what one of it has besides that of all kinds.
 pub(crate) trait ObjectKind: Sized + 'static {
-    /// The library's object.
     type Raw;
 
-    /// What is created, in error messages.
     const KIND: &'static str;
 
-    /// The library's functions for such objects.
     fn functions(api: &Api) -> Functions<Self::Raw>;
 
-    /// Its name in error messages.
     fn name(&self) -> String;
 
     /// Runs inside progress, start or stop, before the watchers of the state are woken.
@@ -61,13 +57,11 @@ pub(crate) trait ObjectKind: Sized + 'static {
     /// Runs before it is asked to stop.
     fn before_stop(_context: &Context<Self>) {}
 
-    /// How many handles of its engine are dropped with it.
     fn handles(_context: &Context<Self>) -> usize {
         1
     }
 }
 
-/// What creates an object, gives its context, and destroys it.
 pub(crate) type Functions<T> = (
     unsafe extern "C" fn(*mut *mut T) -> DocaError,
     unsafe extern "C" fn(*mut T) -> *mut Ctx,
@@ -113,7 +107,6 @@ impl<K: ObjectKind> Context<K> {
         if self.maker.is_here() { self.library.extensions() } else { &Extensions::NONE }
     }
 
-    /// The object, for the library's functions.
     pub(crate) fn object(&self) -> *mut K::Raw {
         self.object.as_ptr()
     }
@@ -187,7 +180,6 @@ impl<K: ObjectKind> Context<K> {
         begun(code).map_err(|code| self.error(code, "stopping"))
     }
 
-    /// The result of a call that configures it.
     pub(crate) fn set(&self, code: DocaError, what: &str) -> Result<()> {
         code.check().map_err(|code| self.error(code, &format!("setting {what} of")))
     }

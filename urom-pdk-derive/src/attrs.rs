@@ -12,7 +12,6 @@ use syn::{Attribute, Expr, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
 
-/// The keys of one item, from all its attributes together.
 #[derive(Default)]
 pub(crate) struct Keys {
     given: Vec<Key>,
@@ -20,7 +19,6 @@ pub(crate) struct Keys {
     spans: Spans,
 }
 
-/// Where the keys that were taken stand.
 pub(crate) type Spans = BTreeMap<&'static str, Span>;
 
 struct Key {
@@ -29,7 +27,6 @@ struct Key {
     value: Option<TokenStream>,
 }
 
-/// What stands between two commas.
 enum Part {
     Key(Key),
     Other(TokenStream),
@@ -151,19 +148,16 @@ impl Keys {
         krate.unwrap_or_else(|| parse_quote!(::#usual))
     }
 
-    /// A key that has its place elsewhere.
     pub(crate) fn refuse(&mut self, name: &str, place: &str, errors: &mut Errors) {
         for key in self.given.extract_if(.., |key| key.name == name) {
             errors.at(key.span, messages::misplaced_key(name, place));
         }
     }
 
-    /// Whether a key is there that nobody has taken yet.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.given.iter().any(|key| key.name == name)
     }
 
-    /// Where the keys stand that were taken.
     pub(crate) fn finish(mut self, errors: &mut Errors) -> Spans {
         self.known.sort_unstable();
         let all = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -178,7 +172,6 @@ impl Keys {
     }
 }
 
-/// The key that was meant by a name that is none.
 fn alike<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     /// How alike two names are before one is taken for a slip of the other, as in `cargo urom`.
     const ALIKE: f64 = 0.75;

@@ -23,13 +23,11 @@ pub(crate) struct Messages {
     pub(crate) tag: TagWidth,
     /// The enum's parameters. In a definition without errors that is at most one lifetime.
     pub(crate) generics: Generics,
-    /// The lifetime that a command's payloads borrow for.
     pub(crate) lifetime: Option<Lifetime>,
     /// These are notifications that had a lifetime, which was an error.
     pub(crate) refused_lifetime: bool,
     /// What the user derives for the enum and the structures derive too.
     pub(crate) derives: Vec<Path>,
-    /// Allows the lints that the user allows for the definition or parts of it.
     pub(crate) allowed: Option<Attribute>,
     pub(crate) variants: Vec<Variant>,
 }
@@ -104,7 +102,6 @@ impl Variant {
         names::constant(what, &self.name())
     }
 
-    /// The fields that are repeated from command to answer.
     pub(crate) fn echoed(&self) -> impl Iterator<Item = &Field> {
         self.values().filter(|field| field.is_echoed())
     }
@@ -118,7 +115,6 @@ impl Variant {
         self.fields.iter().filter(|field| !matches!(field.role, Role::Word))
     }
 
-    /// The fields whose value lies in the fixed part.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = &Field> {
         self.values().filter(|field| !field.is_payload())
     }

@@ -6,7 +6,6 @@ use syn::parse::ParseStream;
 use syn::visit::Visit;
 use syn::{Expr, Lifetime, Macro, Pat, Token, Type, parse_quote};
 
-/// Whether a type names a lifetime of which this holds.
 pub(crate) fn names_lifetime(ty: &Type, holds: impl Fn(&Ident) -> bool) -> bool {
     struct Lifetimes<F>(F, bool);
     impl<'ast, F: Fn(&Ident) -> bool> Visit<'ast> for Lifetimes<F> {

@@ -22,11 +22,8 @@ const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that every protocol has, whatever the variants are. `Command` is one by convention:
 /// `#[urom_notification]` does not see the other enum.
 const ITEMS: [&str; 4] = ["Protocol", "Handler", "Client", "Command"];
-/// The functions and the constant of every enum of messages.
 const FUNCTIONS: [&str; 4] = ["decode", "encode", "encoded_len", "FIXED_LEN"];
-/// Methods that every handler has.
 const METHODS: [&str; 5] = ["open", "address", "progress", "host_left", "arm"];
-/// Methods that every task has.
 pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
 /// Checks a definition; gives whether two of its items would have the same name.
@@ -68,7 +65,6 @@ pub(crate) fn reply_is_enum(model: &Messages) -> bool {
     !ITEMS.contains(&&*own) && reply_of(model, &[&own]).is_some()
 }
 
-/// An answer with one of these names.
 fn reply_of<'a>(model: &'a Messages, names: &[&str]) -> Option<&'a Ident> {
     let replies = model.variants.iter().filter_map(|variant| variant.reply.as_ref()?.get_ident());
     replies.into_iter().find(|reply| names.contains(&&*names::text(reply)))
@@ -85,7 +81,6 @@ fn repeats_a_name(model: &Messages) -> bool {
         || model.variants.iter().any(fields)
 }
 
-/// Whether a payload lacks its lifetime, which rustc reports.
 pub(crate) fn lacks_lifetimes(model: &Messages) -> bool {
     let mut fields = model.variants.iter().flat_map(|variant| &variant.fields);
     fields.any(|field| lacks_lifetime(model, field))
@@ -194,7 +189,6 @@ fn methods(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// What commands say of their answers, and the setters of their tasks.
 fn answers_and_setters(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
         let reply = variant.reply.as_ref();

@@ -18,7 +18,6 @@ impl Bell {
         Bell { descriptor: EventFd::new().ok(), rang: AtomicBool::new(false) }
     }
 
-    /// Ends the sleep.
     #[cold]
     pub(crate) fn ring(&self) {
         let Some(descriptor) = &self.descriptor else { return };
@@ -27,12 +26,10 @@ impl Bell {
         self.rang.store(true, Ordering::Release);
     }
 
-    /// The descriptor, if there is one.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.descriptor.as_ref().map(AsFd::as_fd)
     }
 
-    /// Makes the descriptor unreadable again, if somebody rang.
     pub(crate) fn quiet(&self) {
         if self.rang.swap(false, Ordering::Acquire)
             && let Some(descriptor) = &self.descriptor

@@ -64,7 +64,6 @@ impl From<CancelReason> for Error {
     }
 }
 
-/// Whether a command was cancelled, and whom that wakes.
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
     reason: Cell<Option<CancelReason>>,

@@ -238,7 +238,6 @@ impl OpenDomains {
         OpenDomains { handle: DomainHandle { shared: Arc::new(SharedLookups::new(lookups, ctx)) } }
     }
 
-    /// A handle for whoever wants one.
     pub(crate) fn handle(&self) -> DomainHandle {
         self.handle.clone()
     }
@@ -252,7 +251,6 @@ impl Drop for OpenDomains {
 
 #[cfg(test)]
 impl DomainHandle {
-    /// The look-ups of a worker that has none.
     pub(crate) fn for_test() -> DomainHandle {
         let lookups = urom_abi::plugin::DomainLookups {
             addr_lookup: None,

@@ -104,12 +104,10 @@ impl Error {
         if self.code() == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code() }
     }
 
-    /// The message and those of the sources, if there is more than a bare code.
     pub(crate) fn message(&self) -> Option<impl fmt::Display + '_> {
         self.detail().map(|_| Sentence(self))
     }
 
-    /// Which line of the plugin's code made it, if one did.
     pub(crate) fn at(&self) -> Option<&'static Location<'static>> {
         match &self.0 {
             Repr::Bare(_, at) => *at,

@@ -45,7 +45,6 @@ pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R 
 pub(crate) struct Calls(Arc<AtomicBool>);
 
 impl Calls {
-    /// For a plugin that this thread opens.
     pub(crate) fn of_this_thread() -> Calls {
         let runs = Arc::new(AtomicBool::new(false));
         // A thread that ends opens nothing.
@@ -69,7 +68,6 @@ impl Drop for Calls {
     }
 }
 
-/// Whether every panic of this thread is caught now.
 fn is_guarded() -> bool {
     let in_calls = |open: &RefCell<Vec<Arc<AtomicBool>>>| {
         open.try_borrow().is_ok_and(|open| open.iter().any(|runs| runs.load(Ordering::Relaxed)))
@@ -93,11 +91,9 @@ pub(crate) fn report(label: &str, panic: &Panic) {
 }
 
 thread_local! {
-    /// How many panics of this thread were logged.
     static PANICS: RefCell<Option<Window>> = const { RefCell::new(None) };
     /// Whether a [`guard`] runs, which catches every panic.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// Which plugins this thread has opened, and whether one of their calls runs.
     static OPEN: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
 }
 

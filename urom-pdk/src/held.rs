@@ -43,7 +43,6 @@ use crate::{Error, Result};
 pub struct Held {
     start: NonNull<u8>,
     len: usize,
-    /// Keeps the bytes.
     _command: SharedCommand,
 }
 

@@ -372,7 +372,6 @@ unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), Doc
     Ok(())
 }
 
-/// Logs why a method failed, and gives its code.
 fn failed(method: &str, error: Error) -> DocaError {
     let (status, at) = (error.status(), error.at().map(CodeLocation::of));
     // Displaying and dropping an error runs the handler's code.

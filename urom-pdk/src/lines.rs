@@ -10,7 +10,6 @@ pub(crate) const LINES: u32 = 8;
 /// After so long the next line of a kind is written, and says how many were not.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The lines of a kind.
 #[derive(Debug)]
 pub(crate) struct Window {
     began: Instant,

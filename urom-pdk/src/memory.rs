@@ -89,13 +89,11 @@ pub struct HostMemory {
     services: Rc<MemoryServices>,
     opened: host_memory::HostMemory,
     dest_id: u64,
-    /// Which part of what was opened this is.
     offset: u64,
     len: u64,
 }
 
 impl HostMemory {
-    /// Opens memory of the host of a connection.
     pub(crate) fn open(
         services: &Rc<MemoryServices>,
         dest_id: u64,
@@ -299,7 +297,6 @@ impl HostMemory {
         self.transfer(operation, Vec::new(), None).await.map(|(result, _)| result)
     }
 
-    /// An operation on bytes that are all inside.
     fn operation(&self, action: MemoryAction, offset: u64, len: u64) -> Result<MemoryOperation> {
         match offset.checked_add(len) {
             Some(end) if end <= self.len => {
@@ -312,12 +309,10 @@ impl HostMemory {
         }
     }
 
-    /// Room for the bytes that an operation moves.
     fn room(&self, operation: &MemoryOperation) -> Result<Vec<u8>> {
         room(operation.len).map_err(|code| self.failed(operation, code))
     }
 
-    /// Runs an operation that ends in the call.
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
         // SAFETY: a read or write on the paths `MAPPED` and `PROCESS` ends in the call, and `local`
         // has as many bytes.

@@ -14,7 +14,6 @@ use urom_os::panics;
 /// The file of [`contain`], as it is in backtraces.
 pub(crate) const FILE: &str = file!();
 
-/// Where in the plugin's code something comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodeLocation<'a> {
     pub(crate) file: &'a str,
@@ -41,7 +40,6 @@ struct Kept {
 }
 
 impl Panic {
-    /// Where it happened, if the hook was told.
     pub(crate) fn place(&self) -> Option<CodeLocation<'_>> {
         self.0.place.as_ref().map(|(file, line, _)| CodeLocation { file, line: *line })
     }
@@ -88,7 +86,6 @@ pub(crate) enum Seen {
     Nowhere,
 }
 
-/// Keeps a panic for whoever catches it.
 pub(crate) fn keep(info: &PanicHookInfo<'_>) -> Seen {
     let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
     let kept =

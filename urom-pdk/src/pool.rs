@@ -15,7 +15,6 @@ use crate::woken::{SLOTS, Woken};
 /// How many slots share one word of woken bits, and are allocated together.
 pub(crate) const CHUNK: usize = SLOTS as usize;
 
-/// All slots of a plugin, and which of them are free.
 pub(crate) struct Pool<F> {
     chunks: Vec<Chunk<F>>,
     taken: usize,
@@ -41,7 +40,6 @@ impl<F: Future> Pool<F> {
         unsafe { self.next.as_ref() }
     }
 
-    /// Something stays in the next slot.
     #[inline]
     pub(crate) fn take(&mut self) {
         self.taken += 1;
@@ -115,7 +113,6 @@ impl<F> Chunk<F> {
 }
 
 impl<F: Future> Chunk<F> {
-    /// Free slots, none of them woken.
     pub(crate) fn new(bell: &Arc<Bell>) -> Chunk<F> {
         let woken = Arc::new(Woken::new());
         let waker = |index: usize| slot_waker(&woken, 1 << index, bell);

@@ -85,13 +85,11 @@ impl<F: Future> CommandSlot<F> {
         future.poll(&mut task::Context::from_waker(&self.waker))
     }
 
-    /// What wakes this slot, whatever is in it.
     #[cfg(test)]
     pub(crate) fn waker(&self) -> &Waker {
         &self.waker
     }
 
-    /// The context of the command whose future is here.
     pub(crate) fn context(&self) -> Option<&Context> {
         if !self.pending.get() {
             return None;
@@ -100,7 +98,6 @@ impl<F: Future> CommandSlot<F> {
         unsafe { &*self.context.get() }.as_ref()
     }
 
-    /// Whether a future is here that could be polled.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending.get()
     }

@@ -29,7 +29,6 @@ impl Task {
     }
 }
 
-/// The one bit of the word.
 const BIT: u64 = 1;
 
 /// Starts tasks: futures that belong to no command, such as the service of a peer of the plugin's
@@ -96,12 +95,10 @@ impl Tasks {
         Task(handle)
     }
 
-    /// Whether there is a task to be polled.
     pub(crate) fn woken(&self) -> &Woken {
         &self.all.woken
     }
 
-    /// Polls those that were woken. Whether there were any.
     #[inline]
     pub(crate) fn run(&self) -> bool {
         let woken = self.all.woken.take() != 0;
@@ -127,7 +124,6 @@ impl Tasks {
         }
     }
 
-    /// Drops all tasks.
     pub(crate) fn end(&self) {
         self.all.is_over.set(true);
         let tasks = (self.all.running.take(), self.all.started.take());

@@ -198,7 +198,6 @@ impl Timers {
         }
     }
 
-    /// Who waits for a moment that has come.
     fn take_due(&self, now: Instant) -> Option<Waker> {
         let mut waiting = self.waiting.borrow_mut();
         let first = waiting.first_entry().filter(|first| first.key().0 <= now)?;
@@ -229,7 +228,6 @@ fn wake_due_of_this_thread() {
     });
 }
 
-/// The clock of the test kit.
 #[cfg(feature = "test-util")]
 pub(crate) mod clock {
     use super::{Cell, Duration, Instant, TIMERS};

@@ -3,14 +3,12 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// How many slots share a word.
 pub(crate) const SLOTS: u32 = 63;
 
 /// Set while the worker sleeps, or is about to. A bit of the same word, so that each wake either is
 /// seen before the sleep or sees that there is one.
 const ASLEEP: u64 = 1 << SLOTS;
 
-/// One bit for each slot of a chunk.
 #[derive(Debug)]
 pub(crate) struct Woken {
     bits: AtomicU64,
@@ -54,7 +52,6 @@ impl Woken {
         self.bits.fetch_or(ASLEEP, Ordering::Release) & !ASLEEP == 0
     }
 
-    /// Notes that the worker is awake.
     pub(crate) fn wake_up(&self) {
         self.bits.fetch_and(!ASLEEP, Ordering::Relaxed);
     }

@@ -18,7 +18,6 @@ use crate::memory::MemoryServices;
 use crate::{DomainHandle, Tasks, log, time};
 
 thread_local! {
-    /// The services that a worker gave for the context that it opens next.
     static ATTACHED: Cell<Option<(NonNull<WorkerCtx>, WorkerServices)>> = const { Cell::new(None) };
 }
 
@@ -62,7 +61,6 @@ impl WorkerSide {
         WorkerSide { domains, ctx, services, memory, bell, tasks, place, written }
     }
 
-    /// The worker's id, its group and its message limit, if it says so.
     fn stated<T>(&self, of: impl FnOnce(&WorkerServices) -> T) -> Option<T> {
         (self.services.message_limit != 0).then(|| of(&self.services))
     }
@@ -96,12 +94,10 @@ impl WorkerSide {
         time::now().checked_add(ahead)?.checked_sub(behind)
     }
 
-    /// Whether the worker passes on why a command failed.
     pub(crate) fn explains(&self) -> bool {
         self.services.explain.is_some()
     }
 
-    /// Has the worker pass on to its host why a command fails.
     pub(crate) fn explain(&self, command: &CommandDesc, text: &str) {
         let Some(explain) = self.services.explain else { return };
         let (token, text) = (command.header().urom_context, text.as_bytes());
@@ -112,12 +108,10 @@ impl WorkerSide {
         }
     }
 
-    /// What the worker offers for hosts' memory.
     pub(crate) fn memory(&self) -> &Rc<MemoryServices> {
         &self.memory
     }
 
-    /// What ends the worker's sleep from another thread.
     pub(crate) fn bell(&self) -> &Arc<Bell> {
         &self.bell
     }
@@ -135,7 +129,6 @@ impl WorkerSide {
         }
     }
 
-    /// Sets the place for the answer of the command that runs next.
     #[inline]
     pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {
         self.place.set(place);

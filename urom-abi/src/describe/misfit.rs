@@ -63,7 +63,6 @@ impl Misfit {
     }
 }
 
-/// Says what was found and what is allowed.
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self.found;

@@ -77,7 +77,6 @@ impl Type {
         }
     }
 
-    /// The type of the innermost elements of an array, or the type itself.
     pub(super) fn element(&self) -> &Type {
         if let Type::Array { of, .. } = self { of.element() } else { self }
     }

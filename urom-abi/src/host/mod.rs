@@ -171,7 +171,6 @@ impl WorkerHealth {
     }
 }
 
-/// Writes a text into an array of C, which ends with a NUL.
 fn put_text(array: &mut [c_char], text: &str) {
     let room = array.len() - 1;
     for (slot, byte) in array[..room].iter_mut().zip(text.bytes()) {

@@ -34,7 +34,6 @@ pub struct Registered {
 }
 
 impl Default for Data<'_> {
-    /// No bytes.
     fn default() -> Self {
         Data::Inline(&[])
     }
@@ -92,7 +91,6 @@ impl Received {
 }
 
 impl Default for Received {
-    /// No bytes.
     fn default() -> Self {
         Received::Inline(Payload::default())
     }

@@ -231,7 +231,6 @@ impl<T: Plain> From<Vec<T>> for Payload<T> {
 }
 
 impl From<Box<[u8]>> for Payload {
-    /// Takes the bytes over as they are.
     fn from(bytes: Box<[u8]>) -> Self {
         Payload::on_heap(bytes)
     }
@@ -251,7 +250,6 @@ impl<T: Plain, const N: usize> From<&[T; N]> for Payload<T> {
 }
 
 impl<T> Clone for Payload<T> {
-    /// A copy on the heap.
     fn clone(&self) -> Self {
         Payload::on_heap(self.as_bytes().into())
     }

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use crate::descriptor::NotificationDesc;
 
-/// What keeps a payload's bytes where they are.
 #[derive(Default)]
 pub(super) enum Owner {
     /// There are no bytes.
@@ -28,7 +27,6 @@ impl Owner {
     }
 }
 
-/// Memory that a function gives back.
 pub(super) struct Foreign {
     pub(super) release: unsafe fn([*const (); 2]),
     pub(super) words: [*const (); 2],

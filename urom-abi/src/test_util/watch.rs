@@ -18,7 +18,6 @@ pub enum Block {
     Notification(usize),
 }
 
-/// Blocks by their addresses, each with its owner.
 static LIVING: Mutex<BTreeMap<usize, (u64, Block)>> = Mutex::new(BTreeMap::new());
 
 /// Whether anybody ever watched: a program with the feature that does not test costs nothing.
@@ -27,7 +26,6 @@ static IS_USED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// Whose calls this thread is in; 0 for nobody's.
     static OWNER: Cell<u64> = const { Cell::new(0) };
-    /// How many allocations of notifications fail next.
     static FAILING: Cell<usize> = const { Cell::new(0) };
 }
 

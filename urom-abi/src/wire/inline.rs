@@ -39,7 +39,6 @@ pub trait Outgoing: Sized {
     /// Its length in bytes when the type has one.
     const FIXED: Option<usize> = None;
     const UNIT: usize = 1;
-    /// Whether it can be absent by its address word.
     const BY_ADDRESS: bool = false;
 
     /// The payload that nobody set: empty, absent, or zeros.
@@ -85,7 +84,6 @@ pub trait Optional: Outgoing {}
     note = "use `Payload`, `Payload<T>`, `Option<Payload<T>>` or `Received`"
 )]
 pub trait Owned: Outgoing + 'static {
-    /// What an expression over the payload sees.
     type View<'a>: Borrowed<'a>;
     /// Whether its length counts when it is not there.
     const LANDS: bool = false;

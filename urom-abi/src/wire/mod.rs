@@ -47,5 +47,4 @@ pub use {
     },
 };
 
-/// The name of a message or of a field, or what is wrong with it.
 type Name = &'static str;

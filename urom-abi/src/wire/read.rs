@@ -34,7 +34,6 @@ pub fn decoded<T>(message: Name, field: Name, decoded: Result<T, Name>) -> Resul
 #[derive(Debug)]
 pub struct Behind<'a> {
     message: Name,
-    /// The length of the whole message.
     total: usize,
     rest: &'a [u8],
 }

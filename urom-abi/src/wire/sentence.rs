@@ -40,7 +40,6 @@ impl Sentence {
         }
     }
 
-    /// The text.
     pub(crate) const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,

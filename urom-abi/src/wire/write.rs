@@ -237,7 +237,6 @@ fn copied<const LEN: usize>(
     Ok(desc)
 }
 
-/// The error for a payload that contradicts the fields that describe it.
 #[cold]
 fn mismatch(message: Name, field: Name, what: Name) -> EncodeError {
     EncodeError::Mismatch { message, field, what }

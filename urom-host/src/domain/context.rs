@@ -13,7 +13,6 @@ use crate::{gather, owner, worker};
 pub(super) type Context = context::Context<Domain>;
 pub(super) type Owner = owner::Owner<Domain>;
 
-/// What a domain's context has.
 pub(crate) struct Domain {
     pub(super) exchange: Exchange,
     pub(super) workers: Vec<(u64, Member)>,

@@ -10,7 +10,6 @@ use urom_abi::host::OobColl;
 use crate::callback;
 use crate::gather::{self, AllGather, BoxError};
 
-/// The all-gather of a domain, and the exchange that is under way.
 pub(super) struct Exchange {
     /// `None` while it runs, so that one that panicked is not asked again.
     gather: Cell<Option<Box<dyn AllGather>>>,
@@ -103,7 +102,6 @@ impl Exchange {
         self.request.set(None);
     }
 
-    /// Calls the all-gather, and keeps its error.
     fn run<T>(
         &self,
         ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>,

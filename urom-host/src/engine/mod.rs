@@ -174,7 +174,6 @@ impl ProgressEngine {
             .hint("make the engine with ProgressEngine::with_library"))
     }
 
-    /// One more handle to an engine of this thread.
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
         core.leaving.handles.update(|handles| handles + 1);
         ProgressEngine(core)
@@ -267,7 +266,6 @@ pub(crate) struct EngineCore {
     handle: RawFd,
     deadlines: Deadlines,
     pub(crate) leaving: Leaving,
-    /// The program wants to be notified.
     asked: Cell<bool>,
 }
 

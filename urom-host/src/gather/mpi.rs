@@ -195,7 +195,6 @@ impl Exchange {
         Ok(true)
     }
 
-    /// Begins to exchange the next bytes of the blocks.
     fn next(
         &mut self,
         communicator: &SimpleCommunicator,

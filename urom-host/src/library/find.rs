@@ -10,7 +10,6 @@ use super::{Library, load};
 use crate::error::{Error, Result};
 
 const VARIABLE: &str = "UROM_DOCA_LIBRARY";
-/// Its word for the built-in one.
 const BUILTIN: &str = "builtin";
 /// Names DOCA's service: where it is set, DOCA's own library is wanted.
 pub(crate) const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";

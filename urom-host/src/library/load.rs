@@ -161,7 +161,6 @@ fn is_filter_of(path: &Path, owner: &Path) -> bool {
     owner.file_name().is_some_and(|name| name == REAL) && fs::read(path).is_ok_and(names)
 }
 
-/// The file of the library that an address belongs to.
 fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: looks up an address, and writes to a place for the result.

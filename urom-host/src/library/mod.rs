@@ -130,7 +130,6 @@ impl Library {
         &self.api.extensions
     }
 
-    /// Whether it is this project's, of whatever release.
     pub(crate) fn is_own(self) -> bool {
         !self.api.extensions.is_empty()
     }
@@ -160,7 +159,6 @@ pub(crate) fn get<T, W: Into<Cow<'static, str>>>(
     Ok(value)
 }
 
-/// The text in a C array, up to its NUL or the end of the array.
 pub(crate) fn c_text(array: &[c_char]) -> String {
     let text = array.iter().take_while(|byte| **byte != 0);
     String::from_utf8_lossy(&text.map(|byte| *byte as u8).collect::<Vec<_>>()).into_owned()

@@ -2,7 +2,6 @@
 
 /// The oldest release with the functions of the table as they are.
 const OLDEST: (u32, u32) = (2, 7);
-/// The newest major number whose interface is known.
 const NEWEST_MAJOR: u32 = 3;
 
 /// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`. Returns whether it is

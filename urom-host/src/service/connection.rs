@@ -20,7 +20,6 @@ use crate::owner::Owner;
 use crate::service::settings::{ServicePlace, Settings};
 use crate::wait;
 
-/// How long the library may take to connect.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Room for the description of a usual protocol. For a larger one the library says how much it
@@ -29,7 +28,6 @@ const LIKELY_DESCRIPTION: usize = 16 << 10;
 
 pub(super) type Connection = context::Context<Service>;
 
-/// What a service's context has.
 pub(super) struct Service {
     /// Closed after the service that uses it is gone.
     device: OnceCell<Device>,

@@ -35,7 +35,6 @@ struct Connected {
     service: Pointer,
     plugins: Vec<(PluginInfo, Option<u64>)>,
     cpus: CpuSet,
-    /// Wakes the thread.
     waker: Waker,
 }
 
@@ -51,7 +50,6 @@ unsafe impl Sync for Pointer {}
 pub(crate) struct ServiceCore {
     maker: Maker,
     pub(crate) library: Library,
-    /// Tells the services of this process apart.
     pub(crate) serial: u64,
     service: Pointer,
     pub(super) plugins: Vec<Plugin>,

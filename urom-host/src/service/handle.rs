@@ -194,7 +194,6 @@ impl ServiceHandle {
         Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
     }
 
-    /// There is none in this process.
     #[cfg(not(feature = "embedded"))]
     fn not_served(&self, _name: &str) -> Option<(String, String)> {
         None

@@ -21,12 +21,9 @@ use crate::service::connection::Connection;
 
 pub(super) type Ids = Result<Vec<u64>>;
 
-/// How many answers of a service nobody got.
 #[derive(Default)]
 pub(super) struct Counts {
-    /// To queries that had been given up.
     pub(super) late: AtomicU64,
-    /// To queries whose future had been dropped.
     pub(super) dropped: AtomicU64,
 }
 
@@ -91,7 +88,6 @@ impl Query {
         Error::new(code, format!("asking for the workers of group {}", self.group))
     }
 
-    /// Whether somebody waits for the answer.
     fn is_asked(&self) -> bool {
         if !self.maker.is_here() {
             return false;

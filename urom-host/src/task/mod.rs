@@ -250,7 +250,6 @@ impl Drop for Task<'_> {
     }
 }
 
-/// Where a buffer's bytes are, and how many.
 #[inline]
 fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     let (mut data, mut length) = (ptr::null_mut(), 0);

@@ -43,7 +43,6 @@ impl Sent {
 }
 
 impl End {
-    /// The code of a task that was given up for this reason.
     pub(crate) fn code(self) -> DocaError {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
@@ -86,7 +85,6 @@ pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
     }
 }
 
-/// What to do about a command that is too long.
 pub(super) const SEND_LESS: &str =
     "send less, or raise ServiceBuilder::max_message_size, and --max-msg-size of a uromd";
 

@@ -10,7 +10,6 @@ use urom_abi::{DocaError, Payload};
 use crate::task::Task;
 use crate::worker::{Context, End, Owner, RawReply, Slot, SlotState};
 
-/// The end of a task.
 pub(crate) enum Response<'a> {
     /// A notification with this status.
     Arrived(DocaError, Arrived<'a>),
@@ -39,7 +38,6 @@ impl<'a> Response<'a> {
         Response::Held(RawReply { status, bytes: None, why })
     }
 
-    /// The status, and bytes of their own.
     pub(crate) fn into_reply(self) -> RawReply {
         match self {
             Response::Arrived(status, arrived) => {
@@ -62,7 +60,6 @@ pub(crate) struct Arrived<'a> {
     context: &'a Context,
     slot: &'a Slot,
     bytes: NonNull<[u8]>,
-    /// A payload has the task.
     kept: Cell<bool>,
 }
 

@@ -13,7 +13,6 @@ pub(super) struct Profile {
     pub(super) name: String,
     /// The target triple, when the test was built with `--target`.
     pub(super) target: Option<String>,
-    /// cargo's target directory.
     pub(super) directory: PathBuf,
 }
 

@@ -5,11 +5,9 @@ use std::task::Wake;
 
 use super::sync::{AtomicBool, EventFd, Ordering};
 
-/// Wakes the thread that waits, from any thread.
 pub(super) struct Notifier {
     /// Somebody woke it, and it has not looked since.
     notified: AtomicBool,
-    /// It sleeps, or is about to.
     asleep: AtomicBool,
     bell: Option<EventFd>,
 }

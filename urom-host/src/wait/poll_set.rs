@@ -7,7 +7,6 @@ thread_local! {
     static POLL_SET: Cell<Vec<libc::pollfd>> = const { Cell::new(Vec::new()) };
 }
 
-/// File descriptors to poll, in memory that is used again.
 pub(crate) struct PollSet(Vec<libc::pollfd>);
 
 impl PollSet {

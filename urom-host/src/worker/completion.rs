@@ -61,7 +61,6 @@ impl Context {
         }
     }
 
-    /// Runs the callback of a task that has ended.
     pub(crate) fn deliver(&self, slot: &Slot, end: SlotState) {
         slot.state.set(end);
         if let Some(deliver) = slot.deliver.take() {
@@ -162,7 +161,6 @@ impl Context {
         }
     }
 
-    /// Gives up a slot whose future is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
         match slot.state.get() {
             SlotState::Waiting | SlotState::Watched => {

@@ -18,7 +18,6 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::worker::slots::{self, Slots};
 
-/// What a worker is made with.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) id: u64,
@@ -47,7 +46,6 @@ pub(crate) trait MemoryUse {
     fn ask(self: Arc<Self>, worker: &Context);
 }
 
-/// What a worker's context has.
 pub(crate) struct Worker {
     pub(crate) service: Arc<ServiceCore>,
     pub(crate) serial: u64,
@@ -60,7 +58,6 @@ pub(crate) struct Worker {
     pub(crate) timed: Cell<bool>,
     /// How many replies came to tasks that had passed their deadline or were cancelled.
     pub(crate) late_replies: Cell<u64>,
-    /// How many came to tasks whose future had been dropped.
     pub(crate) dropped_replies: Cell<u64>,
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once, so that the context can become idle.
@@ -71,11 +68,8 @@ pub(crate) struct Worker {
     /// The owner, which payloads keep. Empty before the worker runs; dead while it is being
     /// dropped.
     owner: OnceCell<Weak<Owner>>,
-    /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
-    /// Memory that was shared with it.
     pub(crate) uses: RefCell<Vec<Arc<dyn MemoryUse>>>,
-    /// Values of crates that build upon this one.
     pub(super) attached: RefCell<Vec<Rc<dyn Any>>>,
 }
 

@@ -106,7 +106,6 @@ impl Worker {
     }
 }
 
-/// Whether the service may think that the old worker still runs.
 fn may_be_early(error: &Error) -> bool {
     matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL)
 }

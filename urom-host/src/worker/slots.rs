@@ -43,7 +43,6 @@ pub(crate) enum SlotState {
     Copied,
 }
 
-/// Why the program gave a task up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Its deadline passed, this long after the submission.
@@ -81,7 +80,6 @@ pub(crate) struct Slot<C> {
     pub(crate) state: Cell<SlotState>,
     next: Cell<Option<NonNull<Slot<C>>>>,
     pub(crate) doca: Cell<Option<Doca>>,
-    /// The length that the payload buffer has now.
     pub(crate) length: Cell<usize>,
     pub(crate) plugin: Cell<u64>,
     /// The number of the command, among those that used the slot.
@@ -90,7 +88,6 @@ pub(crate) struct Slot<C> {
     pub(crate) deadline: Cell<Option<Instant>>,
     /// How long after the submission that is.
     pub(crate) limit: Cell<Duration>,
-    /// The limit that the library knows of.
     pub(crate) announced: Cell<Option<Duration>>,
     /// In the states `Ended`, `EndedAndBack` and `CallCancelled`.
     pub(crate) end: Cell<End>,
@@ -135,7 +132,6 @@ impl<C> Slot<C> {
         matches!(self.state.get(), SlotState::Waiting | SlotState::Watched)
     }
 
-    /// Whether its task is in flight and its reply will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(
             self.state.get(),

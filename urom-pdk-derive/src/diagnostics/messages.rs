@@ -6,7 +6,6 @@
 
 use std::fmt::{self, Display};
 
-/// A message of the table, filled in.
 pub(crate) struct Message(String);
 
 impl Display for Message {
@@ -24,7 +23,6 @@ macro_rules! messages {
             }
         )*
 
-        /// Each message's name and its text with the holes named.
         #[cfg(test)]
         pub(crate) const TABLE: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
     };

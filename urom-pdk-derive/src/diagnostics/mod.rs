@@ -7,7 +7,6 @@ use quote::ToTokens;
 
 use messages::Message;
 
-/// The errors found so far.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 

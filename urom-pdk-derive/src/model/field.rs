@@ -11,7 +11,6 @@ pub(crate) struct Field {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
     pub(crate) docs: Vec<Attribute>,
-    /// Its number among the variant's fields.
     pub(crate) at: usize,
     /// What its constants are named after: `TagSend_data`.
     pub(crate) stem: String,
@@ -32,7 +31,6 @@ pub(crate) enum Role {
 }
 
 pub(crate) struct FieldKeys {
-    /// Where each key stands that the field has.
     pub(crate) spans: Spans,
     pub(crate) with: Option<Path>,
     pub(crate) unless: Option<Ident>,
@@ -58,12 +56,10 @@ impl Field {
         names::text(&self.ident)
     }
 
-    /// The local variable of its value.
     pub(crate) fn local(&self) -> Ident {
         names::numbered(self.at)
     }
 
-    /// The constant that reads and writes it.
     pub(crate) fn place(&self) -> Ident {
         self.constant("AT")
     }
@@ -92,7 +88,6 @@ impl Field {
         self.keys.has("echo")
     }
 
-    /// Whether it lies between tag and union.
     pub(crate) fn is_header(&self) -> bool {
         self.keys.has("header") && self.is_plain()
     }

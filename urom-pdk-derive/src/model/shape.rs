@@ -30,17 +30,14 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Whether a command can have it, which borrows its payloads.
     pub(crate) fn is_borrowed(self) -> bool {
         matches!(self, Form::Slice | Form::Array | Form::Str | Form::Elements | Form::Data)
     }
 
-    /// Whether a notification can have it, which owns its payloads.
     pub(crate) fn is_owned(self) -> bool {
         matches!(self, Form::Owned | Form::Received)
     }
 
-    /// Whether it is either inline or registered memory.
     pub(crate) fn is_two_armed(self) -> bool {
         matches!(self, Form::Data | Form::Received)
     }

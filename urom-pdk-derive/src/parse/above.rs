@@ -3,7 +3,6 @@
 
 use proc_macro2::Span;
 
-/// The attributes on the lines right above, if a derive is among them.
 pub(super) fn derives() -> Option<String> {
     if !proc_macro::is_available() {
         return None;

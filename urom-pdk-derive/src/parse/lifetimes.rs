@@ -28,7 +28,6 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
     lifetime
 }
 
-/// Takes the lifetimes, which were a mistake, out of an enum of notifications.
 pub(super) fn remove(item: &mut ItemEnum) {
     let lifetimes =
         item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();

@@ -14,7 +14,6 @@ pub(crate) struct Parsed {
     /// The user's item; an `impl Handler` has its side filled in.
     pub(crate) item: TokenStream,
     pub(crate) export: Export,
-    /// The trait, its side filled in, and the type that implements it.
     pub(crate) handler: Option<(Path, Type)>,
 }
 

@@ -39,11 +39,9 @@ fn mentions(Field { keys, .. }: &Field, word: &Ident) -> bool {
     tokens::mentions(quote!(#len #when #unless #(#addr)*), word)
 }
 
-/// The words that the payloads of a variant fill.
 struct Words<'a> {
     variant: &'a Ident,
     fields: &'a [Field],
-    /// Those that have a payload.
     taken: Vec<(Vec<Ident>, &'a Ident)>,
     errors: &'a mut Errors,
 }

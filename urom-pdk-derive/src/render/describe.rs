@@ -110,7 +110,6 @@ impl Render<'_> {
     }
 }
 
-/// The member of a description for what the definition may leave out.
 fn given(member: &str, value: Option<impl quote::ToTokens>) -> Option<TokenStream> {
     given_as_is(member, value.map(|value| quote!(__p::Some(#value))))
 }

@@ -116,7 +116,6 @@ impl Render<'_> {
         }
     }
 
-    /// The member initialiser of a field with a copy of what its local refers to.
     pub(super) fn copied(&self, field: &Field) -> TokenStream {
         let (ident, local, place, ty) = (&field.ident, field.local(), field.place(), &field.ty);
         let copy = match field.role {

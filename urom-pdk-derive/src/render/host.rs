@@ -167,7 +167,6 @@ impl Render<'_> {
         }
     }
 
-    /// The type by which a value is passed, and the value made of it.
     fn passed(&self, field: &Field) -> (TokenStream, TokenStream) {
         let (argument, ty) =
             (self.argument_name(field), self.with_lifetime(&field.ty, &task_lifetime()));
@@ -186,7 +185,6 @@ impl Render<'_> {
             || !shape.option && matches!(shape.form, Form::Slice | Form::Array | Form::Str)
     }
 
-    /// The value that nobody set.
     fn unset(&self, field: &Field) -> TokenStream {
         match field.role {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
@@ -253,7 +251,6 @@ impl Render<'_> {
     }
 }
 
-/// The lifetime of a task, which borrows what its command does.
 fn task_lifetime() -> Lifetime {
     Lifetime::new("'task", Span::call_site())
 }

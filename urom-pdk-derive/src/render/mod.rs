@@ -34,7 +34,6 @@ pub(crate) struct Render<'a> {
     pub(crate) model: &'a Messages,
     /// Whether to give signatures only, because the definition has an error: see `fallback`.
     pub(crate) inert: bool,
-    /// All identifiers in the types of fields.
     in_types: HashSet<String>,
 }
 

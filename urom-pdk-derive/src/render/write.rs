@@ -10,12 +10,9 @@ use super::Render;
 use crate::model::{Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens};
 
-/// The parts of the code that writes one variant.
 #[derive(Default)]
 pub(super) struct Writing {
-    /// Statements that compute the words and check that fields and payloads agree.
     pub(super) prepare: TokenStream,
-    /// Statements that write tag, fields and words into the fixed part.
     pub(super) fill: TokenStream,
 }
 

@@ -64,7 +64,6 @@ fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
     }
 }
 
-/// What is read from the fixed part owns its value.
 fn borrows(field: &Field, errors: &mut Errors) {
     if tokens::names_lifetime(&field.ty, |name| name != "static") {
         errors.on(&field.ty, messages::borrows_without_inline(names::written(&field.ty)));
@@ -112,7 +111,6 @@ fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
     }
 }
 
-/// The elements of a payload are plain data of which any bytes are a value.
 fn elements(field: &Field, is_command: bool, errors: &mut Errors) {
     let element = field.shape.element.as_ref();
     let wrong = element.and_then(|ty| unsafe_type(ty, is_command).or_else(|| unsafe_element(ty)));

@@ -120,7 +120,6 @@ fn is_one_of(ty: &Type, names: &[&str]) -> bool {
     path.path.get_ident().is_some_and(|ident| names.iter().any(|name| ident == name))
 }
 
-/// The type of an array's elements, or the type itself.
 fn innermost(ty: &Type) -> &Type {
     match plainly(ty) {
         Type::Array(array) => innermost(&array.elem),

@@ -49,7 +49,6 @@ impl SharedLookups {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = false;
     }
 
-    /// For a look-up at any time.
     pub(crate) fn enter(&self) -> Result<Entered<'_>> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         match *open {
@@ -70,7 +69,6 @@ impl SharedLookups {
     }
 }
 
-/// What a worker has of a buffer as bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Packed {
     MemoryHandle,
@@ -82,7 +80,6 @@ impl Entered<'_> {
         self.shared.ctx.0.as_ptr()
     }
 
-    /// The worker's answer to a look-up of an address.
     fn look(&self, member: u64) -> Result<(DocaError, *mut c_void)> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
         let ctx = self.ctx();
@@ -92,7 +89,6 @@ impl Entered<'_> {
         Ok((code, start))
     }
 
-    /// Looks an address up for the sake of the member.
     pub(crate) fn contains(&self, member: u64) -> Result<bool> {
         match self.look(member)?.0.check() {
             Ok(()) => Ok(true),

@@ -19,7 +19,6 @@ pub(crate) struct MemoryServices {
     ctx: NonNull<WorkerCtx>,
     services: WorkerServices,
     is_open: Cell<bool>,
-    /// The group of watches of mapped memory.
     watches: u64,
     #[cfg(feature = "ucx")]
     leases: RefCell<Vec<Taken>>,

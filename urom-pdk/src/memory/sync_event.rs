@@ -143,7 +143,6 @@ impl fmt::Debug for SyncEvent {
     }
 }
 
-/// A wait for a counter that is mapped here.
 struct MappedWait {
     /// First, so that it ends before the memory is closed.
     watch: Option<Watch>,

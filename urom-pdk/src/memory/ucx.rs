@@ -106,7 +106,6 @@ impl HostMemory {
         Ok(bytes)
     }
 
-    /// Has the host's library send the bytes to where an endpoint leads.
     async fn push(&self, peer: &Endpoint, tag: u64, lease: MemoryLease) -> Result<(), DocaError> {
         let address = peer.address().as_bytes().to_vec();
         let operation = MemoryOperation {
@@ -154,7 +153,6 @@ impl HostMemory {
         }
     }
 
-    /// Writes bytes to the beginning.
     async fn put(&self, bytes: Vec<u8>, lease: MemoryLease) -> Result<(), DocaError> {
         let written = match self.path() {
             MemoryPath::NETWORK => {

@@ -29,7 +29,6 @@ use super::services::Services;
 /// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
 pub(super) const PLUGIN_ID: u64 = 4;
 
-/// What a domain is made of.
 #[derive(Default)]
 pub(super) struct World {
     pub(super) shared: Arc<SharedDomain>,
@@ -52,7 +51,6 @@ impl World {
     }
 }
 
-/// A plugin, open or closed.
 pub(super) struct Instance {
     /// Whose descriptors are its own; no two instances of a process share it.
     pub(super) owner: u64,
@@ -70,7 +68,6 @@ pub(super) struct Instance {
     pub(super) address: RefCell<Vec<u8>>,
     ledger: RefCell<Ledger>,
     member: Arc<Member>,
-    /// Keeps what look-ups gave.
     pub(super) world: Rc<World>,
 }
 
@@ -133,7 +130,6 @@ impl Instance {
         watch::of(self.owner, run)
     }
 
-    /// Calls the plugin, which is open.
     fn with<R>(&self, call: impl FnOnce(&mut OpenPlugin) -> R) -> R {
         let mut open = self.open.borrow_mut();
         let plugin = open.as_mut().expect("callers ask whether it is open");
@@ -144,7 +140,6 @@ impl Instance {
         self.ledger.borrow_mut()
     }
 
-    /// Whether the plugin can be called.
     pub(super) fn is_open(&self) -> bool {
         self.open.borrow().is_some()
     }
@@ -232,7 +227,6 @@ impl Instance {
         count
     }
 
-    /// Looks at a notification, packs it as a worker does, and notes it.
     fn take_in(&self, notification: urom_abi::descriptor::NotificationDesc) {
         let header = *notification.header();
         let connection = notification.dest_id();
@@ -251,7 +245,6 @@ impl Instance {
         ledger.answer(header.urom_context, packed.notification);
     }
 
-    /// The next look-up of this kind fails.
     pub(super) fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
         self.member
             .failures
@@ -300,7 +293,6 @@ impl Instance {
         }
     }
 
-    /// What a command is called in reports.
     pub(super) fn describe(&self, token: u64) -> String {
         self.ledger()
             .asked(token)

@@ -16,7 +16,6 @@ pub struct Notification {
     pub bytes: Vec<u8>,
 }
 
-/// One command.
 struct LedgerEntry {
     asked: Asked,
     /// The first notification, until somebody takes it.
@@ -33,7 +32,6 @@ impl LedgerEntry {
     }
 }
 
-/// All commands of one worker, by their tokens.
 #[derive(Default)]
 pub(super) struct Ledger {
     entries: BTreeMap<u64, LedgerEntry>,
@@ -52,12 +50,10 @@ impl Ledger {
         token
     }
 
-    /// The command with this token.
     pub(super) fn asked(&self, token: u64) -> Option<&Asked> {
         self.entries.get(&token).map(|entry| &entry.asked)
     }
 
-    /// Notes a notification.
     pub(super) fn answer(&mut self, token: u64, notification: Notification) {
         self.notifications += 1;
         let Some(entry) = self.entries.get_mut(&token) else {
@@ -116,7 +112,6 @@ impl Ledger {
         of_it.map(|(token, _)| *token).collect()
     }
 
-    /// How many commands were sent.
     pub(super) fn commands(&self) -> u64 {
         self.entries.len() as u64
     }
@@ -129,7 +124,6 @@ impl Ledger {
         count
     }
 
-    /// Notes what is still in flight as wrong.
     pub(super) fn close(&mut self) {
         let waiting = self.entries.values().filter(|entry| entry.is_waiting());
         let mut waiting: Vec<_> = waiting.map(|entry| entry.asked.clone()).collect();

@@ -27,7 +27,6 @@ pub enum Lookup {
     Key,
 }
 
-/// One plugin's place in a domain.
 pub(super) struct Member {
     pub(super) domain: Arc<SharedDomain>,
     pub(super) plugin: &'static str,
@@ -35,7 +34,6 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// The code that the next look-up of this kind is to fail with.
     fn failure(&self, lookup: Lookup) -> Option<DocaError> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let at = failures.iter().position(|(which, _)| *which == lookup)?;

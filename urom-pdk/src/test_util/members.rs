@@ -46,7 +46,6 @@ pub(super) struct SharedDomain {
 pub(super) struct Members {
     pub(super) addresses: BTreeMap<(&'static str, u64), Arc<[u8]>>,
     pub(super) buffers: BTreeMap<u64, Vec<Arc<Buffer>>>,
-    /// All that a look-up may ever have given.
     kept: Vec<Arc<[u8]>>,
     pub(super) kept_buffers: Vec<Arc<Buffer>>,
 }
@@ -69,7 +68,6 @@ impl SharedDomain {
         members.addresses.insert((plugin, member), bytes);
     }
 
-    /// Where the address of a member's plugin is.
     pub(super) fn address(&self, member: u64, plugin: &str) -> Option<*const u8> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let found =

@@ -18,7 +18,6 @@ use urom_memory::{Condition, View};
 
 use super::fault::{Fault, Kept};
 
-/// Memory of a host that the test plays.
 pub(super) struct PlayedMemory {
     pub(super) connection: u64,
     pub(super) number: u64,
@@ -27,16 +26,12 @@ pub(super) struct PlayedMemory {
     len: u64,
     pub(super) access: Access,
     pub(super) path: MemoryPath,
-    /// Codes that the next operations end with.
     pub(super) failures: RefCell<VecDeque<DocaError>>,
-    /// Whether operations over the network wait.
     pub(super) is_paused: Cell<bool>,
-    /// Whether the host has left.
     is_lost: Cell<bool>,
 }
 
 impl PlayedMemory {
-    /// The host's bytes, which the test may write whatever the permissions are.
     pub(super) fn view(&self) -> View<'_> {
         // SAFETY: the words stay as long as this is borrowed, and have as many bytes. They are in
         // cells, and `View` makes no references to their contents.
@@ -128,7 +123,6 @@ impl InFlight {
     }
 }
 
-/// The hosts' memory of the played worker. It stays on the worker's thread.
 pub(super) struct PlayedMemories {
     pub(super) shares: Shares,
     in_flight: Rc<RefCell<Vec<InFlight>>>,
@@ -145,7 +139,6 @@ impl Default for PlayedMemories {
 }
 
 impl PlayedMemories {
-    /// Shares a copy of these bytes.
     pub(super) fn share(
         &self,
         connection: u64,
@@ -183,7 +176,6 @@ impl PlayedMemories {
         self.shares.unshare(memory.connection, memory.number, 0);
     }
 
-    /// Ends the shares of a host that has left, and its operations.
     pub(super) fn leave(&self, connection: u64) {
         self.shares.leave(connection);
         let in_flight = self.in_flight.borrow();
@@ -191,7 +183,6 @@ impl PlayedMemories {
         of_host.for_each(|it| it.memory.is_lost.set(true));
     }
 
-    /// How many times the plugin has a memory open.
     pub(super) fn opened(&self, memory: &PlayedMemory) -> usize {
         self.shares.look(|open| {
             let of_it = open.filter(|open| open.range.memory == memory.number);
@@ -204,7 +195,6 @@ impl PlayedMemories {
         self.in_flight.borrow().iter().filter(|it| Rc::ptr_eq(&it.memory, memory)).count()
     }
 
-    /// How many operations wait for the test to end a pause.
     pub(super) fn paused(&self) -> usize {
         self.in_flight.borrow().iter().filter(|it| it.memory.is_paused.get()).count()
     }

@@ -108,7 +108,6 @@ impl<P: Protocol> Worker<P> {
     }
 }
 
-/// All that a worker of this kit calls.
 fn methods<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginExtension) {
     (iface::<T, P>(), extension::<T, P>(|| unreachable!()))
 }

@@ -7,9 +7,7 @@ use urom_abi::plugin::WorkerNotify;
 
 use super::ledger::Notification;
 
-/// What a buffer holds where nobody wrote.
 pub(super) const FILL: u8 = 0xee;
-/// How many bytes behind the room are watched.
 pub(super) const GUARD: usize = 64;
 
 /// The longest notification that is believed, its header included: what says more was not written
@@ -19,11 +17,8 @@ const MOST: usize = 1 << 30;
 /// The header before the notification's bytes.
 pub(super) const HEADER: usize = size_of::<WorkerNotify>();
 
-/// What came of packing.
 pub(super) struct Packed {
-    /// What the worker would send.
     pub(super) notification: Notification,
-    /// What was wrong with it.
     pub(super) wrong: Option<String>,
 }
 

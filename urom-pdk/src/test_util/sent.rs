@@ -13,7 +13,6 @@ use urom_abi::wire::{DecodeError, EncodeError};
 pub struct Sent<R: Reply> {
     pub(super) token: u64,
     pub(super) echo: R::Echo,
-    /// The worker it was sent to.
     pub(super) owner: u64,
 }
 

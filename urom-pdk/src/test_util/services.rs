@@ -17,20 +17,14 @@ use crate::guard::guard;
 use crate::time;
 use urom_os::clock::monotonic;
 
-/// The id that every played worker says it has.
 const WORKER_ID: u64 = 1;
 
-/// It stays on the worker's thread.
 pub(super) struct Services {
     /// What `attach` passes to the plugin.
     pub(super) table: WorkerServices,
-    /// The longest notification in bytes, its header included.
     pub(super) limit: Cell<usize>,
-    /// When hosts give commands up, by the commands' tokens.
     pub(super) deadlines: RefCell<HashMap<u64, Instant>>,
-    /// Why commands failed, by their tokens.
     pub(super) failures: RefCell<HashMap<u64, String>>,
-    /// What hosts share with the worker.
     pub(super) memories: PlayedMemories,
 }
 
@@ -53,10 +47,8 @@ impl Services {
     }
 }
 
-/// A plugin's context, and the services of its worker.
 #[repr(C)]
 pub(super) struct Served {
-    /// What the plugin sees, and may write to.
     pub(super) ctx: WorkerCtx,
     pub(super) services: Rc<Services>,
 }

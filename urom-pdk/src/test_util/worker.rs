@@ -40,7 +40,6 @@ pub struct Worker<P: Protocol> {
 }
 
 impl<P: Protocol> Worker<P> {
-    /// A worker with this plugin, which is open.
     pub(super) fn around(instance: Rc<Instance>) -> Worker<P> {
         Worker { instance, patience: PATIENCE.into(), is_finished: false, protocol: PhantomData }
     }

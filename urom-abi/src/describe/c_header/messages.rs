@@ -8,7 +8,6 @@ use super::{comments, payloads};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Field, FieldKind, Messages, Variant};
 
-/// One direction, with the names of what is made of it.
 pub(super) struct Direction<'a> {
     messages: &'a Messages,
     /// `command` or `notification`.
@@ -20,7 +19,6 @@ pub(super) struct Direction<'a> {
     variants: Vec<Names<'a>>,
 }
 
-/// A variant, with the names of what is made of it.
 struct Names<'a> {
     variant: &'a Variant,
     tag: String,
@@ -62,7 +60,6 @@ impl<'a> Direction<'a> {
         Direction { messages, what, name, tag, enumeration, header, variants }
     }
 
-    /// The tag of the variant with this name in Rust.
     fn tag_of(&self, rust: &str) -> Option<&str> {
         self.variants
             .iter()
@@ -81,7 +78,6 @@ impl<'a> Direction<'a> {
         if rest.is_empty() { c.to_owned() } else { format!("{c}.{rest}") }
     }
 
-    /// The constants for the tags.
     pub(super) fn tags(&self, answers: Option<&Direction<'_>>, structs: &Structs) -> String {
         let tags = self.variants.iter().map(|names| {
             let Variant { docs, tag, also, reply, .. } = *names.variant;

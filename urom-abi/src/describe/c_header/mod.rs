@@ -93,7 +93,6 @@ pub fn c_header(protocol: &Protocol) -> String {
     out
 }
 
-/// What every protocol has in common.
 const RULES: &str = " \
 * Made from the protocol's Rust definition: change that, not this file.
  *

@@ -14,7 +14,6 @@ const RESERVED: &str = "alignas alignof and and_eq asm atomic_cancel auto bitand
     typeid typename typeof typeof_unqual uint16_t uint32_t uint64_t uint8_t uintmax_t uintptr_t union unix unsigned \
     using virtual void volatile wchar_t while xor xor_eq NULL";
 
-/// The names of one scope of the header.
 pub(super) struct Scope(HashSet<String>);
 
 impl Scope {

@@ -49,7 +49,6 @@ fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) 
     }
 }
 
-/// When it is there.
 fn presence(payload: &Payload, selector: Option<String>, address: Option<String>) -> String {
     match (payload.presence, selector, address) {
         (Presence::Registered, Some(selector), Some(address)) => {

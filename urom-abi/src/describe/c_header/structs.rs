@@ -18,13 +18,11 @@ pub(super) struct Member {
     pub(super) declaration: String,
 }
 
-/// The structures written so far, and the names that are taken.
 pub(super) struct Structs {
     pub(super) out: String,
     pub(super) scope: Scope,
     prefix: String,
     assert: String,
-    /// The plain types that have a structure or an enumeration, with its name.
     known: Vec<(Type, String)>,
     pub(super) has_bool: bool,
 }
@@ -72,7 +70,6 @@ impl Structs {
         }
     }
 
-    /// What a plain type with a structure or an enumeration is called.
     fn name_of(&self, ty: &Type) -> &str {
         self.known.iter().find(|(known, _)| known == ty.element()).map_or("", |(_, name)| name)
     }
@@ -238,7 +235,6 @@ pub(super) fn constants(
     out.push_str(if is_enum { "};\n\n" } else { "\n" });
 }
 
-/// Whether a C compiler lays the members out in just this way.
 fn is_natural(extent: Extent, members: &[&Member]) -> bool {
     let (mut end, mut align) = (0, 1);
     for member in members {

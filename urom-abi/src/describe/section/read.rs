@@ -84,7 +84,6 @@ pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     kept: Kept,
-    /// How deep the type that is read is nested.
     depth: usize,
 }
 

@@ -62,7 +62,6 @@ impl Protocol {
     }
 }
 
-/// Where a description is written.
 enum Out<'a> {
     /// Its bytes are only counted.
     Nothing,
@@ -75,7 +74,6 @@ pub(super) struct Writer<'a> {
     out: Out<'a>,
     at: usize,
     docs: bool,
-    /// How deep the type that is written is nested.
     depth: usize,
 }
 

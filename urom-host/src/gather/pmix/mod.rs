@@ -22,7 +22,6 @@ use super::rendezvous::place::MeetingPlace;
 use super::{Error, Rendezvous};
 use library::{Library, Proc, Status};
 
-/// The variables that a launcher with PMIx sets.
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
 /// The pause between two look-ups of participant 0's address. Launchers wait for the first value of
@@ -32,7 +31,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How much longer the program waits than PMIx's thread does, whose own error says more.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// This process's connection to its launcher.
 struct Session {
     maker: Maker,
     library: Library,
@@ -84,7 +82,6 @@ impl Rendezvous {
     }
 }
 
-/// This process's part in a meeting.
 enum Meeting {
     Host(TcpListener, u32),
     Guest(Vec<SocketAddr>, u32, u32),

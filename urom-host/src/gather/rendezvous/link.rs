@@ -32,9 +32,7 @@ pub(super) fn frame(kind: [u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
 pub(super) struct Link {
     pub(super) index: u32,
     pub(super) stream: TcpStream,
-    /// How many bytes of this end's frame are sent.
     pub(super) sent: usize,
-    /// What has arrived of the other end's frame.
     received: Vec<u8>,
     /// The exchange waits for it.
     pub(super) is_late: bool,
@@ -95,7 +93,6 @@ impl Link {
         Ok(self.fill(HEAD + length)?.then_some(number))
     }
 
-    /// The body of the frame that was received.
     pub(super) fn body(&self) -> &[u8] {
         self.received.get(HEAD..).unwrap_or_default()
     }

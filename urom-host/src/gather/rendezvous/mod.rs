@@ -40,7 +40,6 @@ pub struct Rendezvous {
     maker: Maker,
     index: u32,
     participants: u32,
-    /// How long each exchange may take.
     pub(super) limit: Duration,
     /// All others at participant 0, in the order of their indices; participant 0 at the others.
     links: Vec<Link>,

@@ -81,7 +81,6 @@ impl MeetingPlace {
         }
     }
 
-    /// The part of an error about a name's addresses.
     fn tried(&self, addresses: &[SocketAddr]) -> String {
         let name = self.name().filter(|_| !addresses.is_empty());
         name.map(|_| format!(", tried as {}", listed(addresses))).unwrap_or_default()

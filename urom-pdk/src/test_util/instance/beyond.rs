@@ -29,7 +29,6 @@ impl Instance {
         token
     }
 
-    /// Looks at what a call did, and notes its answer.
     fn take_call(&self, token: u64, end: CallEnd, room: usize, place: &[u8]) {
         let (before, rest) = place.split_at(pack::GUARD);
         let (room, behind) = rest.split_at(room);
@@ -80,7 +79,6 @@ impl Instance {
         self.left.borrow().iter().any(|(left, _)| *left == connection)
     }
 
-    /// Reports hosts that left to a plugin that is open.
     pub(super) fn tell_of_left(&self) {
         if !self.is_open() {
             return;
