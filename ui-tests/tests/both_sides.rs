@@ -2,16 +2,114 @@
 
 #[path = "forms_protocol/mod.rs"]
 mod forms;
-mod sides;
 
+use std::fmt;
+use std::future::{Future, Ready, ready};
+use std::marker::PhantomData;
 use std::num::NonZeroU64;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use sandbox_protocol::{
     Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
-use sides::{Failure, Host, Plugin, now};
-use urom_abi::protocol::{Protocol as _, Serve};
+use urom_abi::protocol::{
+    AnswerPlace, HostSide, Now, PluginSide, Protocol as _, Reply, Request, Serve,
+};
+use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
+
+/// A failure of either side.
+#[derive(Debug, PartialEq)]
+struct Failure(DocaError);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Failure {
+        Failure(error.into())
+    }
+}
+
+impl From<EncodeError> for Failure {
+    fn from(error: EncodeError) -> Failure {
+        Failure(error.into())
+    }
+}
+
+/// The plugin's side, whose contexts are numbers.
+struct Plugin;
+
+impl PluginSide for Plugin {
+    type OpenContext = u32;
+    type Context = u32;
+    type Error = Failure;
+
+    fn place(_: &u32, _: Now) -> AnswerPlace<'_> {
+        None
+    }
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing here ever waits"),
+    }
+}
+
+/// Serves one command with the context 100.
+fn serve<P: Serve<Plugin, T>, T>(handler: &T, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+    let desc = now(P::serve(handler, &100, bytes))?.into_descriptor();
+    Ok(desc.expect("no place was given").payload().to_vec())
+}
+
+/// The host's side of a protocol `P` that handlers `T` serve.
+#[derive(Debug)]
+struct Host<P, T>(PhantomData<(P, T)>);
+
+impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
+    type Plugin = &'static str;
+    type Worker = T;
+    type Error = Failure;
+    type Completion<R: Reply> = Ready<Result<R, Failure>>;
+    type Handle = ();
+
+    fn submit<C: Request>(
+        _: &&'static str,
+        worker: &T,
+        command: &C,
+        deadline: Option<Duration>,
+    ) -> Result<Self::Completion<C::Reply>, Failure> {
+        if deadline == Some(Duration::ZERO) {
+            return Err(Failure(DocaError::TIME_OUT));
+        }
+        let mut bytes = vec![0; command.encoded_len().unwrap()];
+        command.encode(&mut bytes)?;
+        let answer = serve::<P, T>(worker, &bytes);
+        Ok(ready(answer.and_then(|bytes| Ok(C::Reply::decode(&bytes[..], &command.echo())?))))
+    }
+
+    fn submit_with<C: Request, F>(
+        plugin: &&'static str,
+        worker: &T,
+        command: &C,
+        deadline: Option<Duration>,
+        callback: F,
+    ) -> Result<(), Failure>
+    where
+        F: FnOnce(Result<C::Reply, Failure>) + 'static,
+    {
+        callback(now(Self::submit(plugin, worker, command, deadline)?));
+        Ok(())
+    }
+}
 
 /// Receives what its tag says, and tells of what it was sent how long it was.
 struct Echoes;
@@ -55,7 +153,7 @@ fn client() -> Client<Host<Protocol, Echoes>> {
 #[test]
 fn data_is_a_setter_that_takes_bytes_or_memory() {
     let (client, worker) = (client(), Echoes);
-    let sent = |task: Result<std::future::Ready<Result<TagSent, Failure>>, Failure>| {
+    let sent = |task: Result<Ready<Result<TagSent, Failure>>, Failure>| {
         now(task.unwrap()).map(|sent| sent.status)
     };
     assert_eq!(sent(client.task_tag_send(&worker, 1, 2).submit()), Ok(0));

@@ -1,10 +1,79 @@
 //! Messages of plain fields come back as they were, and what is wrong with them is named.
 
-mod kinds;
-
-use kinds::{Command, Counted, Measured, Notification, Point, Protocol, Segment, Unsigned};
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::{DecodeError, DecodeProblem};
+use urom_abi::{urom_command, urom_notification};
+
+/// A structure without padding, with a structure in it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+struct Segment {
+    from: Point,
+    to: Point,
+    weight: f64,
+}
+
+/// The inner one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+struct Point {
+    x: f32,
+    y: f32,
+}
+
+#[urom_command(plugin = "worker_kinds", version = 3)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Command {
+    /// Unsigned integers, of growing and shrinking sizes.
+    #[urom(reply = Counted)]
+    Unsigned {
+        a: u8,
+        b: u16,
+        #[urom(echo)]
+        context: u64,
+        c: u32,
+        d: u64,
+        e: u8,
+    },
+    /// Signed ones.
+    #[urom(reply = Measured, tag = 17)]
+    Signed { a: i8, b: i16, c: i32, d: i64 },
+    /// Floating point.
+    #[urom(reply = Measured)]
+    Floats { a: f32, b: f64 },
+    /// Arrays, of arrays too.
+    #[urom(reply = Counted)]
+    Arrays {
+        bytes: [u8; 5],
+        words: [[u16; 3]; 2],
+        none: [u64; 0],
+        #[urom(echo)]
+        context: u64,
+    },
+    /// Plain structures.
+    #[urom(reply = Measured, tag = 5)]
+    Structures { one: Segment, many: [Point; 2] },
+    /// No field.
+    #[urom(reply = Finished)]
+    Nothing,
+}
+
+#[urom_notification]
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Notification {
+    /// With an echoed field behind another.
+    #[urom(tag = 40)]
+    Counted {
+        count: u32,
+        #[urom(echo)]
+        context: u64,
+        last: [u8; 3],
+    },
+    /// Without one.
+    Measured { segment: Segment },
+    /// Without any field.
+    Finished,
+}
 
 const COMMAND: usize = Protocol::COMMAND_LEN;
 const NOTIFICATION: usize = Protocol::NOTIFICATION_LEN;
@@ -110,7 +179,7 @@ fn errors_name_message_field_finding_and_what_is_allowed() {
         format!("Signed: length: 9 bytes, but the fixed part alone takes {COMMAND}")
     );
     let other = Counted { count: 1, last: [0; 3] }.into_descriptor(&unsigned(1).echo()).unwrap();
-    let wrong = Measured::decode(other.payload(), &kinds::Signed { a: 0, b: 0, c: 0, d: 0 }.echo());
+    let wrong = Measured::decode(other.payload(), &Signed { a: 0, b: 0, c: 0, d: 0 }.echo());
     assert_eq!(wrong.unwrap_err().problem, DecodeProblem::OtherTag { found: 40, expected: 41 });
 }
 
