@@ -24,10 +24,7 @@ static IMPORTED: Mutex<BTreeMap<usize, Vec<Import>>> = Mutex::new(BTreeMap::new(
 
 #[derive(Debug)]
 struct Mapping {
-    base: usize,
-    size: usize,
-    file: File,
-    cookie: [u8; 16],
+    arena: Identity,
     users: usize,
 }
 
@@ -48,11 +45,7 @@ impl Import {
             return Ok(Import { base: None });
         }
         let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |mapping: &Mapping| {
-            (mapping.base, mapping.size, mapping.file, mapping.cookie)
-                == (handle.arena.base, handle.arena.size, handle.arena.file, handle.arena.cookie)
-        };
-        let at = match mapped.iter().position(is_it) {
+        let at = match mapped.iter().position(|it| is_same(&it.arena, &handle.arena)) {
             Some(at) => at,
             None => {
                 mapped.push(map(handle)?);
@@ -89,10 +82,10 @@ impl Drop for Import {
     fn drop(&mut self) {
         let Some(base) = self.base else { return };
         let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = mapped.iter().position(|mapping| mapping.base == base) else { return };
+        let Some(at) = mapped.iter().position(|it| it.arena.base == base) else { return };
         mapped[at].users -= 1;
         if mapped[at].users == 0 {
-            let Mapping { base, size, .. } = mapped.swap_remove(at);
+            let Identity { base, size, .. } = mapped.swap_remove(at).arena;
             // The C library's, so that UCX notices.
             // SAFETY: it was mapped for handles, of which none is left.
             unsafe { libc::munmap(ptr::with_exposed_provenance_mut(base), size) };
@@ -102,14 +95,16 @@ impl Drop for Import {
 
 /// Whether it is this process's own arena: of an embedded service, above all.
 fn is_own(arena: &Identity) -> bool {
-    ARENA.identity().is_some_and(|own| {
-        (own.base, own.size, own.file, own.cookie)
-            == (arena.base, arena.size, arena.file, arena.cookie)
-    })
+    ARENA.identity().is_some_and(|own| is_same(&own, arena))
+}
+
+/// Whether both name one arena, by whatever descriptor.
+fn is_same(one: &Identity, other: &Identity) -> bool {
+    Identity { fd: other.fd, ..*one } == *other
 }
 
 fn map(handle: &Handle) -> Result<Mapping, String> {
-    let Identity { base, size, file, cookie, .. } = handle.arena;
+    let Identity { base, size, .. } = handle.arena;
     let memfd = open(handle)?;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
     let wanted = ptr::with_exposed_provenance_mut(base);
@@ -134,7 +129,7 @@ fn map(handle: &Handle) -> Result<Mapping, String> {
         // SAFETY: it was mapped above, and its content stays as it is.
         let _ = unsafe { rustix::mm::madvise(wanted, size, advice) };
     }
-    Ok(Mapping { base, size, file, cookie, users: 0 })
+    Ok(Mapping { arena: handle.arena, users: 0 })
 }
 
 /// Opens an arena by the descriptor of its process.
