@@ -27,7 +27,7 @@ use std::task::Waker;
 use ::ucx::queue_probe::QueueProbe;
 use rustix::event::epoll;
 use urom_abi::DocaError;
-use urom_abi::host::{CtxState, Data, Task, TaskCallback};
+use urom_abi::host::{CtxState, Task};
 
 pub(super) use self::notifications::Lost;
 pub(crate) use self::ready::Other;
@@ -39,7 +39,7 @@ use crate::pe::ctx::Context;
 use crate::pe::graph::instance::Instance;
 use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
-use crate::pe::run::task::{CmdTaskRef, Head, Stage};
+use crate::pe::run::task::CmdTaskRef;
 use crate::pe::sleep::{HostBell, Nap};
 use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
@@ -338,25 +338,6 @@ impl Pe {
                     _ => None,
                 }
             }
-        }
-    }
-
-    /// Hands a completed task back to the host, or its result to the graph that submitted it.
-    #[inline]
-    pub(super) fn hand_back<C>(
-        &self,
-        head: &Head,
-        task: *mut C,
-        callback: Option<TaskCallback<C>>,
-        ctx_data: Data,
-    ) {
-        head.stage.set(Stage::Done);
-        if head.in_graph.get() {
-            self.node_ended(head, task.cast());
-        } else if let Some(callback) = callback {
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's
-            // from now on.
-            unsafe { callback(task, head.user_data.get(), ctx_data) };
         }
     }
 

@@ -216,7 +216,7 @@ impl Sharing {
                     self.note_path(MemoryPath(by.path), reason);
                 }
                 match (result, &self.thread) {
-                    // Told when the worker's questions are answered, the first of which may be
+                    // Told when the worker's questions are answered: the first question may be
                     // there at once.
                     (Ok(SharedBy { path, ucx_address }), Some(thread))
                         if !ucx_address.is_empty() =>

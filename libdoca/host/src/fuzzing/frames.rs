@@ -186,7 +186,7 @@ impl FrameRig {
         self.pe.progress();
         for (number, outcome) in DONE.take() {
             let expected = self.answered.remove(&number);
-            assert_eq!(Some(outcome), expected, "task {number} ends once, as it was answered");
+            assert_eq!(Some(outcome), expected, "task {number} ends once, with its answer");
         }
     }
 

@@ -3,12 +3,13 @@
 use std::ptr;
 
 use urom_abi::DocaError;
-use urom_abi::host::{CmdTask, Ctx, Task};
+use urom_abi::host::{CmdTask, Ctx, Data, Task, TaskCallback};
 
 use crate::handle::{Opaque, borrow};
+use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::local::LocalTask;
-use crate::pe::run::task::{CmdTaskRef, Head};
+use crate::pe::run::task::{CmdTaskRef, Head, Stage};
 
 pub(crate) enum AnyTask<'a> {
     Command(CmdTaskRef),
@@ -62,6 +63,27 @@ impl Opaque for Task {
             // SAFETY: the caller's promise.
             Err(DocaError::INVALID_VALUE) => unsafe { borrow(pointer) }.map(AnyTask::Local),
             query => query.map(AnyTask::Query),
+        }
+    }
+}
+
+impl Pe {
+    /// Hands a completed task back to the host, or its result to the graph that submitted it.
+    #[inline]
+    pub(super) fn hand_back<C>(
+        &self,
+        head: &Head,
+        task: *mut C,
+        callback: Option<TaskCallback<C>>,
+        ctx_data: Data,
+    ) {
+        head.stage.set(Stage::Done);
+        if head.in_graph.get() {
+            self.node_ended(head, task.cast());
+        } else if let Some(callback) = callback {
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
+            unsafe { callback(task, head.user_data.get(), ctx_data) };
         }
     }
 }

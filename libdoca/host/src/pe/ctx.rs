@@ -154,7 +154,7 @@ impl Context {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
-    /// Begins a run, to which events of the control thread belong. Returns its number.
+    /// Begins a run and returns its number. Events of the control thread name it.
     pub(crate) fn begin(&self) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         self.run.set(NEXT.fetch_add(1, Ordering::Relaxed));

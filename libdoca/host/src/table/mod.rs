@@ -27,7 +27,9 @@ macro_rules! functions {
         $($argument:ident: $type:ty),* $(,)?
     ) => $place:ident $body:block $($rest:tt)*) => {
         functions! {
-            fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object),*]($($argument: $type),*) {
+            fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object),*](
+                $($argument: $type),*
+            ) {
                 present($place)?;
                 let value = $body;
                 // SAFETY: NULL, or a place that the host keeps for the result.
