@@ -45,7 +45,6 @@ fn play(roster: &mut Roster, script: &str) {
         let words: Vec<&str> = event.split_whitespace().collect();
         let number = |at: usize| words[at].parse::<u64>().expect(line);
         let ticket = || u128::from(number(2));
-        let nothing = |()| Vec::new();
         let actions = match words[0] {
             "start" => {
                 let id = if words[2] == "any" { WORKER_ID_ANY } else { number(2) };
@@ -53,10 +52,19 @@ fn play(roster: &mut Roster, script: &str) {
             }
             "ready" => roster.ready(number(1), ([127, 0, 0, 1], 5000).into()),
             "expected" => roster.expected(number(1), ticket()),
-            "arrived" => nothing(roster.arrived(number(1), ticket())),
-            "departed" => nothing(roster.departed(number(1), ticket())),
+            "arrived" => {
+                roster.arrived(number(1), ticket());
+                Vec::new()
+            }
+            "departed" => {
+                roster.departed(number(1), ticket());
+                Vec::new()
+            }
             "expired" => roster.expired(number(1), ticket()),
-            "silent" => nothing(roster.silent(number(1))),
+            "silent" => {
+                roster.silent(number(1));
+                Vec::new()
+            }
             "overdue" => {
                 roster.overdue(number(1), &Failure::new(DocaError::TIME_OUT, "it is late"))
             }

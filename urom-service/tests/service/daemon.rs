@@ -24,15 +24,6 @@ fn run(args: &[&str]) -> Output {
 }
 
 #[test]
-fn sigterm_and_sigint_end_it_with_success() {
-    for signal in [Signal::TERM, Signal::INT] {
-        let mut uromd = Uromd::start_with(&[], &[]);
-        uromd.signal(signal);
-        assert!(uromd.wait().success());
-    }
-}
-
-#[test]
 fn signals_that_its_parent_ignored_or_blocked_reach_it() {
     let plugins = Plugins::obedient();
     let path = plugins.path().to_str().unwrap();

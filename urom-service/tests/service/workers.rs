@@ -279,17 +279,6 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
 }
 
 #[test]
-fn workers_end_with_a_daemon_that_is_killed() {
-    let (mut uromd, mut client) = served();
-    let host = client.attach(any(), 1);
-    let pid = host.pid();
-    uromd.signal(Signal::KILL);
-    uromd.wait();
-    wait_gone(pid);
-    host.link.until_closed();
-}
-
-#[test]
 fn a_host_that_falls_silent_loses_its_worker() {
     let (uromd, mut client) = served();
     let silent = client.attach(StartWorker { id: 6, ..any() }, 1);
