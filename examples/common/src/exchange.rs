@@ -36,10 +36,15 @@ impl Exchange {
         over.map_err(|error| anyhow!(error)).context(LOST)
     }
 
-    /// Waits for the blocks of both, at most `limit`.
-    pub fn finish(mut self, limit: Duration) -> Result<Vec<u8>> {
+    /// Waits for the blocks of both, at most `limit`. Runs `meanwhile` again and again.
+    pub fn finish(
+        mut self,
+        limit: Duration,
+        mut meanwhile: impl FnMut() -> Result<()>,
+    ) -> Result<Vec<u8>> {
         let begin = Instant::now();
         while !self.test()? {
+            meanwhile()?;
             ensure!(
                 begin.elapsed() < limit,
                 "the other process was silent for {} s",

@@ -41,7 +41,7 @@ impl Partner {
     pub(crate) fn meet(gather: SharedGather, rules: Rules) -> Result<Partner> {
         let Rules { rounds, bytes } = rules;
         let own = [rounds, bytes].map(u32::to_le_bytes).concat();
-        let both = Exchange::begin(&gather, &own)?.finish(LIMIT)?;
+        let both = Exchange::begin(&gather, &own)?.finish(LIMIT, || Ok(()))?;
         let words: Vec<u32> = both.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
         for other in words.chunks(2) {
             ensure!(
@@ -83,7 +83,7 @@ impl Partner {
     /// Waits until both are done: a worker that left earlier could take messages with it.
     pub(crate) fn part(mut self) -> Result<()> {
         loop {
-            let both = self.under_way(DONE)?.finish(LIMIT)?;
+            let both = self.under_way(DONE)?.finish(LIMIT, || Ok(()))?;
             if both == [DONE, DONE].concat() {
                 return Ok(());
             }

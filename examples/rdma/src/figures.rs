@@ -19,12 +19,16 @@ impl Latency {
         self.sorted.get((last as f64 * part).round() as usize).copied().unwrap_or(0.0)
     }
 
+    pub(crate) fn typical(&self) -> f64 {
+        self.part(0.5)
+    }
+
     /// Iterations, minimum, maximum, typical, average, standard deviation, 99 % and 99.9 %.
     pub(crate) fn cells(&self) -> [String; 8] {
         let count = self.sorted.len().max(1) as f64;
         let average = self.sorted.iter().sum::<f64>() / count;
         let variance = self.sorted.iter().map(|time| (time - average).powi(2)).sum::<f64>() / count;
-        let times = [self.part(0.0), self.part(1.0), self.part(0.5), average, variance.sqrt()];
+        let times = [self.part(0.0), self.part(1.0), self.typical(), average, variance.sqrt()];
         let [min, max, typical, average, deviation] = times.map(|time| format!("{time:.2}"));
         let [high, highest] = [0.99, 0.999].map(|part| format!("{:.2}", self.part(part)));
         [self.sorted.len().to_string(), min, max, typical, average, deviation, high, highest]
@@ -39,18 +43,31 @@ pub(crate) struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// Operations a second.
     fn rate((count, time): (u64, Duration)) -> f64 {
         count as f64 / time.as_secs_f64().max(1e-9)
+    }
+
+    /// Operations a second.
+    fn average(&self) -> f64 {
+        let count = self.batches.iter().map(|(count, _)| count).sum();
+        Bandwidth::rate((count, self.batches.iter().map(|(_, time)| time).sum()))
+    }
+
+    /// MB a second.
+    pub(crate) fn megabytes(&self) -> f64 {
+        self.average() * self.size as f64 / 1e6
     }
 
     /// Iterations, peak and average in MB/s, and millions of messages a second.
     pub(crate) fn cells(&self) -> [String; 4] {
         let count: u64 = self.batches.iter().map(|(count, _)| count).sum();
         let peak = self.batches.iter().copied().map(Bandwidth::rate).fold(0.0, f64::max);
-        let average = Bandwidth::rate((count, self.batches.iter().map(|(_, time)| time).sum()));
-        let megabytes = |rate: f64| format!("{:.2}", rate * self.size as f64 / 1e6);
-        [count.to_string(), megabytes(peak), megabytes(average), format!("{:.6}", average / 1e6)]
+        [
+            count.to_string(),
+            format!("{:.2}", peak * self.size as f64 / 1e6),
+            format!("{:.2}", self.megabytes()),
+            format!("{:.6}", self.average() / 1e6),
+        ]
     }
 }
 

@@ -1,5 +1,5 @@
 //! Two processes, each with a worker that runs the RDMA plugin: every operation of DOCA RDMA
-//! between their memories, and with `--perf` what the operations take.
+//! between their memories, and with `--perf` what the operations take, beside raw UCX.
 //!
 //! `mpirun -np 2 rdma` starts it; without a launcher, start it twice:
 //!
@@ -16,6 +16,7 @@ mod operations;
 mod options;
 mod other;
 mod perf;
+mod raw;
 mod side;
 
 use std::process::ExitCode;

@@ -15,7 +15,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) meeting: Meeting,
 
-    /// Measures latency and bandwidth after that. Give it to both processes.
+    /// Measures latency and bandwidth after that, beside raw UCX. Give it to both processes.
     #[arg(long)]
     pub(crate) perf: bool,
 

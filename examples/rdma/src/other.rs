@@ -16,28 +16,40 @@ impl Other {
 
     /// Gives bytes to the other process, and gets those that it gives.
     pub(crate) fn swap(&self, own: &[u8]) -> Result<Vec<u8>> {
-        let lens = self.gather(&(own.len() as u64).to_le_bytes())?;
-        let lens = lens.map(|len| len.try_into().map_or(0, u64::from_le_bytes) as usize);
+        let lens = self.gather(&(own.len() as u64).to_le_bytes(), || Ok(()))?;
+        let lens = lens.map(|len| len.try_into().map_or(0, u64::from_le_bytes));
+        let longest = lens.into_iter().max().unwrap_or(0) as usize;
         let mut block = own.to_vec();
-        block.resize(lens[0].max(lens[1]), 0);
-        let other = 1 - self.gather.borrow().index() as usize;
-        let [first, second] = self.gather(&block)?;
-        let mut theirs = if other == 0 { first } else { second };
-        theirs.truncate(lens[other]);
+        block.resize(longest, 0);
+        let [first, second] = self.gather(&block, || Ok(()))?;
+        let (mut theirs, len) = match self.index() {
+            0 => (second, lens[1]),
+            _ => (first, lens[0]),
+        };
+        theirs.truncate(len as usize);
         Ok(theirs)
     }
 
     /// Waits until the other process is here, too.
     pub(crate) fn meet(&self) -> Result<()> {
-        self.gather(&[1]).map(drop)
+        self.meet_while(|| Ok(()))
+    }
+
+    /// The same. Meanwhile it does something again and again, without a pause.
+    pub(crate) fn meet_while(&self, meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
+        self.gather(&[1], meanwhile).map(drop)
+    }
+
+    fn index(&self) -> u32 {
+        self.gather.borrow().index()
     }
 
     /// The blocks of both processes.
-    fn gather(&self, block: &[u8]) -> Result<[Vec<u8>; 2]> {
+    fn gather(&self, block: &[u8], meanwhile: impl FnMut() -> Result<()>) -> Result<[Vec<u8>; 2]> {
         if block.is_empty() {
             return Ok([Vec::new(), Vec::new()]);
         }
-        let mut first = Exchange::begin(&self.gather, block)?.finish(LIMIT)?;
+        let mut first = Exchange::begin(&self.gather, block)?.finish(LIMIT, meanwhile)?;
         let second = first.split_off(block.len());
         Ok([first, second])
     }

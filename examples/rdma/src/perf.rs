@@ -1,4 +1,4 @@
-//! What is measured: latency and bandwidth of writes, reads and sends by size.
+//! What is measured: latency and bandwidth of writes, reads and sends by size, beside raw UCX.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -10,15 +10,17 @@ use urom_host::{Result as HostResult, block_on};
 use crate::figures::{Bandwidth, Latency};
 use crate::options::Options;
 use crate::other::Other;
+use crate::raw::Raw;
 use crate::side::{MEMORY, Side};
 
 const SIZES: [u64; 7] = [8, 64, 512, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 /// The most operations of a batch.
 const BATCH: u64 = 256;
+/// The most bytes of a batch.
 const BATCH_BYTES: u64 = 64 << 20;
 
-const LATENCY: [&str; 9] = [
+const LATENCY: [&str; 11] = [
     "#bytes",
     "#iterations",
     "t_min[us]",
@@ -28,49 +30,92 @@ const LATENCY: [&str; 9] = [
     "t_stdev[us]",
     "99%[us]",
     "99.9%[us]",
+    "raw[us]",
+    "raw x",
 ];
 
-const BANDWIDTH: [&str; 5] =
-    ["#bytes", "#iterations", "BW peak[MB/s]", "BW average[MB/s]", "MsgRate[Mpps]"];
+const BANDWIDTH: [&str; 7] = [
+    "#bytes",
+    "#iterations",
+    "BW peak[MB/s]",
+    "BW average[MB/s]",
+    "MsgRate[Mpps]",
+    "raw[MB/s]",
+    "of raw",
+];
 
+/// What is measured, and what raw UCX has for it: put, get, tag send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(crate) enum Operation {
     Write,
     Read,
     Send,
 }
 
-const OPERATIONS: [(Operation, &str); 3] =
-    [(Operation::Write, "write"), (Operation::Read, "read"), (Operation::Send, "send")];
+impl Operation {
+    const ALL: [Operation; 3] = [Operation::Write, Operation::Read, Operation::Send];
+
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Operation::Write => ["write", "put"],
+            Operation::Read => ["read", "get"],
+            Operation::Send => ["send", "tag send"],
+        }
+    }
+}
+
+fn batch_of(size: u64) -> u64 {
+    (BATCH_BYTES / size).clamp(1, BATCH)
+}
 
 /// Measures, or serves the process that does.
 pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> Result<()> {
+    let raw = Raw::connect(other, SIZES[SIZES.len() - 1] as usize)?;
     let time = Duration::from_millis(options.time);
-    let depth = u64::from(options.depth);
-    for (operation, name) in OPERATIONS {
+    for operation in Operation::ALL {
         let (mut latencies, mut bandwidths) = (Vec::new(), Vec::new());
         for size in SIZES {
             if !asks {
                 serve(options, side, other, operation, size)?;
+                raw.serve(other, operation, size)?;
                 continue;
             }
-            progress(&format!("{name}, {size} bytes"));
+            progress(&format!("{}, {size} bytes", operation.names()[0]));
             other.meet()?;
             // Opens connections and warms caches, which is not measured.
             batch(side, operation, size, 4, 1)?;
             let times = until(time, || batch(side, operation, size, 1, 1))?;
-            let count = (BATCH_BYTES / size).clamp(1, BATCH);
-            let batches = until(time, || batch(side, operation, size, count, depth))?;
+            let depth = u64::from(options.depth);
+            let batches = until(time, || batch(side, operation, size, batch_of(size), depth))?;
             finish(side, operation, other)?;
-            latencies.push(row(size, Latency::new(&times).cells()));
-            let batches = batches.into_iter().map(|time| (count, time)).collect();
-            bandwidths.push(row(size, Bandwidth { size, batches }.cells()));
+            raw.batch(operation, size, 4)?;
+            let raw_times = until(time, || raw.batch(operation, size, 1))?;
+            let raw_batches = until(time, || raw.batch(operation, size, batch_of(size)))?;
+            other.meet()?;
+
+            let (ours, theirs) = (Latency::new(&times), Latency::new(&raw_times));
+            let raw_cells = [
+                format!("{:.2}", theirs.typical()),
+                format!("{:.2}", ours.typical() / theirs.typical()),
+            ];
+            latencies.push(row(size, ours.cells().into_iter().chain(raw_cells)));
+            let all = |times: Vec<Duration>| {
+                let batches = times.into_iter().map(|time| (batch_of(size), time)).collect();
+                Bandwidth { size, batches }
+            };
+            let (ours, theirs) = (all(batches), all(raw_batches));
+            let raw_cells = [
+                format!("{:.2}", theirs.megabytes()),
+                format!("{:.2}", ours.megabytes() / theirs.megabytes()),
+            ];
+            bandwidths.push(row(size, ours.cells().into_iter().chain(raw_cells)));
         }
         if asks {
+            let [name, raw_name] = operation.names();
             progress("");
-            println!("\n{name}, one at a time");
+            println!("\n{name}, one at a time, beside UCX's {raw_name}");
             print!("{}", example_common::render(LATENCY, &latencies));
-            println!("\n{name}, {depth} at a time");
+            println!("\n{name}, {} at a time, beside UCX's {raw_name}", options.depth);
             print!("{}", example_common::render(BANDWIDTH, &bandwidths));
         }
     }
@@ -86,10 +131,7 @@ fn progress(measurement: &str) {
     }
 }
 
-fn row<const CELLS: usize, const COLUMNS: usize>(
-    size: u64,
-    cells: [String; CELLS],
-) -> [String; COLUMNS] {
+fn row<const COLUMNS: usize>(size: u64, cells: impl Iterator<Item = String>) -> [String; COLUMNS] {
     let mut cells = [size.to_string()].into_iter().chain(cells);
     std::array::from_fn(|_| cells.next().unwrap_or_default())
 }
@@ -103,6 +145,7 @@ fn until(time: Duration, mut what: impl FnMut() -> Result<Duration>) -> Result<V
     Ok(times)
 }
 
+/// Runs so many operations of a size, `depth` at a time.
 fn batch(side: &Side, operation: Operation, size: u64, count: u64, depth: u64) -> Result<Duration> {
     let Side { rdma, memory, remote, .. } = side;
     let part = || memory.slice(..size);
