@@ -69,6 +69,19 @@ impl Inner {
         check(self.maker)
     }
 
+    /// Whether others may be given what names it, or `whose` part of it.
+    pub(crate) fn check_export(&self, whose: &str) -> Result<()> {
+        self.check()?;
+        if self.access.others_read() {
+            return Ok(());
+        }
+        Err(Error::not_permitted(format!(
+            "{whose}memory {:#x} cannot be exported: others have no permission to use it; make the \
+             memory with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or RDMA_ATOMIC",
+            self.id
+        )))
+    }
+
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
     }

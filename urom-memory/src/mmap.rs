@@ -163,10 +163,7 @@ impl Mmap {
     /// writable if the map has `LOCAL_READ_WRITE`.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        match self.inner.view() {
-            Some(view) => view,
-            None => unreachable!("a map of this process is mapped here"),
-        }
+        self.inner.view().expect("a map of this process is mapped here")
     }
 
     /// Its bytes as a slice, while there is no share of it and no buffer in it.
@@ -190,12 +187,9 @@ impl Mmap {
                 "the memory's descriptor was given away, and others may write to it: use its view",
             ));
         }
-        let Some(view) = inner.view() else {
-            unreachable!("a map of this process is mapped here");
-        };
         // SAFETY: the only owner is borrowed exclusively: there are no other views, shares or
         // buffers, and nobody has the descriptor.
-        unsafe { view.as_mut_slice() }
+        unsafe { self.view().as_mut_slice() }
     }
 
     /// Counts somebody who uses the memory: see [`bytes`](Self::bytes).
@@ -263,14 +257,7 @@ impl Mmap {
     /// `NOT_PERMITTED` if the map lets nobody else read: it needs `PCI_READ_ONLY`, `PCI_READ_WRITE`
     /// or a permission that begins with `RDMA_`.
     pub fn export(&self) -> Result<Vec<u8>> {
-        self.inner.check()?;
-        if !self.access().others_read() {
-            return Err(Error::not_permitted(format!(
-                "memory {:#x} cannot be exported: others have no permission to use it; \
-                 make it with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or RDMA_ATOMIC",
-                self.id()
-            )));
-        }
+        self.inner.check_export("")?;
         Ok(Exported::of(&self.inner).to_bytes().to_vec())
     }
 }

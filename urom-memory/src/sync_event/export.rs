@@ -65,20 +65,11 @@ impl SyncEvent {
     /// As [`export`](Self::export), with a word for whoever imports it.
     #[doc(hidden)]
     pub fn export_for(&self, roles: u32) -> Result<Vec<u8>> {
-        self.map.inner().check()?;
-        let access = self.map.access();
-        if !access.others_read() {
-            return Err(Error::not_permitted(format!(
-                "the sync event in memory {:#x} cannot be exported: others have no permission to \
-                 use it; make the map with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or \
-                 RDMA_ATOMIC",
-                self.map.id()
-            )));
-        }
+        self.map.inner().check_export("the sync event in ")?;
         let mut bytes = EventBytes {
             mark: MARK,
             version: VERSION,
-            access: access.bits(),
+            access: self.map.access().bits(),
             process: std::process::id().cast_signed(),
             fd: -1,
             roles,

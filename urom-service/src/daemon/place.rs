@@ -29,13 +29,9 @@ use crate::plugin_file::PluginFileError;
 pub(super) struct Place {
     entry: PathBuf,
     launcher: Launcher,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Idle(Files),
-    Looking(Background<(Files, Sight)>),
+    /// Empty while they are being looked at.
+    files: Files,
+    looking: Option<Background<(Files, Sight)>>,
 }
 
 pub(super) type Files = HashMap<PathBuf, Known>;
@@ -57,24 +53,25 @@ pub(super) struct Known {
 
 impl Place {
     pub(super) fn new(entry: PathBuf, launcher: Launcher) -> Place {
-        Place { entry, launcher, state: State::Idle(Files::new()) }
+        Place { entry, launcher, files: Files::new(), looking: None }
     }
 
     pub(super) fn look(&mut self) -> Result<(), String> {
-        if let State::Idle(files) = &mut self.state {
-            let (files, entry, launcher) =
-                (std::mem::take(files), self.entry.clone(), self.launcher.clone());
-            self.state = State::Looking(Background::begin(move || look(files, &entry, &launcher))?);
+        if self.looking.is_none() {
+            let files = std::mem::take(&mut self.files);
+            let (entry, launcher) = (self.entry.clone(), self.launcher.clone());
+            self.looking = Some(Background::begin(move || look(files, &entry, &launcher))?);
         }
         Ok(())
     }
 
     pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
-        let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
+        let Some(look) = &mut self.looking else { return Ok(Sight::default()) };
         match look.awaited(left) {
             Background::Done(seen) => {
-                let (files, sight) = std::mem::take(seen);
-                self.state = State::Idle(files);
+                let sight;
+                (self.files, sight) = std::mem::take(seen);
+                self.looking = None;
                 Ok(sight)
             }
             Background::Running(..) => Err(format!(
@@ -82,7 +79,7 @@ impl Place {
                 self.entry.display()
             )),
             Background::Panicked => {
-                self.state = State::Idle(Files::new());
+                self.looking = None;
                 Err(format!("looking at {} panicked; please report it", self.entry.display()))
             }
         }
@@ -93,11 +90,7 @@ impl Place {
         file: &Path,
         left: &mut Duration,
     ) -> Result<(u64, &Known), String> {
-        let known = match &mut self.state {
-            State::Idle(files) => files.get_mut(file),
-            State::Looking(_) => None,
-        };
-        let known = known.ok_or("it is being looked at")?;
+        let known = self.files.get_mut(file).ok_or("it is being looked at")?;
         let answer =
             known.answer(left).unwrap_or_else(|| Err(takes_long(&self.launcher).into()))?;
         Ok((answer, known))
