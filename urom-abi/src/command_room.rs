@@ -44,7 +44,6 @@ impl CommandRoom {
         Some(CommandRoom { block, capacity })
     }
 
-    /// How long the command may be, in bytes.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity

@@ -126,7 +126,6 @@ pub struct CommandStack {
 }
 
 impl CommandStack {
-    /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.top.is_none()
@@ -147,7 +146,6 @@ impl CommandStack {
         self.top = Some(command.desc.block);
     }
 
-    /// Takes the command on top.
     pub fn pop(&mut self) -> Option<SharedCommand> {
         let block = self.top?;
         let command = SharedCommand::owner(CommandDesc { block });

@@ -157,7 +157,6 @@ impl<K: ObjectKind> Context<K> {
         })
     }
 
-    /// Begins to start it; the code that the library refused with.
     pub(crate) fn begin_start(&self) -> Result<(), DocaError> {
         let start = self.api()?.doca_ctx_start;
         // SAFETY: `Owner` destroys the context in its drop only, and this borrows it.
@@ -168,7 +167,6 @@ impl<K: ObjectKind> Context<K> {
         self.begin_start().map_err(|code| self.error(code, "starting"))
     }
 
-    /// Begins to stop it, unless it is idle.
     pub(crate) fn stop(&self) -> Result<()> {
         if self.state()? == CtxState::IDLE {
             return Ok(());
@@ -188,7 +186,6 @@ impl<K: ObjectKind> Context<K> {
         Error::new(code, format!("{verb} {}", self.name())).why(self.failure())
     }
 
-    /// Why a start ended in another state than `RUNNING`.
     pub(crate) fn start_failure(&self) -> Error {
         let why = self.failure();
         let hint =
@@ -231,7 +228,6 @@ impl<K: ObjectKind> Context<K> {
         self.watchers.borrow().iter().any(|known| known.will_wake(waker))
     }
 
-    /// Wakes `waker` at the next change of state.
     pub(crate) fn watch_state(&self, waker: &Waker) {
         if !self.is_watched_by(waker) {
             let waker = waker.clone();

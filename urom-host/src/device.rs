@@ -35,7 +35,6 @@ pub fn devices_of(library: Library) -> Result<Vec<DeviceInfo>> {
     with_devices(library, |devices| Ok(devices.iter().map(|(_, info)| info.clone()).collect()))
 }
 
-/// An open device; closed when dropped (`doca_dev_close`).
 pub(crate) struct Device {
     library: Library,
     device: NonNull<Dev>,

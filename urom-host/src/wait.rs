@@ -161,7 +161,6 @@ pub(crate) fn run<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     block_on(future)
 }
 
-/// Refuses to wait inside a callback, where nothing moves.
 #[inline]
 pub(crate) fn allowed() -> Result<()> {
     if callback::is_running() { Err(forbidden()) } else { Ok(()) }

@@ -6,7 +6,6 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 
-/// An identifier's text without `r#`.
 pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }

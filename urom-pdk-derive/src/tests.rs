@@ -13,7 +13,6 @@ use syn::{Attribute, File, Item, Meta};
 use crate::expand;
 use crate::parse::Macro;
 
-/// What stands on an item: the macro's name, its keys, and the item without it.
 fn take_macro(attributes: &mut Vec<Attribute>) -> Option<(String, TokenStream)> {
     let at = attributes.iter().position(|attribute| {
         attribute.path().get_ident().is_some_and(|name| name.to_string().starts_with("urom_"))

@@ -24,7 +24,6 @@ pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     found
 }
 
-/// Gives every identifier in `tokens`, at any depth.
 pub(crate) fn identifiers(tokens: TokenStream, take: &mut dyn FnMut(&Ident)) {
     for token in tokens {
         match token {
@@ -35,7 +34,6 @@ pub(crate) fn identifiers(tokens: TokenStream, take: &mut dyn FnMut(&Ident)) {
     }
 }
 
-/// `tokens` with each token replaced, at any depth.
 fn map(tokens: TokenStream, replace: &mut dyn FnMut(TokenTree) -> TokenTree) -> TokenStream {
     let mut mapped = Vec::new();
     for token in tokens {
@@ -51,7 +49,6 @@ fn map(tokens: TokenStream, replace: &mut dyn FnMut(TokenTree) -> TokenTree) -> 
     mapped.into_iter().collect()
 }
 
-/// `tokens` with the name `to` wherever `from` stands.
 pub(crate) fn named(tokens: TokenStream, from: &str, to: &Ident) -> TokenStream {
     map(tokens, &mut |token| match token {
         TokenTree::Ident(name) if name == from => {
@@ -181,7 +178,6 @@ fn spell(tokens: TokenStream, is_type: bool) -> String {
     text
 }
 
-/// `tokens` with another lifetime in the place of `from`.
 pub(crate) fn with_lifetime(tokens: TokenStream, from: &Lifetime, to: &Lifetime) -> TokenStream {
     let mut behind_tick = false;
     map(tokens, &mut |token| {

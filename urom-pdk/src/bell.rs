@@ -13,7 +13,6 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// A bell with a descriptor, unless the system has none left.
     pub(crate) fn open() -> Bell {
         Bell { descriptor: EventFd::new().ok(), rang: AtomicBool::new(false) }
     }

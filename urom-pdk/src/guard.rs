@@ -18,7 +18,6 @@ use crate::lines::Window;
 use crate::log;
 use crate::panic::{self, Panic, Seen, contain};
 
-/// As [`contain`], but a panic is logged under `label` and becomes `None`.
 #[inline]
 pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
     contain(body).map_err(|panic| report(label, &panic)).ok()

@@ -134,7 +134,6 @@ where
         unsafe { std::mem::zeroed() }
     }
 
-    /// `urom_plugin_iface::open`.
     unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
         install_hook();
         guard("open", DocaError::UNEXPECTED, || {
@@ -171,7 +170,6 @@ where
         })
     }
 
-    /// `urom_plugin_iface::close`.
     unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
         guard("close", (), || {
             if ctx.is_null() {
@@ -230,7 +228,6 @@ where
         })
     }
 
-    /// `urom_plugin_iface::progress`.
     unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let Self { calls, executor, .. } = match unsafe { Self::of(ctx) } {
@@ -249,7 +246,6 @@ where
         })
     }
 
-    /// `urom_plugin_extension::call`.
     unsafe extern "C" fn call(ctx: *mut WorkerCtx, call: *mut CommandCall) -> Called {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let instance = unsafe { Self::of(ctx) };
@@ -268,7 +264,6 @@ where
         })
     }
 
-    /// `urom_plugin_extension::cancel`.
     unsafe extern "C" fn cancel(
         ctx: *mut WorkerCtx,
         dest_id: u64,
@@ -281,14 +276,12 @@ where
         calls.guard("cancel", (), cancel);
     }
 
-    /// `urom_plugin_extension::host_left`.
     unsafe extern "C" fn host_left(ctx: *mut WorkerCtx, dest_id: u64) {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return };
         calls.guard("host_left", (), || executor.host_left(dest_id));
     }
 
-    /// `urom_plugin_extension::arm`.
     unsafe extern "C" fn arm(ctx: *mut WorkerCtx, fds: *mut c_int, room: usize) -> usize {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
         let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return 0 };
@@ -317,7 +310,6 @@ where
     }
 }
 
-/// `urom_plugin_extension::attach`.
 unsafe extern "C" fn attached(ctx: *mut WorkerCtx, services: *const WorkerServices) {
     guard("attach", (), || {
         let Some(ctx) = NonNull::new(ctx) else { return };

@@ -49,7 +49,6 @@ impl<F: Future> Pool<F> {
         }
     }
 
-    /// Nothing is in this slot any more, which was taken.
     #[inline]
     pub(crate) fn give_back(&mut self, index: usize) {
         let slot = self.slot(index);
@@ -88,7 +87,6 @@ impl<F: Future> Pool<F> {
 }
 
 impl<F> Pool<F> {
-    /// The chunks; the slots of number `n` begin at index `n * CHUNK`.
     pub(crate) fn chunks(&self) -> &[Chunk<F>] {
         &self.chunks
     }

@@ -48,25 +48,21 @@ const fn item(kind: FieldKind, name: &'static str, ty: Type) -> Field {
     Field { name, docs: "", kind, ty, offset: 0, optional: false }
 }
 
-/// One with a value of its own.
 #[must_use]
 pub const fn plain(name: &'static str, ty: Type) -> Field {
     item(FieldKind::Plain, name, ty)
 }
 
-/// One that the answer repeats.
 #[must_use]
 pub const fn echo(name: &'static str, ty: Type) -> Field {
     item(FieldKind::Echo, name, ty)
 }
 
-/// The address word of the payload `of`.
 #[must_use]
 pub const fn address(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Address { of }, name, ty)
 }
 
-/// The length word of the payload `of`.
 #[must_use]
 pub const fn length(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Length { of }, name, ty)
@@ -78,19 +74,16 @@ pub const fn selector(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Selector { of }, name, ty)
 }
 
-/// A payload that is there on a condition.
 #[must_use]
 pub const fn when(text: &'static str, compares: Option<Comparison>) -> Presence {
     Presence::When(Condition { text, compares })
 }
 
-/// A comparison of two terms.
 #[must_use]
 pub const fn compare(left: Term, sign: Sign, right: Term) -> Option<Comparison> {
     Some(Comparison { left, sign, right })
 }
 
-/// A length by an expression.
 #[must_use]
 pub const fn given(text: &'static str, term: Option<Term>) -> Count {
     Count::Given(Given { text, term })
@@ -121,7 +114,6 @@ pub(super) struct Extent {
     pub(super) align: usize,
 }
 
-/// The least multiple of `align` that is not below `offset`.
 pub(super) const fn align_up(offset: usize, align: usize) -> usize {
     offset.div_ceil(align) * align
 }
@@ -143,7 +135,6 @@ pub const fn offsets<const N: usize>(layout: &Layout, fields: &[Field; N]) -> [u
     at
 }
 
-/// The same fields, at these offsets and with this documentation.
 #[must_use]
 pub const fn placed<const N: usize>(
     mut fields: [Field; N],
@@ -177,7 +168,6 @@ const fn structure(fields: &[Field]) -> Extent {
     Extent { size: align_up(size, align), align }
 }
 
-/// Where the parts of the messages of an enum lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     tag_len: usize,
@@ -210,7 +200,6 @@ const fn most(a: usize, b: usize) -> usize {
     if a > b { a } else { b }
 }
 
-/// Every message's name with its tag.
 #[must_use]
 pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64); N] {
     let mut known = [("", 0); N];

@@ -40,7 +40,6 @@ impl Protocol {
     }
 }
 
-/// One thing that must be equal.
 #[derive(PartialEq)]
 struct Fact {
     /// Whether it is of commands, since a command and a notification may have one name; and its

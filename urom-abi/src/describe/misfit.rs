@@ -82,7 +82,6 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Numbers with their names: `0 (MemMap), 1 (TagSend)`.
 pub(crate) fn listed<'a, N: fmt::Display>(known: impl Iterator<Item = (&'a str, N)>) -> String {
     known.map(|(name, number)| format!("{number} ({name})")).collect::<Vec<_>>().join(", ")
 }

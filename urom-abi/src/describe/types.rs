@@ -82,7 +82,6 @@ impl Type {
     }
 }
 
-/// The type as Rust spells it; a structure is its name.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -40,7 +40,6 @@ impl From<Error> for Unfit {
     }
 }
 
-/// What one attempt makes.
 #[doc(hidden)]
 pub type Made<T> = std::result::Result<T, Unfit>;
 
@@ -55,7 +54,6 @@ fn attempt<'a, T>(
     found.or_else(|| made(&mut Unstructured::new(&[]))).ok_or(Error::IncorrectFormat)
 }
 
-/// A command that can be written.
 #[doc(hidden)]
 pub fn command<'a, C: Request>(
     input: &mut Unstructured<'a>,
@@ -119,7 +117,6 @@ fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// A plain field; `of` describes its type.
 #[doc(hidden)]
 pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
@@ -171,7 +168,6 @@ pub fn coded<W, T, const AT: usize, const LEN: usize, const ANY: bool>(
     decode(value(&mut Unstructured::new(&[]), field, of)?).map_err(|_| Unfit)
 }
 
-/// How many elements a payload has.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Length<C> {
@@ -194,7 +190,6 @@ impl<C: Count> Length<C> {
         Ok(input.int_in_range(0..=if is_long { most } else { most.min(64) })?)
     }
 
-    /// The bytes of a payload of type `P`.
     fn bytes<'a, P: Outgoing>(self, input: &mut Unstructured<'a>) -> Made<&'a [u8]> {
         let len = match P::FIXED {
             Some(len) => len,

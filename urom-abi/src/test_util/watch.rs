@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a block on the C heap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Block {
     /// A command with this token (`urom_context`).
@@ -51,7 +50,6 @@ pub fn living(owner: u64) -> Vec<Block> {
     living_blocks().values().filter(|(whose, _)| *whose == owner).map(|(_, block)| *block).collect()
 }
 
-/// Asks no more about `owner`.
 pub fn forget(owner: u64) {
     living_blocks().retain(|_, (whose, _)| *whose != owner);
 }

@@ -104,7 +104,6 @@ impl Tag for u16 {}
 impl Tag for u32 {}
 impl Tag for u64 {}
 
-/// The tag at the start of `bytes`.
 #[inline]
 pub fn tag<T: Tag, const LEN: usize>(message: Name, bytes: &[u8]) -> Result<u64, DecodeError> {
     // The compiler then knows the length for what is read next.
@@ -114,7 +113,6 @@ pub fn tag<T: Tag, const LEN: usize>(message: Name, bytes: &[u8]) -> Result<u64,
     short_tag::<T>(message, bytes, LEN)
 }
 
-/// The tag of a message that ends before its fixed part does.
 #[cold]
 fn short_tag<T: Tag>(message: Name, bytes: &[u8], least: usize) -> Result<u64, DecodeError> {
     let tag = bytes.get(..size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
@@ -174,19 +172,16 @@ pub fn notification<const LEN: usize>(
 // Errors are always inlined: otherwise the compiler moves each decoded message through memory,
 // which doubles the cost of decoding.
 
-/// The error for a message that ends before its fixed part does.
 #[inline(always)]
 pub(super) fn too_short(message: Name, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
 }
 
-/// The error for a message that is not as long as a field calls for.
 #[inline(always)]
 pub(super) fn length(message: Name, field: Name, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
 }
 
-/// The error for a tag that belongs to no variant.
 #[inline(always)]
 pub fn unknown<T, E: From<DecodeError>>(
     message: Name,
@@ -213,7 +208,6 @@ pub fn own_tag(
     Err(DecodeError { message, field: "tag", problem })
 }
 
-/// The error for bytes that are no value of their field's type.
 #[cold]
 fn no_value(message: Name, field: Name, of: &'static Type, bytes: &[u8]) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }

@@ -27,7 +27,6 @@ impl<'a> Shown<'a> {
         Shown { bytes, there: true, length, address, selector: 0 }
     }
 
-    /// Of one that is not.
     #[inline(always)]
     pub(super) fn absent() -> Shown<'a> {
         Shown { there: false, ..Shown::new(&[], 1) }

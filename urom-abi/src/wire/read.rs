@@ -24,7 +24,6 @@ pub fn by_address<P: Outgoing>(address: impl Word) -> bool {
     !P::BY_ADDRESS || address.into() != 0
 }
 
-/// What a field's own codec made of its bytes.
 #[inline(always)]
 pub fn decoded<T>(message: Name, field: Name, decoded: Result<T, Name>) -> Result<T, DecodeError> {
     decoded.map_err(|what| DecodeError { message, field, problem: DecodeProblem::Invalid(what) })
@@ -73,7 +72,6 @@ impl<'a> Behind<'a> {
         Ok(payload)
     }
 
-    /// The error for what is no number of elements.
     #[inline(always)]
     fn no_length(&self, field: Name) -> DecodeError {
         DecodeError { message: self.message, field, problem: DecodeProblem::NoLength }
@@ -145,7 +143,6 @@ impl<'a> Behind<'a> {
 pub struct Tail(Payload);
 
 impl Tail {
-    /// What lies behind the first `from` bytes.
     #[inline]
     pub fn of(incoming: impl Incoming, from: usize) -> Tail {
         Tail(incoming.into_payload(from))

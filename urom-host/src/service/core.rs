@@ -111,7 +111,6 @@ impl ServiceCore {
         made_here(self.maker, || "using a service")
     }
 
-    /// For `doca_urom_worker_set_service`.
     pub(crate) fn pointer(&self) -> *mut RawService {
         self.service.0.as_ptr()
     }

@@ -58,7 +58,6 @@ impl<'a> Task<'a> {
         ManuallyDrop::new(self).slot
     }
 
-    /// Drops this without giving the task back.
     #[inline]
     pub(crate) fn leave(self) {
         self.into_slot();
@@ -151,7 +150,6 @@ impl<'a> Task<'a> {
         unsafe { std::slice::from_raw_parts_mut(self.doca.data.as_ptr(), self.doca.capacity) }
     }
 
-    /// Declares the first `length` bytes of the payload to be the command.
     #[inline]
     pub(crate) fn set_len(&mut self, length: usize) -> Result<()> {
         if self.slot.length.get() == length {
@@ -224,12 +222,10 @@ impl<'a> Task<'a> {
         (status, bytes)
     }
 
-    /// Whether there was a notification; only after completion.
     pub(crate) fn has_response(&self) -> bool {
         self.end().1.is_some()
     }
 
-    /// What it ended with, copied; only after completion.
     pub(crate) fn reply(&self) -> RawReply {
         let (status, bytes) = self.end();
         // SAFETY: the response is the task's own memory until it is released, and nobody writes to

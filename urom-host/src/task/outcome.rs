@@ -71,7 +71,6 @@ fn ended(what: String, end: End) -> Error {
     }
 }
 
-/// A task for a plugin that the worker does not have.
 #[cold]
 pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
     let error = Error::new(DocaError::INVALID_VALUE, what(context, plugin.name(), "command"));

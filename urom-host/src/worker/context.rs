@@ -34,9 +34,7 @@ pub(crate) type Slot = slots::Slot<Context>;
 pub(crate) type Context = context::Context<Worker>;
 pub(crate) type Owner = owner::Owner<Worker>;
 
-/// Memory that the worker uses until the share ends.
 pub(crate) trait MemoryUse {
-    /// Whether the worker uses it no more.
     fn is_over(&self) -> bool;
 
     /// Whether this shares the map with this number, and its end was not asked for.

@@ -34,7 +34,6 @@ impl WorkerBuilder {
     }
 }
 
-/// Waits until a worker whose start has begun runs.
 async fn running(start: Result<Owner>) -> Result<Worker> {
     let owner = start?;
     if owner.started().await? != CtxState::RUNNING {
@@ -110,7 +109,6 @@ fn may_be_early(error: &Error) -> bool {
     matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL)
 }
 
-/// Waits until a time, progressing `engine`.
 async fn rest(engine: &ProgressEngine, until: Instant) -> Result<()> {
     let mut waited = false;
     poll_fn(|cx| {
@@ -139,7 +137,6 @@ fn is_gone(owner: &Owner) -> Result<()> {
     }
 }
 
-/// Stops a worker, and waits until it is idle.
 pub(super) fn stop(owner: Rc<Owner>) -> Pending<()> {
     let in_use = || Error::new(DocaError::IN_USE, format!("stopping {}", owner.name()));
     let begun = match (owner.domains.get(), owner.held.get()) {

@@ -10,7 +10,6 @@ use crate::model::{FieldKeys, Plugin, TagWidth};
 use crate::names;
 use crate::tokens::ungrouped;
 
-/// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
     pub(super) plugin: Option<Plugin>,
     pub(super) krate: Path,
@@ -66,7 +65,6 @@ fn tag_type(ty: &Type, errors: &mut Errors) -> TagWidth {
     })
 }
 
-/// `#[urom(...)]` on a variant.
 pub(super) struct VariantKeys {
     pub(super) tag: Option<Expr>,
     pub(super) also: Option<Expr>,
@@ -97,7 +95,6 @@ impl VariantKeys {
 }
 
 impl FieldKeys {
-    /// `#[urom(...)]` on a field.
     pub(super) fn read(
         which: Macro,
         attributes: &mut Vec<Attribute>,

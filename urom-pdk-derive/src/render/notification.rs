@@ -118,8 +118,6 @@ impl Render<'_> {
         }
     }
 
-    /// The notification in the worker's place, or in a descriptor, which may be that of its
-    /// payload.
     fn written(
         &self,
         variant: &Variant,

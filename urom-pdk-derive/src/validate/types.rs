@@ -102,7 +102,6 @@ pub(crate) fn unsafe_element(ty: &Type) -> Option<Unsafe<'_>> {
     Some(Unsafe { culprit: ty, why, instead: instead.to_owned() })
 }
 
-/// Whether a type is a primitive number or an array of them: any bytes are a value.
 pub(crate) fn is_number(ty: &Type) -> bool {
     const NUMBERS: [&str; 12] =
         ["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64"];

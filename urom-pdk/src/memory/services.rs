@@ -46,7 +46,6 @@ impl MemoryServices {
         self.watches
     }
 
-    /// Whether the plugin is not closed yet.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open.get()
     }

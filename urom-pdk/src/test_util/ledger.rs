@@ -18,7 +18,6 @@ pub struct Notification {
 
 struct LedgerEntry {
     asked: Asked,
-    /// The first notification, until somebody takes it.
     first: Option<Notification>,
     times: usize,
     /// Whether it needs no notification, because the test closed the plugin or the plugin refused
@@ -41,7 +40,6 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes a command; its token.
     pub(super) fn ask(&mut self, name: &'static str, len: usize, connection: u64) -> u64 {
         let number = self.entries.len() as u64 + 1;
         let token = token(number);
@@ -84,7 +82,6 @@ impl Ledger {
         }
     }
 
-    /// The notification of a command, unless it was taken.
     pub(super) fn peek(&self, token: u64) -> Option<&Notification> {
         self.entries.get(&token)?.first.as_ref()
     }
@@ -94,18 +91,15 @@ impl Ledger {
         self.entries.get_mut(&token)?.first.take()
     }
 
-    /// How many commands have no answer yet.
     pub(super) fn in_flight(&self) -> usize {
         self.entries.values().filter(|entry| entry.is_waiting()).count()
     }
 
-    /// The connection of a command that has no answer yet.
     pub(super) fn connection_of_waiting(&self, token: u64) -> Option<u64> {
         let entry = self.entries.get(&token).filter(|entry| entry.is_waiting())?;
         Some(entry.asked.connection)
     }
 
-    /// The tokens of a connection's commands that have no answer yet.
     pub(super) fn waiting(&self, connection: u64) -> Vec<u64> {
         let entries = self.entries.iter().filter(|(_, entry)| entry.is_waiting());
         let of_it = entries.filter(|(_, entry)| entry.asked.connection == connection);

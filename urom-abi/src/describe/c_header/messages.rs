@@ -10,7 +10,6 @@ use crate::describe::{Field, FieldKind, Messages, Variant};
 
 pub(super) struct Direction<'a> {
     messages: &'a Messages,
-    /// `command` or `notification`.
     what: &'static str,
     pub(super) name: String,
     tag: String,
@@ -106,7 +105,6 @@ impl<'a> Direction<'a> {
         out
     }
 
-    /// Writes the structures: plain types, those of the variants, and the whole message.
     pub(super) fn structs(&self, structs: &mut Structs) {
         let fields = self.messages.variants.iter().flat_map(|variant| variant.fields);
         for field in self.messages.header.iter().chain(fields) {

@@ -17,7 +17,6 @@ const RESERVED: &str = "alignas alignof and and_eq asm atomic_cancel auto bitand
 pub(super) struct Scope(HashSet<String>);
 
 impl Scope {
-    /// A scope in which `taken` are used already.
     pub(super) fn new(taken: &[&str]) -> Scope {
         Scope(taken.iter().map(|&name| name.to_owned()).collect())
     }

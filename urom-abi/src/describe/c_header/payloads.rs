@@ -34,7 +34,6 @@ pub(super) fn list(
     lines
 }
 
-/// How many of what.
 fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) -> String {
     let count = match payload.count {
         Count::Word(path) => format!("`{}`", c_name(path)),

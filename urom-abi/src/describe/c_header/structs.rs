@@ -50,7 +50,6 @@ impl Structs {
         }
     }
 
-    /// The type as C spells it.
     pub(super) fn spelled(&self, ty: &Type) -> String {
         self.declaration(ty, "").trim_end().to_owned()
     }
@@ -91,7 +90,6 @@ impl Structs {
         }
     }
 
-    /// Writes the structures that `ty` is made of, unless they are written already.
     pub(super) fn plain(&mut self, ty: &Type) {
         let ty = ty.element();
         let known = self.known.iter().any(|(known, _)| known == ty);

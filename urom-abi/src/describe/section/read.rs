@@ -65,7 +65,6 @@ fn framed(bytes: &[u8]) -> Result<&[u8], ReadError> {
     own.map(|(bytes, _)| bytes).ok_or(ReadError::Length { stated, found })
 }
 
-/// What was read before.
 static KNOWN: PerProcess<Mutex<BTreeMap<Box<[u8]>, Description>>> = PerProcess::new(Mutex::default);
 
 /// The memory of what was read, which is freed unless all of it is well.

@@ -148,7 +148,6 @@ impl Library {
         Ok(library)
     }
 
-    /// Connects to the launcher; returns this process's job and rank.
     pub(super) fn init(&self) -> Result<Proc, Status> {
         let mut process = Proc { job: [0; 256], rank: 0 };
         // SAFETY: PMIx writes to the local structure. The attributes are empty.
@@ -156,14 +155,12 @@ impl Library {
         Ok(process)
     }
 
-    /// Ends one `init`.
     pub(super) fn finalize(&self) {
         // SAFETY: the attributes are empty. This runs at the end of the process, when an error cannot
         // be reported any more.
         let _ = unsafe { (self.finalize)(ptr::null(), 0) };
     }
 
-    /// Publishes `value` under `key` to all processes of the job.
     pub(super) fn publish(&self, key: &CStr, value: &[u8]) -> Result<(), Status> {
         let bytes = Bytes { bytes: value.as_ptr().cast_mut().cast(), size: value.len() };
         let mut value = Value { kind: BYTES, data: Data { bytes } };
@@ -203,7 +200,6 @@ impl Library {
         })
     }
 
-    /// A number that the launcher has under `key` for the job.
     pub(super) fn number(&self, process: &Proc, key: &CStr) -> Result<u32, Status> {
         let job = Proc { rank: ALL_RANKS, ..*process };
         self.value(&job, key, &[], |value| {
@@ -239,7 +235,6 @@ impl Library {
         result.ok_or(Status::NOT_FOUND)
     }
 
-    /// PMIx's text for `status`, with its number.
     pub(super) fn describe(&self, status: Status) -> String {
         // SAFETY: PMIx returns a string that lives as long as the library, for every status.
         let text = unsafe { (self.text)(status) };

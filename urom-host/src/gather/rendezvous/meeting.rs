@@ -184,7 +184,6 @@ impl Meeting {
     }
 }
 
-/// Checks what a participant says in its greeting: its index and the number of participants.
 fn check(index: u32, participants: &[u8], own: u32) -> Result<(), Error> {
     let participants = participants.try_into().map_or(0, u64::from_le_bytes);
     let text = if participants != u64::from(own) {

@@ -154,7 +154,6 @@ pub(super) fn listed(addresses: &[SocketAddr]) -> String {
 /// The shortest time limit: the system takes none of zero.
 pub(super) const MOMENT: Duration = Duration::from_millis(1);
 
-/// The time until a deadline.
 pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
