@@ -35,17 +35,17 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Makes a workspace for a new plugin: protocol, plugin and host program.
-    New(new::Args),
+    New(new::NewArgs),
     /// Builds the plugin's .so under the name a service knows it by, and checks it.
-    Build(build::Args),
+    Build(build::BuildArgs),
     /// Says whether a service will take a .so, and what to do where it will not.
-    Check(check::Args),
+    Check(check::CheckArgs),
     /// Shows a plugin's commands and notifications, from the file alone.
-    Inspect(inspect::Args),
+    Inspect(inspect::InspectArgs),
     /// Sends a command to a plugin and prints what it answers.
-    Call(call::Args),
+    Call(call::CallArgs),
     /// Runs a service with a plugin until Ctrl-C.
-    Run(run::Args),
+    Run(run::RunArgs),
 }
 
 fn main() -> ExitCode {

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// A number of things of one name, as in `1 worker` and `2 workers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count<'a>(pub usize, pub &'a str);
+pub struct Quantity<'a>(pub usize, pub &'a str);
 
-impl fmt::Display for Count<'_> {
+impl fmt::Display for Quantity<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Count(number, name) = self;
+        let Quantity(number, name) = self;
         write!(f, "{number} {name}{}", if *number == 1 { "" } else { "s" })
     }
 }

@@ -290,12 +290,12 @@ impl<T: Block> Drop for DescriptorList<T> {
 /// A list that somebody else owns: what is taken off it is the caller's.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Borrowed<'a, T: Block> {
+pub struct BorrowedList<'a, T: Block> {
     head: NonNull<ListLink>,
     of: PhantomData<(&'a mut ListLink, T)>,
 }
 
-impl<T: Block> Borrowed<'_, T> {
+impl<T: Block> BorrowedList<'_, T> {
     /// The list of this head.
     ///
     /// # Safety
@@ -304,7 +304,7 @@ impl<T: Block> Borrowed<'_, T> {
     /// as the header says.
     #[inline]
     pub unsafe fn new(head: NonNull<ListLink>) -> Self {
-        Borrowed { head, of: PhantomData }
+        BorrowedList { head, of: PhantomData }
     }
 
     /// Takes the first descriptor off.

@@ -92,7 +92,7 @@ pub use bytemuck;
 pub use copy::copy;
 // Between the kit's own crates.
 #[doc(hidden)]
-pub use count::Count;
+pub use count::Quantity;
 pub use describe::Described;
 pub use error::DocaError;
 pub use payload::{Data, Elements, Payload, Received, Registered};

@@ -19,7 +19,7 @@ use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::command_room::CommandRoom;
-use urom_abi::descriptor::{Borrowed, DescriptorList};
+use urom_abi::descriptor::{BorrowedList, DescriptorList};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
@@ -106,7 +106,7 @@ where
     }
 
     #[inline]
-    pub(crate) fn accept(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) {
+    pub(crate) fn accept(&mut self, commands: &mut BorrowedList<'_, WorkerCmdDesc>) {
         if let Err(panic) = self.begin_all(commands) {
             self.accept_rest(panic, commands);
         }
@@ -115,7 +115,7 @@ where
     /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
     /// not free in a loop.
     #[inline]
-    fn begin_all(&mut self, commands: &mut Borrowed<'_, WorkerCmdDesc>) -> Result<(), Panic> {
+    fn begin_all(&mut self, commands: &mut BorrowedList<'_, WorkerCmdDesc>) -> Result<(), Panic> {
         contain(|| {
             while let Some(command) = commands.pop_front() {
                 self.begin(command.into());
@@ -126,7 +126,7 @@ where
     /// Goes on after a command that panicked.
     #[cold]
     #[inline(never)]
-    fn accept_rest(&mut self, panic: Panic, commands: &mut Borrowed<'_, WorkerCmdDesc>) {
+    fn accept_rest(&mut self, panic: Panic, commands: &mut BorrowedList<'_, WorkerCmdDesc>) {
         self.end_panicked(panic);
         while let Err(panic) = self.begin_all(commands) {
             self.end_panicked(panic);

@@ -6,7 +6,7 @@ use heck::ToSnakeCase;
 use urom_abi::describe::Messages;
 use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 
 use crate::lines::{Unsaid, Window};
 use crate::panic::{CodeLocation, Panic};
@@ -61,7 +61,7 @@ impl Failures {
         let name = variant.unwrap_or("unknown command");
         let kind = (name, matches!(failure, Failure::Panic(_)));
         let Some(unsaid) = self.note(kind, Instant::now()) else { return };
-        let (len, host) = (Count(bytes.len(), "byte"), log::host_of(dest_id));
+        let (len, host) = (Quantity(bytes.len(), "byte"), log::host_of(dest_id));
         match failure {
             Failure::Error(error) => log::failure(
                 Level::Warning,

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::Borrowed;
+use urom_abi::descriptor::BorrowedList;
 use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::list::{self, ListLink};
 use urom_abi::log::Level;
@@ -222,7 +222,7 @@ where
         calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
             // SAFETY: a worker passes the head of a well-formed list of command descriptors, which
             // is the plugin's for the call.
-            let mut commands = unsafe { Borrowed::new(list) };
+            let mut commands = unsafe { BorrowedList::new(list) };
             executor.accept(&mut commands);
             DocaError::SUCCESS
         })

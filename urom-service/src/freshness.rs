@@ -126,11 +126,11 @@ mod tests {
     use super::*;
 
     /// A workspace with a library that was built an hour ago from one source.
-    struct Place(tempfile::TempDir);
+    struct TestDirectory(tempfile::TempDir);
 
-    impl Place {
-        fn new() -> Place {
-            let place = Place(tempfile::tempdir().unwrap());
+    impl TestDirectory {
+        fn new() -> TestDirectory {
+            let place = TestDirectory(tempfile::tempdir().unwrap());
             fs::create_dir_all(place.path("a src")).unwrap();
             fs::create_dir_all(place.path("target/debug")).unwrap();
             for file in ["Cargo.lock", "Cargo.toml", "a src/lib.rs", "target/debug/libp.so"] {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_source_that_was_changed_after_the_build_is_found() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let now = SystemTime::now();
         for (changed, is_newer) in [
             (now, true),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_source_that_is_gone_counts_when_it_was_there() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(7200));
         fs::create_dir(place.path("a src/inner")).unwrap();
         let (list, gone) = (place.path("target/debug/libp.d"), "a src/inner/never.rs");
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn names_in_a_list_may_be_without_the_workspaces_directory() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         place.set("a src/lib.rs", SystemTime::now());
         for target in ["target/debug/libp.so", "target/debug/libp.rlib", "debug/libp.so"] {
             let source =
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_library_that_no_list_is_about_is_as_old_as_it_is() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         place.set("a src/lib.rs", SystemTime::now());
         fs::create_dir(place.path("elsewhere")).unwrap();
         for end in ["so", "d"] {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_copy_with_a_list_of_its_own_is_as_old_as_the_library() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let (library, copy) =
             (place.path("target/debug/libp.so"), place.path("target/debug/a copy/p.so"));
         fs::create_dir(place.path("target/debug/a copy")).unwrap();
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_list_of_a_library_of_several_kinds_counts_for_each() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         fs::write(place.path("target/debug/libp.rlib"), "").unwrap();
         let list = format!(
             "{}: {}\n",
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_host_is_told_what_to_do_about_an_old_library_and_of_the_log_only_without_a_reason() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         place.set("a src/lib.rs", SystemTime::now());
         let of = |plugin: &str| {
             let directory = place.path("target/debug");
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_command_names_the_workspace_and_the_profile() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let root = place.path("");
         let root = root.to_str().unwrap().trim_end_matches('/');
         let aarch64 = "target/aarch64-unknown-linux-gnu/debug";
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_library_of_another_workspace_is_built_there() {
-        let (own, other) = (Place::new(), Place::new());
+        let (own, other) = (TestDirectory::new(), TestDirectory::new());
         let (package, directory) = (own.path("a src"), other.path("target/debug"));
         let of = |source: &Path| place_of(source, Some(&package), &directory);
         assert_eq!(of(&other.path("a src/lib.rs")), directory);
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn no_command_builds_what_lies_where_cargo_does_not_build() {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let directory = place.path("target/debug");
         assert_eq!(command_for(&directory), None);
         fs::write(place.path("target/CACHEDIR.TAG"), "").unwrap();

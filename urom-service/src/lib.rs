@@ -49,7 +49,7 @@ mod unproven;
 pub mod uromd;
 mod worker;
 
-pub use daemon::{Asked, DaemonArgs, OPTIONS};
+pub use daemon::{CommandLine, DaemonArgs, OPTIONS};
 #[doc(hidden)]
 pub use hangup::remember_hangup_now;
 pub use own_output::take_stdout;

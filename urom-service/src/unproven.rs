@@ -27,19 +27,19 @@ pub(crate) struct UnprovenSet(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<Newcomers>,
     changed: Notify,
     most: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Newcomers {
     last: u64,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Newcomer>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Newcomer {
     number: u64,
     owner: Owner,
     is_silent: bool,
@@ -106,26 +106,26 @@ impl UnprovenSet {
         }
         state.last += 1;
         let (number, (evicts, evicted)) = (state.last, oneshot::channel());
-        let entry = Entry { number, owner: from.into(), is_silent: false, _evicts: evicts };
+        let entry = Newcomer { number, owner: from.into(), is_silent: false, _evicts: evicts };
         state.entries.push_back(entry);
         Unproven { set: self.clone(), number, evicted }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Newcomers> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Makes room for one more: the oldest silent connection goes, of the user that has the most, and
 /// there of the process that has the most. If none is silent, all count.
-fn evict(entries: &mut VecDeque<Entry>) {
+fn evict(entries: &mut VecDeque<Newcomer>) {
     let any_silent = entries.iter().any(|entry| entry.is_silent);
     let mut counts: HashMap<Owner, usize> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.is_silent == any_silent) {
         *counts.entry(entry.owner.user()).or_default() += 1;
         *counts.entry(entry.owner).or_default() += 1;
     }
-    let rank = |entry: &Entry| {
+    let rank = |entry: &Newcomer| {
         let counts = [entry.owner.user(), entry.owner].map(|owner| counts.get(&owner));
         (entry.is_silent, counts)
     };

@@ -15,7 +15,7 @@ use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
-use crate::daemon::{Asked, DaemonArgs, OPTIONS};
+use crate::daemon::{CommandLine, DaemonArgs, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
 use crate::process_one;
@@ -60,8 +60,8 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
             }
         }
         [role, file] if role == EXAMINE => examine::run_child(Path::new(file)),
-        _ => match Asked::read(arguments.iter().cloned()) {
-            Ok(Asked::Run(args, values)) if values.is_empty() => {
+        _ => match CommandLine::read(arguments.iter().cloned()) {
+            Ok(CommandLine::Run(args, values)) if values.is_empty() => {
                 if process_one::is_this() {
                     let daemon: Vec<_> = words.into_iter().chain(arguments).collect();
                     match process_one::run(&daemon) {
@@ -72,11 +72,13 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
                     run_daemon(&args, words)
                 }
             }
-            Ok(Asked::Run(_, values)) => {
+            Ok(CommandLine::Run(_, values)) => {
                 return refuse(&format!("unexpected argument '{}'", values[0].display()));
             }
-            Ok(Asked::Help) => return print(&format!("{HELP}{OPTIONS}")),
-            Ok(Asked::Version) => return print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION"))),
+            Ok(CommandLine::Help) => return print(&format!("{HELP}{OPTIONS}")),
+            Ok(CommandLine::Version) => {
+                return print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION")));
+            }
             Err(problem) => return refuse(&problem),
         },
     };

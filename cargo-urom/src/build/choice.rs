@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use anyhow::{Context, Result};
 use cargo_config2::Config;
 
-use super::Args;
+use super::BuildArgs;
 use crate::exit::usage;
 
 /// The target triple, if cargo builds for one. `configuration` reads cargo's own.
 pub(super) fn target(
-    args: &Args,
+    args: &BuildArgs,
     configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
 ) -> Result<Option<String>> {
     if let Some(target) = args.target.clone().or_else(|| last_value(&args.cargo, "--target")) {
@@ -28,7 +28,7 @@ pub(super) fn target(
     }
 }
 
-pub(super) fn arguments(args: &Args) -> Vec<OsString> {
+pub(super) fn arguments(args: &BuildArgs) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let passed_profile = args.cargo.iter().any(|word| word == "--release" || word == "-r")
         || last_value(&args.cargo, "--profile").is_some();
@@ -67,9 +67,9 @@ mod tests {
     const ARM: &str = "aarch64-unknown-linux-gnu";
 
     #[derive(Debug, Parser)]
-    struct Verb {
+    struct Parsed {
         #[command(flatten)]
-        args: Args,
+        args: BuildArgs,
     }
 
     /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured
@@ -79,7 +79,7 @@ mod tests {
         file: &str,
         variables: &[(&str, &str)],
     ) -> Result<(String, Option<String>)> {
-        let verb = Verb::parse_from(["build"].into_iter().chain(words.split_whitespace()));
+        let verb = Parsed::parse_from(["build"].into_iter().chain(words.split_whitespace()));
         let place = tempfile::tempdir()?;
         fs::create_dir(place.path().join(".cargo"))?;
         fs::write(place.path().join(".cargo/config.toml"), file)?;
@@ -111,7 +111,7 @@ mod tests {
         ] {
             assert_eq!(choice(words).0, given, "{words}");
         }
-        assert!(Verb::try_parse_from(["build", "--debug", "--profile", "dist"]).is_err());
+        assert!(Parsed::try_parse_from(["build", "--debug", "--profile", "dist"]).is_err());
     }
 
     #[test]

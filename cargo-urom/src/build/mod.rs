@@ -23,7 +23,7 @@ use crate::{exit, output};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
-pub(crate) struct Args {
+pub(crate) struct BuildArgs {
     /// The plugin's package; needed where a workspace has several.
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
@@ -62,7 +62,7 @@ fn triple(text: &str) -> Result<String, String> {
     Ok(if text.contains('-') { text.to_owned() } else { machine.triple().to_owned() })
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
+pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
     let target = choice::target(args, Config::load)?;
     let machine = target.as_deref().map_or_else(Machine::ours, Machine::of_target);

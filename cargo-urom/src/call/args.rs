@@ -13,7 +13,7 @@ pub(super) const MOST_WORKERS: usize = 256;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
-pub(crate) struct Args {
+pub(crate) struct CallArgs {
     /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with
     /// --service: the file there says what the commands are.
     #[arg(value_name = "FILE.so|NAME", value_parser = NonEmptyStringValueParser::new())]

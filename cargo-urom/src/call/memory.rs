@@ -7,11 +7,11 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_host::memory::{Access, Mmap, View};
 use urom_os::named_file;
 
-use super::Args;
+use super::CallArgs;
 use crate::exit::usage;
 use crate::message::{Memories, Shown, size};
 use crate::output::{self, plain};
@@ -95,7 +95,7 @@ pub(super) struct Named {
 pub(super) struct All(pub(super) Vec<Named>);
 
 impl All {
-    pub(super) fn make(args: &Args) -> Result<All> {
+    pub(super) fn make(args: &CallArgs) -> Result<All> {
         let (both, read_only) =
             (Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE, Access::PCI_READ_ONLY);
         let writable = args.memory.iter().map(|asked| (asked, both));
@@ -175,7 +175,7 @@ impl Named {
         match self.look() {
             Ok(bytes) => Shown::Bytes(bytes).to_string(),
             Err(crc32) => {
-                format!("({}, CRC-32 {crc32:08x})", Count(self.map.len() as usize, "byte"))
+                format!("({}, CRC-32 {crc32:08x})", Quantity(self.map.len() as usize, "byte"))
             }
         }
     }
@@ -207,7 +207,7 @@ fn save(named: &Named, file: &Path) -> Result<()> {
         }
     });
     written.with_context(what)?;
-    let len = Count(named.map.len() as usize, "byte");
+    let len = Quantity(named.map.len() as usize, "byte");
     output::progress("Saved", &format!("memory `{}`, {len}, in {}", named.name, file.display()));
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::io::{self, BufReader};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_abi::describe::Protocol;
 use urom_host::{DocaError, Service};
 
@@ -28,7 +28,7 @@ use memory::All;
 use request::Request;
 use target::Target;
 
-pub(crate) use args::Args;
+pub(crate) use args::CallArgs;
 
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
@@ -40,7 +40,7 @@ struct Batch {
 
 type Line = Result<(String, Vec<Written>)>;
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
+pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     let lines = lines(args)?;
     let target = Target::find(&args.plugin, args.service.is_some())?;
     let memory = All::make(args)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         let paths = crew.share(&named.map, limit);
         let paths = paths.with_context(|| format!("memory `{}` cannot be shared", named.name))?;
         if args.verbose {
-            let len = Count(named.map.len() as usize, "byte");
+            let len = Quantity(named.map.len() as usize, "byte");
             for (worker, path) in paths.into_iter().enumerate() {
                 let with = format!("memory `{}`, {len}, with worker {worker}", named.name);
                 output::progress("Shared", &format!("{with}: {}", path.name()));
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(code)
 }
 
-fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
+fn lines(args: &CallArgs) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
     Ok(match &args.words[..] {
         [word] if word == "-" => Box::new(line::lines(io::stdin().lock(), "standard input")),
         [word] if word == "@" => {
@@ -122,7 +122,7 @@ fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
     })
 }
 
-fn connect(args: &Args, target: &Target) -> Result<Service> {
+fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
     let mut builder = Service::builder();
     builder = match (&args.service, &target.file) {
         (Some(address), _) => builder.address_from(address, "--service"),
@@ -160,7 +160,7 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
 /// What every message about a command names.
 #[derive(Clone, Copy)]
 struct Call<'a> {
-    args: &'a Args,
+    args: &'a CallArgs,
     plugin: &'a str,
     memories: &'a Memories,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_host::{DocaError, RawReply};
 use urom_service::MAX_MAX_MESSAGE;
 
@@ -119,7 +119,7 @@ impl Call<'_> {
             Outcome::Unsent(late) => format!(
                 "{which} was not sent: its worker has not answered {}, and takes no more before \
                  that",
-                Count(*late, "earlier command")
+                Quantity(*late, "earlier command")
             ),
             Outcome::Late | Outcome::Answered(..) => format!(
                 "{which} was not answered within {} s: wait longer with --timeout, or see the \

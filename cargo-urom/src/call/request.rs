@@ -1,6 +1,6 @@
 //! What is sent, and what its answer means.
 
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_abi::wire::EncodeError;
@@ -46,7 +46,7 @@ impl Request {
     /// A command as bytes. A protocol, if one is known, is for the answer.
     pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> Request {
         let command = protocol.and_then(|protocol| protocol.commands.find(&bytes));
-        let name = format!("a command of {}", Count(bytes.len(), "byte"));
+        let name = format!("a command of {}", Quantity(bytes.len(), "byte"));
         Request { name, bytes, remarks: Vec::new(), protocol, command }
     }
 
@@ -68,7 +68,7 @@ impl Request {
             anyhow::anyhow!(
                 "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
                  less{remedy}",
-                Count(*need, "byte"),
+                Quantity(*need, "byte"),
             )
         })
     }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_abi::describe::section::Panic;
 use urom_abi::extension::EXTENSION_SYMBOL;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
@@ -78,7 +78,7 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     // The kit's workers call this function to hand over their log.
     names.retain(|name| !SYMBOLS.contains(name) && *name != EXTENSION_SYMBOL);
     if !names.is_empty() {
-        report.other_exports(Count(names.len(), "symbol"), some(&names));
+        report.other_exports(Quantity(names.len(), "symbol"), some(&names));
     }
     is_complete
 }

@@ -22,7 +22,7 @@ pub(crate) use plugins::DEADLINE as LIMIT;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     /// The plugin's shared object. It is loaded in a process of its own if it is for this machine.
     file: PathBuf,
     /// The machine it has to be for, such as aarch64-unknown-linux-gnu; any that workers run on if
@@ -48,7 +48,7 @@ pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
     })
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
+pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let target = match (args.target, args.image) {
         (Some(Machine::X86_64), Some(image)) => {
             return Err(exit::usage(format!(

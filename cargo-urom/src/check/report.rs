@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use urom_abi::Count;
+use urom_abi::Quantity;
 
 use crate::elf::Machine;
 use crate::output::{plain, say};
@@ -84,7 +84,8 @@ impl Report {
             true => "not fit for a service".to_owned(),
             false => format!("fit for a service, as the plugin `{}`", plain(&self.plugin)),
         };
-        let (errors, warnings) = (Count(self.errors, "error"), Count(self.warnings, "warning"));
+        let (errors, warnings) =
+            (Quantity(self.errors, "error"), Quantity(self.warnings, "warning"));
         let facts = plain(&self.facts());
         format!("{file}: {facts}\n{findings}{verdict}: {errors}, {warnings}\n")
     }

@@ -16,7 +16,7 @@ use crate::{exit, output};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
-pub(crate) struct Args {
+pub(crate) struct InspectArgs {
     /// The plugin's file.
     #[arg(value_name = "FILE.so")]
     file: PathBuf,
@@ -38,7 +38,7 @@ enum Format {
     CHeader,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
+pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let file = PluginFile::look(&args.file)?;
     let format = if args.json { Format::Json } else { args.format };
     match (format, &file.description) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use urom_abi::Count as Number;
+use urom_abi::Quantity;
 use urom_abi::describe::section::{Description, Panic};
 use urom_abi::describe::{
     Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Presence, Struct, StructField,
@@ -62,7 +62,7 @@ that speaks the same protocol and describes it, and `--raw` sends bytes.
 // Names are printed as they are: a description with control characters in a name is refused.
 
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
-    let len = Number(of.len, "byte");
+    let len = Quantity(of.len, "byte");
     _ = writeln!(out, "\n{title}: {len} each without payloads, tag {} at 0", of.tag);
     for variant in of.variants {
         let reply = variant.reply.map(|reply| format!(" -> {reply}")).unwrap_or_default();
@@ -120,7 +120,7 @@ fn described(payload: &Payload) -> String {
     };
     let count = match payload.count {
         Count::Word(word) => format!("{word} {one}s"),
-        Count::Fixed(count) => Number(count, one).to_string(),
+        Count::Fixed(count) => Quantity(count, one).to_string(),
         Count::Given(length) => format!("`{}` {one}s", plain(length.text)),
     };
     let presence = match (payload.presence, payload.address) {
@@ -164,7 +164,7 @@ fn collect(ty: &Type, types: &mut Types) {
 fn structures(out: &mut String, structs: Vec<&'static Struct>) {
     out.push_str(if structs.is_empty() { "" } else { "\nstructures\n" });
     for of in structs {
-        let size = Number(of.size, "byte");
+        let size = Quantity(of.size, "byte");
         _ = writeln!(out, "\n  {}: {size}, aligned to {}", of.name, of.align);
         for StructField { name, docs, offset, ty } in of.fields {
             line(out, &format!("{offset:>4}  {name}: {ty}  {}", first_sentence(docs)));
@@ -175,7 +175,7 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
 fn enums(out: &mut String, enums: Vec<&'static Enum>) {
     out.push_str(if enums.is_empty() { "" } else { "\nenums\n" });
     for of in enums {
-        _ = writeln!(out, "\n  {}: {}", of.name, Number(of.bytes, "byte"));
+        _ = writeln!(out, "\n  {}: {}", of.name, Quantity(of.bytes, "byte"));
         for EnumValue { name, docs, value } in of.values {
             line(out, &format!("{value:>4}  {name}  {}", first_sentence(docs)));
         }

@@ -1,6 +1,6 @@
 //! Decodes messages by their description. The bytes come from a peer and are not trusted.
 
-use urom_abi::Count as Number;
+use urom_abi::Quantity;
 use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant};
 
 use super::place::{self, Message, Place, fields, is_byte, is_value};
@@ -22,7 +22,7 @@ pub(crate) fn decode(
     expected: Option<&'static Variant>,
     bytes: &[u8],
 ) -> Result<Decoded, String> {
-    let len = Number(bytes.len(), "byte");
+    let len = Quantity(bytes.len(), "byte");
     let tag = Place { ty: messages.tag, offset: 0 }.integer(bytes);
     let tag = tag.ok_or_else(|| format!("{len}: too few for a tag"))?;
     let is_tag = |own: u64| i128::from(own) == tag;
@@ -52,7 +52,7 @@ pub(crate) fn decode(
     }
     let Reader { behind, mut decoded, .. } = reader;
     if !behind.is_empty() && decoded.problems.is_empty() {
-        let more = Number(behind.len(), "byte");
+        let more = Quantity(behind.len(), "byte");
         decoded.problems.push(format!("{more} more than the message's fields call for"));
     }
     Ok(decoded)

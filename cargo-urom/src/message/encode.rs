@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use urom_abi::Count as Number;
+use urom_abi::Quantity;
 use urom_abi::describe::{Count, Field, Messages, Payload, Presence, Type, Variant};
 
 use super::memory::{Memories, is_range};
@@ -110,7 +110,7 @@ impl Draft<'_> {
             if let Count::Fixed(want) = payload.count
                 && bytes.len() != want.saturating_mul(size)
             {
-                let found = Number(bytes.len() / size.max(1), "element");
+                let found = Quantity(bytes.len() / size.max(1), "element");
                 return Err(format!("it is given {found}, and has exactly {want}"));
             }
             self.payloads[index] = Some(bytes);
@@ -122,7 +122,9 @@ impl Draft<'_> {
         let ty = match len {
             _ if behind.starts_with('[') => Type::Array { of: &payload.ty, len },
             1 => payload.ty,
-            _ => return Err(format!("say which of its {}, such as `[0]`", Number(len, "element"))),
+            _ => {
+                return Err(format!("say which of its {}, such as `[0]`", Quantity(len, "element")));
+            }
         };
         let place = place::walk(Place { ty, offset: 0 }, path)?;
         let bytes = self.payloads[index].get_or_insert_with(|| vec![0; len.saturating_mul(size)]);
@@ -254,7 +256,7 @@ impl Draft<'_> {
         }
         if let (Count::Given(length), true) = (payload.count, is_sent) {
             let count = self.message.lens.iter().find(|(of, _)| *of == name).map_or(0, |of| of.1);
-            let (len, found) = (length.text, Number(count as usize, "element"));
+            let (len, found) = (length.text, Quantity(count as usize, "element"));
             match self.message.count(&payload.count) {
                 Some(want) if want != i128::from(count) => {
                     return Err(format!("it has {found}, and `{len}` calls for {want}"));

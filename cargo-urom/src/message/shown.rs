@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use urom_abi::Count;
+use urom_abi::Quantity;
 
 use crate::output::is_plain;
 
@@ -72,7 +72,7 @@ impl fmt::Display for Shown {
                 write!(f, "{{{}}}", fields.collect::<Vec<_>>().join(","))
             }
             Shown::Bytes(bytes) => {
-                let len = Count(bytes.len(), "byte");
+                let len = Quantity(bytes.len(), "byte");
                 match (text(bytes), bytes.split_at_checked(MOST)) {
                     (_, Some((some, [_, ..]))) => write!(f, "hex:{}.. ({len})", hex(some)),
                     (Some(text), _) => write!(f, "{text} ({len})"),

@@ -19,7 +19,7 @@ use kit::Kit;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
-pub(crate) struct Args {
+pub(crate) struct NewArgs {
     /// The directory to make. Its name is the project's: the packages are NAME-protocol,
     /// NAME-plugin and NAME-host.
     #[arg(value_name = "PATH")]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     kit: Option<Kit>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
+pub(crate) fn run(args: &NewArgs) -> Result<u8> {
     let name = args.path.file_name().ok_or_else(|| {
         let path = args.path.display();
         usage(format!("`{path}` has no name to call the project by: give the directory to make"))

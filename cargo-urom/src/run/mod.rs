@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use urom_host::{Library, Service};
-use urom_service::{Asked, OPTIONS};
+use urom_service::{CommandLine, OPTIONS};
 
 use crate::elf::Machine;
 use crate::exit::usage;
@@ -31,20 +31,20 @@ fn details() -> String {
     override_usage = "cargo urom run [OPTIONS] DIR|FILE.so",
     after_help = details()
 )]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// Options of `uromd`, and the plugins.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8> {
-    let (daemon, plugins) = match Asked::read(args.words.iter().cloned()).map_err(usage)? {
-        Asked::Run(daemon, plugins) => (daemon, plugins),
-        Asked::Help => {
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let (daemon, plugins) = match CommandLine::read(args.words.iter().cloned()).map_err(usage)? {
+        CommandLine::Run(daemon, plugins) => (daemon, plugins),
+        CommandLine::Help => {
             output::result(&format!("{ABOUT}{}", details()))?;
             return Ok(exit::DONE);
         }
-        Asked::Version => {
+        CommandLine::Version => {
             output::result(&format!("cargo urom {}\n", env!("CARGO_PKG_VERSION")))?;
             return Ok(exit::DONE);
         }

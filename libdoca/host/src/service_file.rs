@@ -8,7 +8,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use urom_abi::Count;
+use urom_abi::Quantity;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServiceLine {
@@ -117,7 +117,7 @@ fn entry(line: usize, fields: &[&str]) -> Result<ServiceLine, String> {
         return Err(format!(
             "{} where there must be five: \
              `<app_hostname> <service_type> <dev_hostname> <dev_pci_addr> <net,devs>`",
-            Count(fields.len(), "field")
+            Quantity(fields.len(), "field")
         ));
     };
     if service != "dpu" {

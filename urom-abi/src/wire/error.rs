@@ -1,6 +1,6 @@
 //! Why bytes are no message, and why a message does not fit its bytes.
 
-use crate::Count;
+use crate::Quantity;
 use crate::describe::{Misfit, listed};
 use crate::error::DocaError;
 
@@ -24,7 +24,7 @@ pub struct DecodeError {
 #[non_exhaustive]
 pub enum DecodeProblem {
     /// The bytes end before the fixed part does.
-    #[error("{}, but the fixed part alone takes {least}", Count(*found, "byte"))]
+    #[error("{}, but the fixed part alone takes {least}", Quantity(*found, "byte"))]
     TooShort {
         /// How many bytes there are.
         found: usize,
@@ -32,7 +32,7 @@ pub enum DecodeProblem {
         least: usize,
     },
     /// The number of bytes is not what the message's own fields call for.
-    #[error("{}, but its fields call for exactly {expected}", Count(*found, "byte"))]
+    #[error("{}, but its fields call for exactly {expected}", Quantity(*found, "byte"))]
     Length {
         /// How many bytes there are.
         found: usize,

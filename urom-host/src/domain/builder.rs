@@ -101,7 +101,7 @@ impl DomainBuilder {
         let engine = first.engine.clone();
         let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));
         let workers = workers.collect();
-        let owner = Owner::create(engine, context::Domain { exchange, workers })?;
+        let owner = Owner::create(engine, context::DomainObject { exchange, workers })?;
         owner.configure(&self.buffers)?;
         Ok(owner)
     }

@@ -10,10 +10,10 @@ use crate::context::{self, Functions, ObjectKind};
 use crate::error::Error;
 use crate::{gather, owner, worker};
 
-pub(super) type Context = context::Context<Domain>;
-pub(super) type Owner = owner::Owner<Domain>;
+pub(super) type Context = context::Context<DomainObject>;
+pub(super) type Owner = owner::Owner<DomainObject>;
 
-pub(crate) struct Domain {
+pub(crate) struct DomainObject {
     pub(super) exchange: Exchange,
     pub(super) workers: Vec<(u64, Member)>,
 }
@@ -42,7 +42,7 @@ impl Deref for Member {
     }
 }
 
-impl ObjectKind for Domain {
+impl ObjectKind for DomainObject {
     type Raw = RawDomain;
 
     const KIND: &'static str = "a domain";

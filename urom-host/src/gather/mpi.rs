@@ -52,13 +52,13 @@ pub struct Mpi {
     /// Read once: after MPI is finalized, asking it would end the program.
     participants: u32,
     index: u32,
-    exchange: Option<Exchange>,
+    exchange: Option<MpiExchange>,
     /// MPI failed, perhaps in this process only, so participants may be at different exchanges.
     broken: bool,
 }
 
 /// What MPI reads and writes until the request is over.
-struct Exchange {
+struct MpiExchange {
     block: Vec<u8>,
     done: usize,
     length: usize,
@@ -123,7 +123,7 @@ impl AllGather for Mpi {
         let mut copy = Vec::with_capacity(block.len().max(1));
         copy.extend_from_slice(block);
         let blocks = Vec::with_capacity(1);
-        let mut exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
+        let mut exchange = MpiExchange { block: copy, done: 0, length: 0, blocks, request: None };
         // An exchange without a request looks like one that is over, so only one with a request is
         // kept.
         exchange
@@ -162,7 +162,7 @@ impl Mpi {
     }
 }
 
-impl Exchange {
+impl MpiExchange {
     /// Does what can be done now; whether all parts of the blocks are there.
     fn go_on(
         &mut self,

@@ -6,7 +6,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{self, Library};
 use crate::service::core::ServiceCore;
-use crate::service::settings::{ServicePlace, Settings};
+use crate::service::settings::{ServicePlace, ServiceSettings};
 use crate::service::{Service, ServiceHandle};
 
 /// A service that is to be connected to: made by [`Service::builder`], ended by
@@ -41,13 +41,13 @@ use crate::service::{Service, ServiceHandle};
 #[must_use = "nothing is connected before `connect`"]
 pub struct ServiceBuilder {
     library: Option<Library>,
-    settings: Settings,
+    settings: ServiceSettings,
     engine: Option<ProgressEngine>,
 }
 
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
-        ServiceBuilder { library: None, settings: Settings::default(), engine: None }
+        ServiceBuilder { library: None, settings: ServiceSettings::default(), engine: None }
     }
 
     /// The library to connect with, whatever the environment says.

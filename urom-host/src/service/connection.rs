@@ -17,7 +17,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::library::{Library, get};
 use crate::owner::Owner;
-use crate::service::settings::{ServicePlace, Settings};
+use crate::service::settings::{ServicePlace, ServiceSettings};
 use crate::wait;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -26,14 +26,14 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// needs.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
-pub(super) type Connection = context::Context<Service>;
+pub(super) type Connection = context::Context<ServiceObject>;
 
-pub(super) struct Service {
+pub(super) struct ServiceObject {
     /// Closed after the service that uses it is gone.
     device: OnceCell<Device>,
 }
 
-impl ObjectKind for Service {
+impl ObjectKind for ServiceObject {
     type Raw = RawService;
 
     const KIND: &'static str = "the service";
@@ -49,16 +49,16 @@ impl ObjectKind for Service {
 
 /// Creates, configures and starts a service. The workers on it are gone when it is dropped: each
 /// keeps its service's thread from ending.
-pub(super) fn open(library: Library, settings: &Settings) -> Result<Owner<Service>> {
+pub(super) fn open(library: Library, settings: &ServiceSettings) -> Result<Owner<ServiceObject>> {
     let engine = ProgressEngine::with_library(library)?;
-    let connection = Owner::create(engine, Service { device: OnceCell::new() })?;
+    let connection = Owner::create(engine, ServiceObject { device: OnceCell::new() })?;
     connection.configure(settings)?;
     connection.connect(settings)?;
     Ok(connection)
 }
 
 impl Connection {
-    fn configure(&self, settings: &Settings) -> Result<()> {
+    fn configure(&self, settings: &ServiceSettings) -> Result<()> {
         let (api, service) = (self.api()?, self.object());
         if let Some(size) = settings.max_message_size {
             // SAFETY: `ServiceCore` owns the service and starts it after these calls.
@@ -100,7 +100,7 @@ impl Connection {
     fn needed<F>(
         &self,
         extension: Option<F>,
-        settings: &Settings,
+        settings: &ServiceSettings,
         why: &str,
         hint: &str,
     ) -> Result<F> {
@@ -111,7 +111,7 @@ impl Connection {
         })
     }
 
-    fn place(&self, settings: &Settings) -> Result<()> {
+    fn place(&self, settings: &ServiceSettings) -> Result<()> {
         let service = self.object();
         let extensions = self.extensions();
         let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
@@ -144,7 +144,7 @@ impl Connection {
         check(code, || settings.what()).map_err(|error| error.why(self.failure()))
     }
 
-    fn connect(&self, settings: &Settings) -> Result<()> {
+    fn connect(&self, settings: &ServiceSettings) -> Result<()> {
         let failed = |code| match self.failure() {
             // The library's words name the place already.
             why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
@@ -232,7 +232,7 @@ impl Connection {
 }
 
 /// The error of a library that gives no reasons: what the program and the environment have set.
-fn unexplained(code: DocaError, settings: &Settings) -> Error {
+fn unexplained(code: DocaError, settings: &ServiceSettings) -> Error {
     let file = std::env::var_os("DOCA_UROM_SERVICE_FILE");
     let has_file = file.as_ref().is_some_and(|file| !file.is_empty());
     let file = match file {

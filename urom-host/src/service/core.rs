@@ -28,7 +28,7 @@ use crate::service::connection::{self, Connection};
 use crate::service::query::{Counts, Deadline, expire};
 #[cfg(feature = "embedded")]
 use crate::service::settings::ServicePlace;
-use crate::service::settings::Settings;
+use crate::service::settings::ServiceSettings;
 use crate::wait;
 
 struct Connected {
@@ -64,7 +64,7 @@ pub(crate) struct ServiceCore {
 }
 
 impl ServiceCore {
-    pub(super) fn connect(library: Library, settings: Settings) -> Result<ServiceCore> {
+    pub(super) fn connect(library: Library, settings: ServiceSettings) -> Result<ServiceCore> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let what = settings.what();
         let failure = Arc::new(OnceLock::new());
@@ -165,7 +165,7 @@ type Job = Box<dyn FnOnce(&Connection, &mut Vec<Deadline>) + Send>;
 
 fn serve(
     library: Library,
-    settings: &Settings,
+    settings: &ServiceSettings,
     failure: &OnceLock<String>,
     jobs: &mpsc::Receiver<Job>,
     report: &mpsc::SyncSender<Connected>,

@@ -9,7 +9,7 @@ use urom_abi::DocaError;
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settings {
+pub(super) struct ServiceSettings {
     pub(super) place: ServicePlace,
     pub(super) device: Option<String>,
     pub(super) key_file: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub(super) enum ServicePlace {
     Embedded { plugin_path: Option<PathBuf> },
 }
 
-impl Settings {
+impl ServiceSettings {
     pub(super) fn what(&self) -> String {
         match &self.place {
             ServicePlace::Environment => "connecting to the service".to_owned(),

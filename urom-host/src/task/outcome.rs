@@ -3,7 +3,7 @@
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Incoming, Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 
 use crate::context::ObjectKind;
 use crate::error::{Error, Result, inherited};
@@ -93,7 +93,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
     match (code, context.failure()) {
         (DocaError::NO_MEMORY, _) => {
             let tasks = context.settings.max_inflight as usize;
-            let all = format!("no task is free: {} allocated", Count(tasks, "task"));
+            let all = format!("no task is free: {} allocated", Quantity(tasks, "task"));
             match (context.held.get(), context.given_up()) {
                 (0, 0) => error.why(all).hint(
                     "wait for one to complete, or allow more with \

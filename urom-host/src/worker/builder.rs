@@ -11,7 +11,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
-use crate::worker::context::{Owner, Settings};
+use crate::worker::context::{Owner, WorkerSettings};
 
 const DEFAULT_INFLIGHT: u32 = 64;
 
@@ -40,14 +40,14 @@ const CREATING: &str = "creating a worker";
 pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
-    settings: Settings,
+    settings: WorkerSettings,
     /// The environment is not sent to the service, because the worker exists and has one.
     joins: bool,
 }
 
 impl WorkerBuilder {
     pub(crate) fn new(service: Arc<ServiceCore>) -> WorkerBuilder {
-        let settings = Settings {
+        let settings = WorkerSettings {
             id: WORKER_ID_ANY,
             group: None,
             plugins: Vec::new(),
@@ -61,7 +61,7 @@ impl WorkerBuilder {
 
     /// What started `owner`, with the id that it had.
     pub(crate) fn again(owner: &Owner) -> WorkerBuilder {
-        let settings = Settings { id: owner.id.get(), ..owner.settings.clone() };
+        let settings = WorkerSettings { id: owner.id.get(), ..owner.settings.clone() };
         let (service, engine) = (Arc::clone(&owner.service), Some(owner.engine.clone()));
         WorkerBuilder { service, engine, settings, joins: false }
     }

@@ -19,7 +19,7 @@ use crate::service::core::ServiceCore;
 use crate::worker::slots::{self, Slots};
 
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct WorkerSettings {
     pub(crate) id: u64,
     pub(super) group: Option<u32>,
     pub(super) plugins: Vec<Plugin>,
@@ -31,8 +31,8 @@ pub(crate) struct Settings {
 }
 
 pub(crate) type Slot = slots::Slot<Context>;
-pub(crate) type Context = context::Context<Worker>;
-pub(crate) type Owner = owner::Owner<Worker>;
+pub(crate) type Context = context::Context<WorkerObject>;
+pub(crate) type Owner = owner::Owner<WorkerObject>;
 
 pub(crate) trait MemoryUse {
     fn is_over(&self) -> bool;
@@ -44,11 +44,11 @@ pub(crate) trait MemoryUse {
     fn ask(self: Arc<Self>, worker: &Context);
 }
 
-pub(crate) struct Worker {
+pub(crate) struct WorkerObject {
     pub(crate) service: Arc<ServiceCore>,
     pub(crate) serial: u64,
     pub(crate) slots: Slots<Context>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: WorkerSettings,
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: u64,
     pub(crate) id: Cell<u64>,
@@ -127,7 +127,7 @@ impl Context {
     }
 }
 
-impl ObjectKind for Worker {
+impl ObjectKind for WorkerObject {
     type Raw = RawWorker;
 
     const KIND: &'static str = "a worker";
@@ -170,10 +170,10 @@ impl Owner {
     pub(crate) fn new(
         service: Arc<ServiceCore>,
         engine: ProgressEngine,
-        settings: Settings,
+        settings: WorkerSettings,
         plugins: u64,
     ) -> Result<Owner> {
-        let kind = Worker {
+        let kind = WorkerObject {
             serial: service.serial,
             service,
             slots: Slots::new(),

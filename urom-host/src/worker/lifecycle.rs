@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use urom_abi::host::CtxState;
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 
 use crate::context::ObjectKind;
 use crate::engine::ProgressEngine;
@@ -142,7 +142,7 @@ pub(super) fn stop(owner: Rc<Owner>) -> Pending<()> {
     let begun = match (owner.domains.get(), owner.held.get()) {
         (0, 0) => owner.stop(),
         (0, held) => Err(in_use()
-            .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
+            .why(format!("replies whose payloads are still held keep {}", Quantity(held, "task")))
             .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
         _ => Err(in_use()
             .why("it is in a domain")

@@ -10,14 +10,14 @@ use crate::diagnostics::{Errors, messages};
 use crate::model::Export;
 use crate::names;
 
-pub(crate) struct Parsed {
+pub(crate) struct ParsedPlugin {
     /// The user's item; an `impl Handler` has its side filled in.
     pub(crate) item: TokenStream,
     pub(crate) export: Export,
     pub(crate) handler: Option<(Path, Type)>,
 }
 
-pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
+pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) -> ParsedPlugin {
     let export = keys(args, errors);
     let (item, handler) = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(mut item)) if item.trait_.is_some() => {
@@ -34,7 +34,7 @@ pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) 
             (item, None)
         }
     };
-    Parsed { item, export, handler }
+    ParsedPlugin { item, export, handler }
 }
 
 fn keys(args: TokenStream, errors: &mut Errors) -> Export {

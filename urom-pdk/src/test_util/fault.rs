@@ -119,7 +119,7 @@ impl fmt::Display for Fault {
                 f,
                 "{range}, which the host of connection {connection} shares, is open though the plugin is closed, {}: \
                  drop every `HostMemory` with the handler",
-                urom_abi::Count(*times, "time")
+                urom_abi::Quantity(*times, "time")
             ),
             Fault::Memory(what) => write!(f, "the plugin {what}"),
         }

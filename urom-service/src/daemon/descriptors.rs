@@ -8,7 +8,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
-use urom_abi::Count;
+use urom_abi::Quantity;
 
 use super::options::Limits;
 use crate::unproven::UNPROVEN;
@@ -51,8 +51,8 @@ fn raise(limits: Limits, needed: u64) {
         warn!(
             "{reached} files may be open at a time, and {} and {} may need {needed}: raise the hard limit \
              (LimitNOFILE=, `--ulimit nofile=` of a container, `ulimit -n` as root), or lower --max-hosts and --max-workers",
-            Count(limits.hosts, "host"),
-            Count(limits.workers, "worker")
+            Quantity(limits.hosts, "host"),
+            Quantity(limits.workers, "worker")
         );
     }
 }

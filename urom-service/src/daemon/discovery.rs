@@ -17,7 +17,7 @@ use urom_abi::MAX_PLUGINS;
 use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 
 use super::launcher::Launcher;
-use super::place::{Place, Sight, not_served};
+use super::place::{PathEntry, Sight, not_served};
 
 /// The entries of a plugin path, such as the value of `UROM_PLUGIN_PATH`.
 #[must_use]
@@ -39,7 +39,7 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    places: Option<Vec<Place>>,
+    places: Option<Vec<PathEntry>>,
     bits: BTreeMap<String, usize>,
     /// The problems of the last search, so that they are not logged again for each host.
     complaints: HashSet<String>,
@@ -52,7 +52,7 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 
 impl Catalogue {
     pub(crate) fn new(path: Option<Vec<PathBuf>>, launcher: &Launcher) -> Catalogue {
-        let place = |entry| Place::new(entry, launcher.clone());
+        let place = |entry| PathEntry::new(entry, launcher.clone());
         let places = path.map(|path| path.into_iter().map(place).collect());
         Catalogue { places, bits: BTreeMap::new(), complaints: HashSet::new() }
     }
@@ -72,7 +72,7 @@ impl Catalogue {
             return found;
         };
         // All entries are looked at before the first answer is waited for.
-        let begun: Vec<_> = places.iter_mut().map(Place::look).collect();
+        let begun: Vec<_> = places.iter_mut().map(PathEntry::look).collect();
         let seen = places.iter_mut().zip(begun);
         let seen = seen.map(|(place, begun)| begun.and_then(|()| place.sight(&mut left)));
         let seen: Vec<_> = seen.collect();
@@ -107,7 +107,7 @@ impl Catalogue {
 }
 
 fn take_in(
-    place: &mut Place,
+    place: &mut PathEntry,
     file: &Path,
     name: String,
     found: &[Found],

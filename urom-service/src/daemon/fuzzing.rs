@@ -58,7 +58,7 @@ pub fn daemon(input: &[u8]) {
 
 /// A process that was started and not let go.
 #[derive(Debug)]
-struct Process {
+struct FuzzedProcess {
     id: u64,
     gid: u32,
     /// It said that it is.
@@ -74,7 +74,7 @@ struct Daemon {
     /// A question about a group that is not answered yet: whose, its number, and which group.
     asked: Option<(HostKey, u64, u32)>,
     /// The processes that run, by their serials.
-    running: HashMap<Serial, Process>,
+    running: HashMap<Serial, FuzzedProcess>,
     /// What hosts are told of.
     plugins: [Found; 2],
     last: Serial,
@@ -144,8 +144,12 @@ impl Daemon {
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
                     } else {
-                        let process =
-                            Process { id, gid: worker.gid, ready: false, tickets: Vec::new() };
+                        let process = FuzzedProcess {
+                            id,
+                            gid: worker.gid,
+                            ready: false,
+                            tickets: Vec::new(),
+                        };
                         assert!(
                             self.running.insert(serial, process).is_none(),
                             "a serial is given once"

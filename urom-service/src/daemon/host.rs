@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, Failure};
 use urom_wire::hello::{Hello, Role};
@@ -58,7 +58,7 @@ pub(crate) async fn serve(
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
-            Count(reception.config.args.limits.hosts, "host")
+            Quantity(reception.config.args.limits.hosts, "host")
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
@@ -81,7 +81,7 @@ pub(crate) async fn serve(
             }
         },
     };
-    debug!("host {peer} connected, and is told of {}", Count(plugins.len(), "plugin"));
+    debug!("host {peer} connected, and is told of {}", Quantity(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),

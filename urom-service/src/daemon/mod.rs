@@ -42,7 +42,7 @@ use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
-pub use options::{Asked, DaemonArgs, OPTIONS};
+pub use options::{CommandLine, DaemonArgs, OPTIONS};
 use process::Reaper;
 pub(crate) use server::serve;
 

@@ -1,5 +1,5 @@
 //! The options of `uromd`, from the words of a command line. A new option is a field and a line of
-//! [`Asked::read`] here, and its help in `options.txt`.
+//! [`CommandLine::read`] here, and its help in `options.txt`.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -104,7 +104,7 @@ impl DaemonArgs {
 
 /// The request of a command line.
 #[derive(Debug)]
-pub enum Asked {
+pub enum CommandLine {
     /// To run a daemon. The values are the words that belong to no option.
     Run(Box<DaemonArgs>, Vec<OsString>),
     /// To print [`OPTIONS`].
@@ -113,12 +113,12 @@ pub enum Asked {
     Version,
 }
 
-impl Asked {
+impl CommandLine {
     /// Reads the words behind the program's name.
     ///
     /// # Errors
     /// An option is unknown, lacks its value, or has a wrong one: the text names both.
-    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Asked, String> {
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
         let mut parser = Parser::from_args(words);
         let (mut args, mut values) = (DaemonArgs::default(), Vec::new());
         let mut given_before: Vec<String> = Vec::new();
@@ -130,11 +130,11 @@ impl Asked {
                 }
                 Arg::Short('l') => "log-level".to_owned(),
                 Arg::Short('m') => "max-msg-size".to_owned(),
-                Arg::Short('h') => return Ok(Asked::Help),
-                Arg::Short('V') => return Ok(Asked::Version),
+                Arg::Short('h') => return Ok(CommandLine::Help),
+                Arg::Short('V') => return Ok(CommandLine::Version),
                 Arg::Short(letter) => return Err(unknown(&format!("-{letter}"))),
-                Arg::Long("help") => return Ok(Asked::Help),
-                Arg::Long("version") => return Ok(Asked::Version),
+                Arg::Long("help") => return Ok(CommandLine::Help),
+                Arg::Long("version") => return Ok(CommandLine::Version),
                 Arg::Long(name) => name.to_owned(),
             };
             if !option.starts_with("worker-env") && given_before.contains(&option) {
@@ -165,7 +165,7 @@ impl Asked {
                 _ => return Err(unknown(&format!("--{option}"))),
             }
         }
-        Ok(Asked::Run(Box::new(args), values))
+        Ok(CommandLine::Run(Box::new(args), values))
     }
 }
 
@@ -266,8 +266,8 @@ mod tests {
     use super::*;
 
     fn read(words: &[&str]) -> Result<(DaemonArgs, Vec<OsString>), String> {
-        match Asked::read(words.iter().map(OsString::from))? {
-            Asked::Run(args, values) => Ok((*args, values)),
+        match CommandLine::read(words.iter().map(OsString::from))? {
+            CommandLine::Run(args, values) => Ok((*args, values)),
             other => panic!("{other:?}"),
         }
     }
@@ -340,8 +340,8 @@ mod tests {
         let (args, values) = read(&["a", "--max-hosts=3", "b", "-l", "60"]).expect("all are good");
         assert_eq!((args.limits.hosts, args.log_level.to_string()), (3, "60".to_owned()));
         assert_eq!(values, ["a", "b"]);
-        assert!(matches!(Asked::read(["--help".into()]), Ok(Asked::Help)));
-        assert!(matches!(Asked::read(["-V".into()]), Ok(Asked::Version)));
+        assert!(matches!(CommandLine::read(["--help".into()]), Ok(CommandLine::Help)));
+        assert!(matches!(CommandLine::read(["-V".into()]), Ok(CommandLine::Version)));
     }
 
     #[test]

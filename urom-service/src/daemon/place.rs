@@ -26,7 +26,7 @@ use crate::plugin_elf::{self, LookError, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PathEntry {
     entry: PathBuf,
     launcher: Launcher,
     /// Empty while they are being looked at.
@@ -51,9 +51,9 @@ pub(super) struct Known {
     answer: Option<Background<Result<u64, Refusal>>>,
 }
 
-impl Place {
-    pub(super) fn new(entry: PathBuf, launcher: Launcher) -> Place {
-        Place { entry, launcher, files: Files::new(), looking: None }
+impl PathEntry {
+    pub(super) fn new(entry: PathBuf, launcher: Launcher) -> PathEntry {
+        PathEntry { entry, launcher, files: Files::new(), looking: None }
     }
 
     pub(super) fn look(&mut self) -> Result<(), String> {

@@ -9,11 +9,11 @@ mod entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
-use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 use urom_wire::relay::BACKLOG;
 
-use self::entry::{Entry, Stage, State, Waiting};
+use self::entry::{Entry, State, VisitStage, Waiting};
 use super::options::Limits;
 
 pub(crate) type HostKey = u64;
@@ -161,14 +161,14 @@ impl Roster {
             return full(format!(
                 "this host has {} already, which is the daemon's limit: stop one, or start uromd \
                  with a larger --max-workers-per-host",
-                Count(workers_per_host, "worker")
+                Quantity(workers_per_host, "worker")
             ));
         }
         if self.of_id(id).is_none() && self.workers.len() >= workers {
             return full(format!(
                 "the daemon has {} already, which is its limit: stop one, or start uromd with a larger \
                  --max-workers",
-                Count(workers, "worker")
+                Quantity(workers, "worker")
             ));
         }
         Ok(())
@@ -203,9 +203,9 @@ impl Roster {
                 waiting.retain(|waiting| waiting.host != host);
             }
             let gone = entry.visitors.extract_if(|_, visitor| {
-                visitor.host == host && !matches!(visitor.stage, Stage::There)
+                visitor.host == host && !matches!(visitor.stage, VisitStage::There)
             });
-            let expected = gone.filter(|(_, visitor)| !matches!(visitor.stage, Stage::Late));
+            let expected = gone.filter(|(_, visitor)| !matches!(visitor.stage, VisitStage::Late));
             actions.extend(
                 expected.map(|(ticket, _)| {
                     Action::ToWorker(*serial, DaemonToWorker::Forget { ticket })
@@ -235,8 +235,8 @@ impl Roster {
         else {
             return Vec::new();
         };
-        let Stage::Pending { request, .. } = visitor.stage else { return Vec::new() };
-        visitor.stage = Stage::Expected;
+        let VisitStage::Pending { request, .. } = visitor.stage else { return Vec::new() };
+        visitor.stage = VisitStage::Expected;
         let (id, address) = (entry.id, *address);
         vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
     }
@@ -265,15 +265,15 @@ impl Roster {
         // answer.
         if let Some(entry) = self.workers.get_mut(&serial)
             && let Some(visitor) = entry.visitors.get_mut(&ticket)
-            && !matches!(visitor.stage, Stage::Pending { .. })
+            && !matches!(visitor.stage, VisitStage::Pending { .. })
         {
-            visitor.stage = Stage::There;
+            visitor.stage = VisitStage::There;
         }
     }
 
     pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
         if let Some(entry) = self.workers.get_mut(&serial)
-            && entry.visitors.get(&ticket).is_some_and(|one| matches!(one.stage, Stage::There))
+            && entry.visitors.get(&ticket).is_some_and(|one| matches!(one.stage, VisitStage::There))
         {
             entry.visitors.remove(&ticket);
         }
@@ -285,17 +285,17 @@ impl Roster {
         let (host, forget) =
             (visitor.host, Action::ToWorker(serial, DaemonToWorker::Forget { ticket }));
         match visitor.stage {
-            Stage::There => Vec::new(),
-            Stage::Late => {
+            VisitStage::There => Vec::new(),
+            VisitStage::Late => {
                 // The worker would have said by now that it is there.
                 entry.visitors.remove(&ticket);
                 Vec::new()
             }
-            Stage::Expected => {
-                visitor.stage = Stage::Late;
+            VisitStage::Expected => {
+                visitor.stage = VisitStage::Late;
                 vec![forget, Action::Expire(serial, ticket)]
             }
-            Stage::Pending { request, .. } => {
+            VisitStage::Pending { request, .. } => {
                 entry.visitors.remove(&ticket);
                 let text = format!(
                     "worker {} does not answer the daemon: start one with another id",
@@ -309,7 +309,10 @@ impl Roster {
     /// A worker's last host left: it ends, unless a host is on the way.
     pub(crate) fn empty(&mut self, serial: Serial) -> Vec<Action> {
         let is_no_matter = |entry: &Entry| {
-            entry.visitors.values().all(|one| matches!(one.stage, Stage::There | Stage::Late))
+            entry
+                .visitors
+                .values()
+                .all(|one| matches!(one.stage, VisitStage::There | VisitStage::Late))
         };
         match self.workers.get(&serial) {
             // A worker that is not ready has had no host; those that wait for it want an answer.
@@ -348,7 +351,9 @@ impl Roster {
             return waiting.into_iter().map(told).collect();
         }
         let pending = visitors.into_values().filter_map(|one| match one.stage {
-            Stage::Pending { request, again } => Some((Waiting { host: one.host, request }, again)),
+            VisitStage::Pending { request, again } => {
+                Some((Waiting { host: one.host, request }, again))
+            }
             _ => None,
         });
         let mut pending: Vec<_> = pending.collect();

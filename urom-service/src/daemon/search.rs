@@ -7,11 +7,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::discovery::Found;
 use crate::aside::on_thread;
 
-type Asked = oneshot::Sender<Arc<[Found]>>;
+type Asker = oneshot::Sender<Arc<[Found]>>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
-    ask: mpsc::UnboundedSender<Asked>,
+    ask: mpsc::UnboundedSender<Asker>,
     latest: watch::Receiver<Option<Arc<[Found]>>>,
 }
 
@@ -40,10 +40,10 @@ impl Search {
 
 fn serve(
     mut look: impl FnMut() -> Vec<Found>,
-    mut asked: mpsc::UnboundedReceiver<Asked>,
+    mut asked: mpsc::UnboundedReceiver<Asker>,
     latest: watch::Sender<Option<Arc<[Found]>>>,
 ) {
-    let mut waiting: Vec<Asked> = Vec::new();
+    let mut waiting: Vec<Asker> = Vec::new();
     loop {
         // After a panic, which is reported, the tasks that wait notice that the thread is gone.
         let found = Arc::<[Found]>::from(look());

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
-use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker, WorkerToDaemon};
 use urom_wire::key::Key;
@@ -114,7 +114,7 @@ async fn run(
     }
     drop(entrance);
     manager.stopping();
-    info!("stopping the service; it has {}", Count(server.workers.len(), "worker"));
+    info!("stopping the service; it has {}", Quantity(server.workers.len(), "worker"));
     let actions = server.roster.stop();
     server.act(actions);
     let wait = async {
@@ -129,7 +129,7 @@ async fn run(
     if timeout(GRACE, wait).await.is_err() {
         warn!(
             "killed {}, because they did not stop within {} s",
-            Count(server.supervisors.len(), "worker"),
+            Quantity(server.supervisors.len(), "worker"),
             GRACE.as_secs()
         );
     }

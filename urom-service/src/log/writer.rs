@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_abi::log::Level;
 use urom_log::Origin;
 use urom_os::fork::PerProcess;
@@ -146,7 +146,7 @@ impl Lines {
 
 fn dropped_line(dropped: u64) -> String {
     let origin = Origin { level: Level::Warning, file: "", line: 0, function: None };
-    let lines = Count(usize::try_from(dropped).unwrap_or(usize::MAX), "line");
+    let lines = Quantity(usize::try_from(dropped).unwrap_or(usize::MAX), "line");
     origin.line(
         std::process::id(),
         "log",

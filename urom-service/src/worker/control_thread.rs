@@ -18,13 +18,13 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 
 use self::health::takes_no_host;
 pub(crate) use self::run::{Setup, start};
 use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
-use super::memory::door::Visitor;
+use super::memory::door::Handover;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, Observer, Watch};
 use crate::unproven::Unproven;
@@ -61,7 +61,7 @@ impl ControlHandle {
 }
 
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum ControlEvent {
     Daemon(DaemonToWorker),
     DaemonGone(Option<StreamError>),
     HostCame {
@@ -77,7 +77,7 @@ pub(super) enum Event {
         turn: Option<OwnedSemaphorePermit>,
     },
     /// Somebody hands memory over.
-    AtDoor(Visitor),
+    AtDoor(Handover),
     HostGone {
         link: LinkKey,
         end: Option<StreamError>,
@@ -123,7 +123,7 @@ struct Control {
     /// The places of those who were thrown out without having been let in, and still read why.
     lingering: HashMap<LinkKey, Unproven>,
     strangers: LineBudget,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<ControlEvent>,
     streams: JoinSet<()>,
     /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
@@ -141,7 +141,7 @@ impl Control {
         watch: Arc<Watch>,
         inbox: TableInbox,
         (daemon, port): (mpsc::Sender<WorkerToDaemon>, u16),
-        events: mpsc::Sender<Event>,
+        events: mpsc::Sender<ControlEvent>,
     ) -> Control {
         Control {
             config,
@@ -164,10 +164,10 @@ impl Control {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: ControlEvent) {
         match event {
-            Event::Daemon(message) => self.daemon_says(message),
-            Event::DaemonGone(end) => {
+            ControlEvent::Daemon(message) => self.daemon_says(message),
+            ControlEvent::DaemonGone(end) => {
                 match end {
                     Some(StreamError::Closed) if self.stopping => {}
                     Some(error) => self.abandon(&error),
@@ -175,7 +175,7 @@ impl Control {
                 }
                 self.stop();
             }
-            Event::HostCame { link, peer, outbox, unproven } => {
+            ControlEvent::HostCame { link, peer, outbox, unproven } => {
                 self.links.insert(
                     link,
                     Link {
@@ -194,13 +194,13 @@ impl Control {
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
                     // Nobody listens when the worker ends.
-                    let _ = events.send(Event::Late { link }).await;
+                    let _ = events.send(ControlEvent::Late { link }).await;
                 });
             }
-            Event::Host { link, message, turn } => self.host_says(link, message, turn),
-            Event::AtDoor(visitor) => self.at_door(visitor),
-            Event::HostGone { link, end } => self.host_gone(link, end),
-            Event::Late { link } => {
+            ControlEvent::Host { link, message, turn } => self.host_says(link, message, turn),
+            ControlEvent::AtDoor(visitor) => self.at_door(visitor),
+            ControlEvent::HostGone { link, end } => self.host_gone(link, end),
+            ControlEvent::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
                     self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
                 }
@@ -289,7 +289,7 @@ impl Control {
             let text = format!(
                 "worker {id} has {} already, which is its limit: end one, use another worker, or start uromd \
                  with a larger --max-hosts",
-                Count(max_hosts, "host")
+                Quantity(max_hosts, "host")
             );
             // Its ticket runs out, as that of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));

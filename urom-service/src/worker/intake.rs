@@ -28,7 +28,7 @@ const WHOLE_WITHIN: u32 = 16;
 pub(crate) enum Job {
     Turn {
         key: Key,
-        word: Asked,
+        word: DomainStep,
         answer: Answer,
     },
     /// A host is gone, and all its domains with it.
@@ -36,7 +36,7 @@ pub(crate) enum Job {
 }
 
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum DomainStep {
     /// Nothing where there was no room for the table.
     Start(Option<Table>),
     End,
@@ -100,7 +100,7 @@ pub(crate) fn work(domains: &Domains, job: Job) {
     };
     let domain = key.1;
     let said = match word {
-        Asked::Start(table) => {
+        DomainStep::Start(table) => {
             let table = table.ok_or_else(without_room);
             let start = || table.and_then(|table| domains.start(key, &table.bytes));
             let result = catch_unwind(AssertUnwindSafe(start)).unwrap_or_else(|_| {
@@ -108,7 +108,7 @@ pub(crate) fn work(domains: &Domains, job: Job) {
             });
             WorkerToHost::DomainStarted { domain, result }
         }
-        Asked::End => {
+        DomainStep::End => {
             domains.end(key);
             WorkerToHost::DomainEnded { domain }
         }
@@ -167,7 +167,7 @@ impl Intake {
                 if self.table.as_ref().is_some_and(|table| table.domain == domain) {
                     self.table = None;
                 }
-                Asked::End
+                DomainStep::End
             }
         };
         // The thread that reads them stays until the worker ends.
@@ -208,7 +208,7 @@ impl Intake {
         Some(Failure::new(DocaError::TIME_OUT, text))
     }
 
-    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Asked>, Failure> {
+    fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<DomainStep>, Failure> {
         let fits = |table: &&mut Partial| {
             table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
         };
@@ -221,7 +221,7 @@ impl Intake {
         partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.room));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
-        Ok(whole.map(|partial| Asked::Start(partial.table)))
+        Ok(whole.map(|partial| DomainStep::Start(partial.table)))
     }
 }
 

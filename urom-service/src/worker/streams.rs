@@ -1,5 +1,5 @@
 //! The control streams of a worker: greeted, then carried until they end. What comes in is an
-//! [`Event`].
+//! [`ControlEvent`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
-use super::control_thread::Event;
+use super::control_thread::ControlEvent;
 use super::messages::LinkKey;
 use crate::unproven::Unproven;
 
@@ -24,15 +24,15 @@ const ROOM: usize = BACKLOG + 2 * MOST_OF_HOST;
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<ControlEvent>,
     patience: Patience,
 ) {
     let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await
     {
-        Ok(()) => relay::run(stream, outgoing, &events, patience, Event::Daemon).await,
+        Ok(()) => relay::run(stream, outgoing, &events, patience, ControlEvent::Daemon).await,
         Err(error) => Some(error),
     };
-    let _ = events.send(Event::DaemonGone(end)).await;
+    let _ = events.send(ControlEvent::DaemonGone(end)).await;
 }
 
 pub(super) async fn host_stream(
@@ -40,7 +40,7 @@ pub(super) async fn host_stream(
     mut stream: TcpStream,
     (peer, mut unproven): (SocketAddr, Unproven),
     secret: Option<Secret>,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<ControlEvent>,
     patience: Patience,
 ) {
     let greeting = greet(
@@ -54,24 +54,27 @@ pub(super) async fn host_stream(
         return;
     }
     let (outbox, outgoing) = mpsc::channel(ROOM);
-    if events.send(Event::HostCame { link, peer, outbox, unproven }).await.is_err() {
+    if events.send(ControlEvent::HostCame { link, peer, outbox, unproven }).await.is_err() {
         return;
     }
-    let relayed = relay::run(stream, outgoing, &events, patience, |message| Event::Host {
+    let relayed = relay::run(stream, outgoing, &events, patience, |message| ControlEvent::Host {
         link,
         message,
         turn: None,
     });
     let end = relayed.await;
-    let _ = events.send(Event::HostGone { link, end }).await;
+    let _ = events.send(ControlEvent::HostGone { link, end }).await;
 }
 
 /// Passes on the events of a host's stream until it ends, each message when the one before is
 /// dealt with: a table that takes long to read delays the host that sent it, and nobody else.
-pub(super) async fn pass_on(mut heard: mpsc::Receiver<Event>, events: mpsc::Sender<Event>) {
+pub(super) async fn pass_on(
+    mut heard: mpsc::Receiver<ControlEvent>,
+    events: mpsc::Sender<ControlEvent>,
+) {
     let turns = Arc::new(Semaphore::new(1));
     while let Some(mut event) = heard.recv().await {
-        if let Event::Host { turn, .. } = &mut event {
+        if let ControlEvent::Host { turn, .. } = &mut event {
             *turn = Arc::clone(&turns).acquire_owned().await.ok();
         }
         if events.send(event).await.is_err() {

@@ -18,7 +18,7 @@ mod bytes;
 mod list;
 mod scalar;
 
-use urom_abi::Count;
+use urom_abi::Quantity;
 use urom_abi::describe::{Struct, Type};
 
 use super::memory::{Memories, is_range, range};
@@ -85,8 +85,9 @@ pub(super) fn write(
             return filled(len, &bytes(text)?, out);
         }
         Type::Array { of, len } => {
-            let items = list(text)
-                .ok_or_else(|| format!("expected {} for a {ty}: `[..,..]`", Count(len, "value")))?;
+            let items = list(text).ok_or_else(|| {
+                format!("expected {} for a {ty}: `[..,..]`", Quantity(len, "value"))
+            })?;
             return array(of, len, &items?, memories, out);
         }
         Type::Struct(_) if is_range(ty) && !text.starts_with('{') => {
@@ -94,7 +95,7 @@ pub(super) fn write(
         }
         Type::Struct(of) => return structure(of, text, memories, out),
         Type::Opaque { name, size, .. } => {
-            let size = Count(size, "byte");
+            let size = Quantity(size, "byte");
             return Err(format!(
                 "what a {name} holds is not described: give its {size} as `hex:..` or `@file`, or \
                  derive `urom_abi::Described` for it"
@@ -113,7 +114,7 @@ fn structure(of: &Struct, text: &str, memories: &Memories, out: &mut [u8]) -> Re
             return format!("`{}` has no `}}` at its end", text.escape_debug());
         }
         let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
-        let (name, names, size) = (of.name, names.join(","), Count(of.size, "byte"));
+        let (name, names, size) = (of.name, names.join(","), Quantity(of.size, "byte"));
         format!("expected the fields of {name}: `{{{names}}}`, or `hex:` and {size}")
     })?;
     for item in parts(inner)? {
@@ -139,7 +140,7 @@ fn array(
     if items.len() != len {
         return Err(format!(
             "it is given {}, and the array has {len}",
-            Count(items.len(), "value")
+            Quantity(items.len(), "value")
         ));
     }
     // A type without bytes has nothing to be written.
@@ -153,14 +154,14 @@ fn array(
 fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     let place = out
         .get_mut(..given.len())
-        .ok_or_else(|| format!("it is given {}, and {len} fit", Count(given.len(), "byte")))?;
+        .ok_or_else(|| format!("it is given {}, and {len} fit", Quantity(given.len(), "byte")))?;
     place.copy_from_slice(given);
     Ok(())
 }
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        let (given, size) = (Count(given.len(), "byte"), out.len());
+        let (given, size) = (Quantity(given.len(), "byte"), out.len());
         return Err(format!("it is given {given}, and a {ty} takes {size}"));
     }
     out.copy_from_slice(given);

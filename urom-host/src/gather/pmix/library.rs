@@ -98,7 +98,7 @@ type Get =
     unsafe extern "C" fn(*const Proc, *const c_char, *const Info, usize, *mut *mut Value) -> Status;
 
 /// The functions of a loaded library. It is never unloaded: it has threads.
-pub(super) struct Library {
+pub(super) struct PmixLibrary {
     init: unsafe extern "C" fn(*mut Proc, *const Info, usize) -> Status,
     get: Get,
     put: unsafe extern "C" fn(u8, *const c_char, *mut Value) -> Status,
@@ -108,8 +108,8 @@ pub(super) struct Library {
     text: unsafe extern "C" fn(Status) -> *const c_char,
 }
 
-impl Library {
-    pub(super) fn load() -> Result<Library, Error> {
+impl PmixLibrary {
+    pub(super) fn load() -> Result<PmixLibrary, Error> {
         // SAFETY: the system's loader finds the library that belongs to the launcher, and its
         // initialisers run as they do in each program that is linked to it. PMIx's own components
         // look up its symbols, so they are global.
@@ -135,7 +135,7 @@ impl Library {
                 unsafe { symbol(&handle, $name) }?
             };
         }
-        let library = Library {
+        let library = PmixLibrary {
             init: function!(c"PMIx_Init"),
             get: function!(c"PMIx_Get"),
             put: function!(c"PMIx_Put"),

@@ -20,7 +20,7 @@ use urom_os::fork::Maker;
 use super::rendezvous::deadline;
 use super::rendezvous::place::MeetingPlace;
 use super::{Error, Rendezvous};
-use library::{Library, Proc, Status};
+use library::{PmixLibrary, Proc, Status};
 
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 struct Session {
     maker: Maker,
-    library: Library,
+    library: PmixLibrary,
     process: Proc,
     participants: u32,
 }
@@ -71,8 +71,10 @@ impl Rendezvous {
         let meeting = within(end, limit, move || meet(&key, end))??;
         let left = end.saturating_duration_since(Instant::now());
         let mut rendezvous = match meeting {
-            Meeting::Host(listener, participants) => Rendezvous::host(listener, participants, left),
-            Meeting::Guest(addresses, index, participants) => {
+            MeetingRole::Host(listener, participants) => {
+                Rendezvous::host(listener, participants, left)
+            }
+            MeetingRole::Guest(addresses, index, participants) => {
                 let place = MeetingPlace::published(addresses);
                 Rendezvous::visit(&place, index, participants, left)
             }
@@ -82,7 +84,7 @@ impl Rendezvous {
     }
 }
 
-enum Meeting {
+enum MeetingRole {
     Host(TcpListener, u32),
     Guest(Vec<SocketAddr>, u32, u32),
 }
@@ -109,7 +111,7 @@ fn within<T: Send + 'static>(
     })
 }
 
-fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
+fn meet(key: &CString, end: Instant) -> Result<MeetingRole, Error> {
     let session = session()?;
     let (library, participants) = (&session.library, session.participants);
     if session.process.rank == 0 {
@@ -118,7 +120,7 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
         library.publish(key, addresses.join("\n").as_bytes()).map_err(|status| {
             failed(library, status, "the address of participant 0 could not be published")
         })?;
-        return Ok(Meeting::Host(listener, participants));
+        return Ok(MeetingRole::Host(listener, participants));
     }
     let first = Proc { rank: 0, ..session.process };
     let found = loop {
@@ -144,7 +146,7 @@ fn meet(key: &CString, end: Instant) -> Result<Meeting, Error> {
             "participant 0 published no address: bring up a network interface of its machine";
         return Err(Error::new(DocaError::NOT_FOUND, text));
     }
-    Ok(Meeting::Guest(addresses, session.process.rank, participants))
+    Ok(MeetingRole::Guest(addresses, session.process.rank, participants))
 }
 
 fn session() -> Result<&'static Session, Error> {
@@ -155,7 +157,7 @@ fn session() -> Result<&'static Session, Error> {
         })?;
         return Ok(session);
     }
-    let library = Library::load()?;
+    let library = PmixLibrary::load()?;
     let process = library.init().map_err(|status| {
         let what = if status == Status::UNREACHABLE {
             "the launcher's PMIx server does not answer: it has ended, or this is another job"
@@ -182,6 +184,6 @@ extern "C" fn finalize() {
     }
 }
 
-fn failed(library: &Library, status: Status, what: &str) -> Error {
+fn failed(library: &PmixLibrary, status: Status, what: &str) -> Error {
     Error::new(DocaError::NOT_CONNECTED, format!("{what}: {}", library.describe(status)))
 }

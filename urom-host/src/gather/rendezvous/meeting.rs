@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 
 use super::super::Error;
 use super::link::{BLOCKS, GREETING, Link, frame};
@@ -177,7 +177,7 @@ impl Meeting {
             format!("not all {participants} participants came within {limit:?}: missing {missing}");
         text += &format!("; participant 0 listened at {}", listed(&at));
         if let Some(last) = self.strangers.last() {
-            let strangers = Count(self.strangers.len(), "connection");
+            let strangers = Quantity(self.strangers.len(), "connection");
             text += &format!("; {strangers} from no participant came, too, the last from {last}");
         }
         Error::new(DocaError::TIME_OUT, text)

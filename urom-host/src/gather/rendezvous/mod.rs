@@ -44,11 +44,11 @@ pub struct Rendezvous {
     /// All others at participant 0, in the order of their indices; participant 0 at the others.
     links: Vec<Link>,
     number: u32,
-    exchange: Option<Exchange>,
+    exchange: Option<Pending>,
     failed: Option<String>,
 }
 
-struct Exchange {
+struct Pending {
     deadline: Instant,
     block: Vec<u8>,
     /// What is sent: at participant 0 the blocks of all, once they are there.
@@ -144,7 +144,7 @@ impl Rendezvous {
 
     /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let Some(Exchange { deadline, block, frame: own }) = &mut self.exchange else {
+        let Some(Pending { deadline, block, frame: own }) = &mut self.exchange else {
             return Err(idle());
         };
         let length = block.len();
@@ -202,7 +202,7 @@ impl AllGather for Rendezvous {
         }
         let frame = if self.index == 0 { Vec::new() } else { frame(BLOCKS, self.number, block) };
         let (deadline, block) = (deadline(self.limit), block.to_vec());
-        self.exchange = Some(Exchange { deadline, block, frame });
+        self.exchange = Some(Pending { deadline, block, frame });
         Ok(())
     }
 

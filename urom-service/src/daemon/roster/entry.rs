@@ -37,11 +37,11 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Visitor {
     pub(super) host: HostKey,
-    pub(super) stage: Stage,
+    pub(super) stage: VisitStage,
 }
 
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum VisitStage {
     /// The worker has not confirmed the ticket, and the host was not told. Without that it could be
     /// sent to a worker that has just died, before the daemon hears of that.
     Pending {
@@ -81,14 +81,15 @@ impl Entry {
             Ok(ticket) => ticket,
             Err(failure) => return vec![failed(host, request, &failure)],
         };
-        self.visitors.insert(ticket, Visitor { host, stage: Stage::Pending { request, again } });
+        self.visitors
+            .insert(ticket, Visitor { host, stage: VisitStage::Pending { request, again } });
         let expect = Action::ToWorker(serial, DaemonToWorker::Expect { ticket });
         vec![expect, Action::Expire(serial, ticket)]
     }
 
     pub(super) fn places_of(&self, host: HostKey) -> usize {
         let counts =
-            |visitor: &&Visitor| visitor.host == host && !matches!(visitor.stage, Stage::Late);
+            |visitor: &&Visitor| visitor.host == host && !matches!(visitor.stage, VisitStage::Late);
         let waiting = match &self.state {
             State::Starting(waiting) => waiting.iter().filter(|one| one.host == host).count(),
             State::Ready(_) => 0,

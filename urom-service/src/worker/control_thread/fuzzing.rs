@@ -33,7 +33,7 @@ pub fn worker_control(input: &[u8]) {
                 worker.step(step, &mut program).await;
             }
             for link in 1..=LINKS {
-                worker.handle(Event::HostGone { link, end: None });
+                worker.handle(ControlEvent::HostGone { link, end: None });
             }
             assert_eq!(worker.domains.count(None), 0, "domains are left behind");
         });
@@ -50,7 +50,7 @@ pub(super) struct Worker {
     /// What hosts are told, by their streams.
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
-    pub(super) events: mpsc::Receiver<Event>,
+    pub(super) events: mpsc::Receiver<ControlEvent>,
     /// Tickets that the daemon announced, without those that were taken back or used.
     tickets: HashSet<u128>,
     /// Hosts that were let in.
@@ -71,7 +71,7 @@ impl Worker {
     }
 
     /// Something happens, and what has to be done with tables for that is done.
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: ControlEvent) {
         self.control.handle(event);
         while let Ok(job) = self.jobs.try_recv() {
             work(&self.domains, job);
@@ -92,7 +92,7 @@ impl Worker {
                         | DaemonToWorker::Leave
                         | DaemonToWorker::Stop => {}
                     }
-                    self.handle(Event::Daemon(message));
+                    self.handle(ControlEvent::Daemon(message));
                 }
             }
             5 => {
@@ -101,11 +101,11 @@ impl Worker {
                 self.hosts.insert(link, told);
                 let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
                 let unproven = UnprovenSet::new(1).enter(peer.ip());
-                self.handle(Event::HostCame { link, peer, outbox, unproven });
+                self.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
             }
             6 => self.leave(link),
             _ => {
-                self.handle(Event::Late { link });
+                self.handle(ControlEvent::Late { link });
                 if !self.inside.contains(&link) {
                     self.is_out(link);
                 }
@@ -120,7 +120,7 @@ impl Worker {
     fn leave(&mut self, link: LinkKey) {
         self.hosts.remove(&link);
         self.inside.remove(&link);
-        self.handle(Event::HostGone { link, end: None });
+        self.handle(ControlEvent::HostGone { link, end: None });
     }
 
     fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
@@ -136,7 +136,7 @@ impl Worker {
             }
             _ => None,
         };
-        self.handle(Event::Host { link, message, turn: None });
+        self.handle(ControlEvent::Host { link, message, turn: None });
         if !is_there {
             return assert!(!self.control.links.contains_key(&link), "nobody is there");
         }

@@ -5,9 +5,9 @@ use urom_abi::DocaError;
 use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
 use urom_wire::memory::{LEASE, Slip, machine, say_taken};
 
-use super::{Control, Event};
+use super::{Control, ControlEvent};
 use crate::worker::memory::HandedOffer;
-use crate::worker::memory::door::{Door, Visitor};
+use crate::worker::memory::door::{Door, Handover};
 use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 
 /// How many memories a host may have handed over that it has not offered.
@@ -45,7 +45,7 @@ impl Control {
         let address = match Door::open(self.config.id, self.config.socket.as_deref()) {
             Ok(door) => {
                 let address = door.address();
-                self.timers.spawn(door.keep(self.events.clone(), Event::AtDoor));
+                self.timers.spawn(door.keep(self.events.clone(), ControlEvent::AtDoor));
                 address
             }
             Err(problem) => {
@@ -57,8 +57,8 @@ impl Control {
     }
 
     /// Keeps what was handed over for the host whose ticket came with it, or gives it its lease.
-    pub(super) fn at_door(&mut self, visitor: Visitor) {
-        let Visitor { handed, stream } = visitor;
+    pub(super) fn at_door(&mut self, visitor: Handover) {
+        let Handover { handed, stream } = visitor;
         let Slip { ticket, share } = handed.slip;
         let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
         // One without a ticket is told nothing: the connection closes.

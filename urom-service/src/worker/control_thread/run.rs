@@ -21,7 +21,7 @@ use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::relay::{self, BACKLOG};
 
-use super::{Control, Event};
+use super::{Control, ControlEvent};
 use crate::aside::on_thread;
 use crate::entrance::Entrance;
 use crate::hangup;
@@ -202,7 +202,7 @@ impl Control {
     }
 
     /// Says what is left to say, and waits until it is read, but not long.
-    async fn close(self, mut happened: mpsc::Receiver<Event>, end: End) {
+    async fn close(self, mut happened: mpsc::Receiver<ControlEvent>, end: End) {
         let (code, because) = match end {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
             End::Stuck => (DocaError::TIME_OUT, self.because()),

@@ -29,7 +29,7 @@ fn attach(ticket: u128) -> HostToWorker {
 }
 
 /// A host that came from `set`, its end of the stream, and what the stream of link 1 relays.
-async fn greeted(set: &UnprovenSet) -> (TcpStream, mpsc::Receiver<Event>) {
+async fn greeted(set: &UnprovenSet) -> (TcpStream, mpsc::Receiver<ControlEvent>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
@@ -53,7 +53,7 @@ async fn a_host_gives_its_place_back_when_it_has_shown_its_ticket() {
     let (mut host, mut happened) = greeted(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
     assert!(!has_room(&set).await, "it has shown nothing yet");
-    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     send(&mut host, &attach(8)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
     assert!(has_room(&set).await);
@@ -80,15 +80,15 @@ async fn a_host_that_shows_no_ticket_is_thrown_out_after_a_while() {
     let set = UnprovenSet::new(1);
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-    worker.control.handle(Event::HostCame {
+    worker.control.handle(ControlEvent::HostCame {
         link: 1,
         peer,
         outbox,
         unproven: set.enter(peer.ip()),
     });
-    worker.control.handle(Event::Late { link: 1 });
+    worker.control.handle(ControlEvent::Late { link: 1 });
     assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))));
-    worker.control.handle(Event::HostGone { link: 1, end: None });
+    worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
     assert!(has_room(&set).await);
 }
 
@@ -97,11 +97,11 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let mut worker = Worker::new();
     let (says, heard) = mpsc::channel(1);
     let passing = tokio::spawn(pass_on(heard, worker.control.events.clone()));
-    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 8 }));
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
     let unproven = UnprovenSet::new(1).enter(peer.ip());
-    worker.control.handle(Event::HostCame { link: 1, peer, outbox, unproven });
+    worker.control.handle(ControlEvent::HostCame { link: 1, peer, outbox, unproven });
     let table = Participant {
         members: vec![Member { id: 7, addresses: Vec::new() }],
         segments: Vec::new(),
@@ -110,15 +110,17 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let word = |word| HostToWorker::Domain { domain: 3, word };
     let len = table.len() as u64;
     for message in [attach(8), word(DomainWord::Start { len }), word(DomainWord::Piece(table))] {
-        says.send(Event::Host { link: 1, message, turn: None }).await.unwrap();
+        says.send(ControlEvent::Host { link: 1, message, turn: None }).await.unwrap();
         let event = worker.events.recv().await.unwrap();
         worker.control.handle(event);
     }
     // Nobody has read the table yet, and the daemon's word is answered.
     while worker.from_worker.try_recv().is_ok() {}
-    worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 9 }));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 9 }));
     assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { ticket: 9 })));
-    says.send(Event::Host { link: 1, message: word(DomainWord::End), turn: None }).await.unwrap();
+    says.send(ControlEvent::Host { link: 1, message: word(DomainWord::End), turn: None })
+        .await
+        .unwrap();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -129,7 +131,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
         Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })
     ));
     let event = worker.events.recv().await.unwrap();
-    assert!(matches!(event, Event::Host { link: 1, turn: Some(_), .. }));
+    assert!(matches!(event, ControlEvent::Host { link: 1, turn: Some(_), .. }));
     drop(says);
     passing.await.unwrap();
 }
@@ -165,9 +167,9 @@ impl Kept {
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
         let (unproven, ticket) = (UnprovenSet::new(1).enter(peer.ip()), u128::from(link));
         let control = &mut self.worker.control;
-        control.handle(Event::Daemon(DaemonToWorker::Expect { ticket }));
-        control.handle(Event::HostCame { link, peer, outbox, unproven });
-        control.handle(Event::Host { link, message: attach(ticket), turn: None });
+        control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket }));
+        control.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
+        control.handle(ControlEvent::Host { link, message: attach(ticket), turn: None });
         told
     }
 
@@ -291,10 +293,10 @@ fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
         let (outbox, told) = mpsc::channel(BACKLOG);
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
         let unproven = UnprovenSet::new(1).enter(peer.ip());
-        worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: link.into() }));
-        worker.control.handle(Event::HostCame { link, peer, outbox, unproven });
+        worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: link.into() }));
+        worker.control.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
         let message = attach(link.into());
-        worker.control.handle(Event::Host { link, message, turn: None });
+        worker.control.handle(ControlEvent::Host { link, message, turn: None });
         told
     });
     let told = told.collect();
@@ -307,11 +309,11 @@ async fn shows(worker: &mut Worker, ticket: u128, share: u64) -> bool {
     let (mut theirs, stream) = tokio::net::UnixStream::pair().unwrap();
     let slip = urom_wire::memory::Slip { ticket, share };
     let handed = Handed { slip, fd: None, process: Some(7) };
-    worker.control.handle(Event::AtDoor(Visitor { handed, stream }));
+    worker.control.handle(ControlEvent::AtDoor(Handover { handed, stream }));
     tokio::io::AsyncReadExt::read_u8(&mut theirs).await.is_ok()
 }
 
-fn offers(link: LinkKey, share: u64) -> Event {
+fn offers(link: LinkKey, share: u64) -> ControlEvent {
     let offer = urom_wire::control::MemoryOffer {
         share,
         memory: 5,
@@ -322,7 +324,7 @@ fn offers(link: LinkKey, share: u64) -> Event {
         ucx_address: Vec::new(),
     };
     let message = HostToWorker::Memory(urom_wire::control::MemoryWord::Share(offer));
-    Event::Host { link, message, turn: None }
+    ControlEvent::Host { link, message, turn: None }
 }
 
 /// Whether what a host offered had been handed over.
@@ -349,7 +351,7 @@ async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
     worker.control.handle(offers(1, 9));
     assert!(!was_handed(&worker), "it was taken once");
     // A ticket is of no use when its host has left.
-    worker.control.handle(Event::HostGone { link: 1, end: None });
+    worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
     assert!(!shows(&mut worker, 1, 10).await);
 }
 
@@ -389,7 +391,7 @@ async fn strangers_and_hosts_that_read_nothing_are_thrown_out() {
     let (outbox, mut of_stranger) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 2], 4000));
     let unproven = UnprovenSet::new(1).enter(peer.ip());
-    worker.control.handle(Event::HostCame { link: 2, peer, outbox, unproven });
+    worker.control.handle(ControlEvent::HostCame { link: 2, peer, outbox, unproven });
     worker.control.handle(offers(2, 9));
     assert!(matches!(of_stranger.try_recv(), Ok(WorkerToHost::Refused(_))));
     assert!(!worker.control.links.contains_key(&2) && worker.control.mailbox.take().is_empty());

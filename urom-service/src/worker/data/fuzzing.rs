@@ -43,12 +43,12 @@ const TURNS: usize = 100_000;
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
         // Setting UCX up takes a thousand times as long as an input.
-        static WORKER: RefCell<Rig> = RefCell::new(Rig::new());
+        static WORKER: RefCell<FuzzedWorker> = RefCell::new(FuzzedWorker::new());
     }
     recent::note(input);
     WORKER.with_borrow_mut(|rig| {
         if rig.next >= CHANNELS {
-            *rig = Rig::new();
+            *rig = FuzzedWorker::new();
             recent::forget();
         }
         within(MEMORY + 64 * input.len(), || {
@@ -63,7 +63,7 @@ pub fn worker_frames(input: &[u8]) {
 
 /// A host's connection.
 #[derive(Default)]
-struct Host {
+struct FuzzedHost {
     /// The worker's number for it, while it is in.
     channel: Option<u16>,
     /// Its own.
@@ -85,7 +85,7 @@ fn pass_of(link: LinkKey) -> Pass {
 /// Frames that came for hosts, and what each message began with.
 type Notes = Rc<RefCell<Vec<(Pass, Vec<u8>)>>>;
 
-struct Rig {
+struct FuzzedWorker {
     data: Data,
     from_data: mpsc::UnboundedReceiver<ToControl>,
     /// The hosts' UCX.
@@ -93,7 +93,7 @@ struct Rig {
     endpoint: Endpoint,
     notes: Notes,
     /// By link, which is the host's number and one.
-    hosts: HashMap<LinkKey, Host>,
+    hosts: HashMap<LinkKey, FuzzedHost>,
     /// A host that is about to be gone. The worker may throw it out before it knows.
     leaving: Option<LinkKey>,
     /// Frames that were sent since the worker's last turn.
@@ -104,8 +104,8 @@ struct Rig {
     strange: Strange,
 }
 
-impl Rig {
-    fn new() -> Rig {
+impl FuzzedWorker {
+    fn new() -> FuzzedWorker {
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (control, from_data) = ControlHandle::new();
         let domains = Arc::new(Domains::new());
@@ -140,7 +140,7 @@ impl Rig {
         })
         .expect("a handler");
         let endpoint = ucx.endpoint().connect(&data.queue.address).expect("an endpoint");
-        let mut rig = Rig {
+        let mut rig = FuzzedWorker {
             data,
             from_data,
             ucx,
@@ -218,7 +218,7 @@ impl Rig {
         let channel = self.next;
         self.next += 1;
         let pass = pass_of(link);
-        self.hosts.insert(link, Host { own: channel, pass, ..Host::default() });
+        self.hosts.insert(link, FuzzedHost { own: channel, pass, ..FuzzedHost::default() });
         self.data.mailbox.post(ToData::Attach {
             link,
             host: "fuzzed".to_owned(),
@@ -273,7 +273,8 @@ impl Rig {
     fn expect(&mut self, pass: Pass, frames: &[u8]) {
         for command in frame::commands(frames).map_while(Result::ok) {
             self.unseen += 1;
-            let of = |host: &&mut Host| host.channel == Some(command.channel) && host.pass == pass;
+            let of =
+                |host: &&mut FuzzedHost| host.channel == Some(command.channel) && host.pass == pass;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             if matches!(command.unusual(), Some(Unusual::Cancel(_))) {
                 continue;
@@ -317,7 +318,7 @@ impl Rig {
         {
             let note = note.expect("a worker sends whole frames");
             // One that was thrown out or has left may still be told.
-            let of = |host: &&mut Host| host.own == note.channel;
+            let of = |host: &&mut FuzzedHost| host.own == note.channel;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             assert!(host.pass == pass, "a host is told with its own pass");
             let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");

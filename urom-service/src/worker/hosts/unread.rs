@@ -1,6 +1,6 @@
 //! How much hosts may leave unread: a host that leaves more is given up.
 
-use urom_abi::{Count, DocaError};
+use urom_abi::{DocaError, Quantity};
 use urom_wire::control::Failure;
 
 use super::Hosts;
@@ -82,7 +82,7 @@ fn in_units(bytes: usize) -> String {
     const MIB: usize = 1 << 20;
     match bytes % MIB {
         0 => format!("{} MiB", bytes / MIB),
-        _ => Count(bytes, "byte").to_string(),
+        _ => Quantity(bytes, "byte").to_string(),
     }
 }
 

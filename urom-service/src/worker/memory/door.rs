@@ -37,7 +37,7 @@ pub(crate) struct Door {
 
 /// Somebody at the door, with what was handed over.
 #[derive(Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct Handover {
     pub(crate) handed: Handed,
     /// For the answer.
     pub(crate) stream: UnixStream,
@@ -72,7 +72,7 @@ impl Door {
     pub(crate) async fn keep<E: Send + 'static>(
         self,
         events: mpsc::Sender<E>,
-        said: impl Fn(Visitor) -> E + Copy + Send + 'static,
+        said: impl Fn(Handover) -> E + Copy + Send + 'static,
     ) {
         let places = UnprovenSet::new(UNPROVEN);
         loop {
@@ -92,7 +92,7 @@ impl Door {
             tokio::spawn(async move {
                 match place.hold(timeout(LIMIT, receive_handed(&stream))).await {
                     Some(Ok(Ok(handed))) => {
-                        let _ = events.send(said(Visitor { handed, stream })).await;
+                        let _ = events.send(said(Handover { handed, stream })).await;
                     }
                     Some(_) => {}
                     None => limited!(

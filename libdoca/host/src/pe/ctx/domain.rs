@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::yield_now;
 use urom_abi::host::CtxState;
-use urom_abi::{Count, DocaError, WorkerId};
+use urom_abi::{DocaError, Quantity, WorkerId};
 use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
@@ -127,7 +127,7 @@ impl Domain {
             buffers.len() >= count,
             FULL,
             "the domain has its {} already: set a higher count first",
-            Count(count, "buffer")
+            Quantity(count, "buffer")
         );
         buffers.push(buffer);
         Ok(())

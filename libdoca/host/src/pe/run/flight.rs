@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use urom_abi::{Count, DocaError, WorkerId};
+use urom_abi::{DocaError, Quantity, WorkerId};
 use urom_wire::frame::Notification;
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef, Stage};
@@ -84,7 +84,7 @@ impl Flight {
                 warn,
                 "worker {worker} is stopping and waits for {} to be released \
                  (doca_urom_worker_cmd_task_release)",
-                Count(self.out(), "task")
+                Quantity(self.out(), "task")
             );
         }
     }

@@ -9,7 +9,7 @@ use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
 
 use super::super::{AM_COMMANDS, AM_GREET};
-use super::Rig;
+use super::FuzzedWorker;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -25,7 +25,7 @@ pub(super) struct Strange {
     guess_announced: bool,
 }
 
-impl Rig {
+impl FuzzedWorker {
     /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced.
     /// Then its header and data.
     pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {

@@ -26,7 +26,7 @@ const MOST: usize = 8;
 pub fn memory_answers(input: &[u8]) {
     thread_local! {
         // Setting UCX up takes a thousand times as long as an input.
-        static RIG: RefCell<Rig> = RefCell::new(Rig::new());
+        static RIG: RefCell<FuzzedRegions> = RefCell::new(FuzzedRegions::new());
     }
     RIG.with_borrow_mut(|rig| {
         within(MEMORY, || {
@@ -81,7 +81,7 @@ fn answering() -> (Worker, Rc<Cell<usize>>) {
     (worker, asked)
 }
 
-struct Rig {
+struct FuzzedRegions {
     regions: [Rc<Region>; 2],
     library: Library,
     started: Vec<Started>,
@@ -111,11 +111,11 @@ unsafe extern "C" fn done(operation: *mut MemoryOperation) {
     assert_eq!(std::mem::replace(operand, 1), 0, "it ended twice");
 }
 
-impl Rig {
-    fn new() -> Rig {
+impl FuzzedRegions {
+    fn new() -> FuzzedRegions {
         let library = Library::new();
         let regions = [0, 1].map(|at| library.region(at as u64, TICKETS[at]));
-        Rig { library, regions, started: Vec::new() }
+        FuzzedRegions { library, regions, started: Vec::new() }
     }
 
     fn questions(&self) -> Rc<RefCell<Questions>> {

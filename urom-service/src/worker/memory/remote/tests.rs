@@ -14,20 +14,20 @@ use super::*;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// An operation on the memory of a host whose library answers nothing.
-struct Rig {
+struct OneOperation {
     library: Library,
     known: Rc<Host>,
     region: Rc<Region>,
     operation: MemoryOperation,
 }
 
-impl Rig {
-    fn new() -> Rig {
+impl OneOperation {
+    fn new() -> OneOperation {
         let library = Library::new();
         let region = library.region(1, 9);
         let known = library.remote.host(1, 9, &library.address()).unwrap();
         let operation = MemoryOperation::new(MemoryAction::SWAP, 0, 8);
-        Rig { library, known, region, operation }
+        OneOperation { library, known, region, operation }
     }
 
     /// Runs the operation on its path.
@@ -48,12 +48,13 @@ impl Rig {
     /// How the operation ends.
     fn ended(&mut self) -> DocaError {
         // SAFETY: the rig's own, which only the calls of this thread write.
-        let status = |rig: &Rig| unsafe { (&raw const rig.operation.status).read_volatile() };
+        let status =
+            |rig: &OneOperation| unsafe { (&raw const rig.operation.status).read_volatile() };
         self.until(|rig| status(rig) != DocaError::IN_PROGRESS);
         status(self)
     }
 
-    fn until(&mut self, done: impl Fn(&Rig) -> bool) {
+    fn until(&mut self, done: impl Fn(&OneOperation) -> bool) {
         let start = Instant::now();
         while !done(self) {
             self.library.worker.progress();
@@ -79,7 +80,7 @@ impl Rig {
 
 #[test]
 fn a_host_is_asked_again_after_its_connection_failed() {
-    let mut rig = Rig::new();
+    let mut rig = OneOperation::new();
     for _ in 0..3 {
         rig.ask();
         rig.fail();
@@ -93,7 +94,7 @@ fn a_host_is_asked_again_after_its_connection_failed() {
 
 #[test]
 fn a_host_is_asked_where_it_answers_now_until_the_worker_ends() {
-    let mut rig = Rig::new();
+    let mut rig = OneOperation::new();
     rig.ask();
     rig.library.restart();
     let again = rig.library.remote.host(1, 9, &rig.library.address()).unwrap();
@@ -107,7 +108,7 @@ fn a_host_is_asked_where_it_answers_now_until_the_worker_ends() {
 
 #[test]
 fn a_host_that_sends_without_end_holds_up_no_turn() {
-    let mut rig = Rig::new();
+    let mut rig = OneOperation::new();
     rig.ask();
     let Library { remote, worker, .. } = &rig.library;
     // SAFETY: the address of a worker of this process.

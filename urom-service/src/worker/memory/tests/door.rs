@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 use urom_abi::WorkerId;
 use urom_wire::memory::{hand_over, say_taken};
 
-use super::super::door::{Door, LIMIT, Visitor};
+use super::super::door::{Door, Handover, LIMIT};
 use super::*;
 use crate::unproven::UNPROVEN;
 
 const SLIP: Slip = Slip { ticket: TICKET, share: 3 };
 
 /// An open door, its address, and who comes in.
-fn open(file: Option<&Path>) -> (PathBuf, mpsc::Receiver<Visitor>) {
+fn open(file: Option<&Path>) -> (PathBuf, mpsc::Receiver<Handover>) {
     let door = Door::open(WorkerId(5), file).unwrap();
     let address = PathBuf::from(OsString::from_vec(door.address()));
     let (events, visitors) = mpsc::channel(100);
@@ -50,7 +50,7 @@ async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
     for file in [None, Some(&*file)] {
         let (address, mut visitors) = open(file);
         let visit = async {
-            let Visitor { handed, stream } = visitors.recv().await.unwrap();
+            let Handover { handed, stream } = visitors.recv().await.unwrap();
             say_taken(&stream).unwrap();
             handed
         };

@@ -24,16 +24,16 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 const TICKET: u128 = 8;
 
 /// The memories of a worker, and what hosts are told.
-struct Desk {
+struct TestDesk {
     memories: Memories,
     control: ControlHandle,
     told: UnboundedReceiver<ToControl>,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl TestDesk {
+    fn new() -> TestDesk {
         let (control, told) = ControlHandle::new();
-        Desk { memories: Memories::new(&[]), control, told }
+        TestDesk { memories: Memories::new(&[]), control, told }
     }
 
     fn share(&self, dest_id: u64, shared: HandedOffer) -> Result<SharedBy, Failure> {

@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn offers_that_make_no_sense_are_refused() {
-    let mut desk = Desk::new();
+    let mut desk = TestDesk::new();
     let whole = || mapped(7, 4096, memfd(4096, SealFlags::SHRINK));
     let with = |change: fn(&mut MemoryOffer)| {
         let mut shared = whole();
@@ -47,7 +47,7 @@ fn offers_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_host_learns_when_nothing_is_copied_and_when_nothing_is_mapped_any_more() {
-    let mut desk = Desk::new();
+    let mut desk = TestDesk::new();
     let bytes = *b"in this process.";
     let (mut host, lease) = UnixStream::pair().unwrap();
     host.set_nonblocking(true).unwrap();
