@@ -123,7 +123,10 @@ impl Draft<'_> {
             _ if behind.starts_with('[') => Type::Array { of: &payload.ty, len },
             1 => payload.ty,
             _ => {
-                return Err(format!("say which of its {}, such as `[0]`", Quantity(len, "element")));
+                return Err(format!(
+                    "say which of its {}, such as `[0]`",
+                    Quantity(len, "element")
+                ));
             }
         };
         let place = place::walk(Place { ty, offset: 0 }, path)?;
