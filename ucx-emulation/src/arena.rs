@@ -1,7 +1,7 @@
 //! The arena: the memory of this process that others can map, and who has what of it.
 //!
-//! `malloc` works on it, so what can go wrong is an answer, not a panic. What this library allocates
-//! for itself comes from the C library: see [`malloc`](crate::malloc).
+//! `malloc` works on it, so each failure is an error value, not a panic. This library allocates its
+//! own tables from the C library: see [`malloc`](crate::malloc).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};

@@ -1,8 +1,8 @@
 //! `malloc` and its relatives: large blocks from the arena, all others from the C library.
 //!
 //! Each function has the contract of the C library's. They run before `main`, in any thread and at
-//! any moment. They use no thread-local variables of their own, and do not panic. What they allocate
-//! themselves, such as the arena's table of blocks, is the C library's.
+//! any moment. They use no thread-local variables of their own, and do not panic. Their own memory,
+//! such as the arena's table of blocks, comes from the C library.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};

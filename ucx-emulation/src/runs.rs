@@ -1,6 +1,7 @@
 //! The allocator: runs of granules, the shortest that fits, neighbours coalesced.
 //!
-//! Nothing is stored in the memory itself: others write to it, and untouched memory must stay a hole.
+//! The memory itself holds no bookkeeping: others write to it, and untouched memory must stay a
+//! hole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +147,8 @@ impl Runs {
         used.map(|(start, entry)| Run { start: *start, len: entry.len })
     }
 
-    /// Declares all free runs clean. A forked child needs it: the copy of the arena leaves them out.
+    /// Declares all free runs clean. A forked child needs it: the copy of the arena leaves them
+    /// out.
     pub(crate) fn all_free_is_clean(&mut self) {
         self.runs.values_mut().for_each(|entry| entry.dirty = entry.dirty.and(Some(0)));
     }

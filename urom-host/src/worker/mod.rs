@@ -108,9 +108,9 @@ impl Worker {
     /// call needs no progress and does not block.
     ///
     /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
-    /// [`ContextState::Running`](crate::ContextState::Running) then, and its tasks end at their deadlines only,
-    /// unless the service was started with `uromd --plugin-timeout`: it ends such a worker, and its
-    /// tasks with `TIME_OUT`.
+    /// [`ContextState::Running`](crate::ContextState::Running) then, and its tasks end at their
+    /// deadlines only, unless the service was started with `uromd --plugin-timeout`: it ends such a
+    /// worker, and its tasks with `TIME_OUT`.
     ///
     /// A worker that is gone, or a library that cannot tell, such as NVIDIA's, gives
     /// [`Health::Unknown`].

@@ -71,8 +71,7 @@ pub(crate) struct Doca {
 /// The slot's callback was stored together with this function and was not taken yet.
 pub(crate) type Deliver<C> = unsafe fn(&C, &Slot<C>);
 
-/// How many bytes the slot itself has room for: 32 of a callback and the fields it is told, and what
-/// names its command.
+/// The bytes of a slot that hold a callback: 32 of its own data, and 8 for the name of its command.
 pub(crate) const CALLBACK_ROOM: usize = 40;
 
 /// The place of one task of a worker, whose context is a `C`.
