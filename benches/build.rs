@@ -1,5 +1,5 @@
 //! Lets this program find UCX at run time where it was found at build time, and compiles what
-//! counts, and the C code that generated code is compared with.
+//! counts, and the C code that this program calls.
 
 use std::path::Path;
 
@@ -9,19 +9,20 @@ fn main() {
     let ucx = ucx_probe::rpath().map(|directory| directory.display().to_string());
     println!("cargo::rustc-env=UCX_LIBRARIES={}", ucx.unwrap_or_default());
     counts();
-    pack();
+    linked();
 }
 
 /// As C is compiled for use, whatever the profile of this build: the figures are of release builds.
-fn pack() {
+fn linked() {
     cc::Build::new()
-        .file("c/pack.c")
+        .files(["c/pack.c", "c/gate.c"])
         .include("../tests/c")
         .opt_level(2)
         .warnings_into_errors(true)
         .flag("-std=gnu11")
-        .compile("pack");
-    for file in ["c/pack.c", "../tests/c/graph_protocol.h", "../tests/c/sandbox_protocol.h"] {
+        .compile("linked");
+    println!("cargo::rerun-if-changed=c");
+    for file in ["../tests/c/graph_protocol.h", "../tests/c/sandbox_protocol.h"] {
         println!("cargo::rerun-if-changed={file}");
     }
 }
@@ -29,7 +30,6 @@ fn pack() {
 /// A shared object for the loader to put before glibc. The program is told where it is.
 fn counts() {
     const SOURCE: &str = "c/counts.c";
-    println!("cargo::rerun-if-changed={SOURCE}");
     let directory = std::env::var_os("OUT_DIR").expect("cargo says where output goes");
     let library = Path::new(&directory).join("counts.so");
     // Any optimisation will do; without builtins, or malloc in terms of calloc may become a call of

@@ -1,4 +1,4 @@
-//! The tests' plugins in C, compiled as C is for use.
+//! Plugins and hosts in C, of the tests and of these measurements, compiled as C is for use.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,17 @@ pub(crate) fn name(plugin: &str) -> String {
     format!("worker_{plugin}_in_c")
 }
 
-/// Compiles the plugin `graph` or `sandbox`. It finds DOCA's log and UCX wherever it is loaded.
+/// A file of `tests/c`, or a path to another file that includes some of these. The plugin or
+/// program finds DOCA's log wherever it lies.
+pub(crate) fn source(file: &str) -> Result<Source> {
+    let source = Source::new(file).flag("-O2");
+    let source = source.flag(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../tests/c"));
+    Ok(source.flag(format!("-Wl,-rpath,{}", prefix()?.lib().display())))
+}
+
+/// Compiles the plugin `graph` or `sandbox`. It finds UCX, too, wherever it is loaded.
 pub(crate) fn plugin(plugin: &str) -> Result<PathBuf> {
-    let mut source = Source::new(format!("{plugin}_plugin.c")).flag("-O2");
-    source = source.flag(format!("-Wl,-rpath,{}", prefix()?.lib().display()));
+    let mut source = source(&format!("{plugin}_plugin.c"))?;
     if plugin == "sandbox" {
         source = source.ucx();
         if !UCX_LIBRARIES.is_empty() {

@@ -88,6 +88,7 @@ fn work(process: Process) -> Result<()> {
         }
         Process::Host(arguments) => suites::loopback::host(&arguments),
         Process::Tonic(core) => suites::peers::serve(core),
+        Process::Gated => suites::instructions::host(),
         Process::Counted(counted, rounds) => {
             suites::codec::run(serde_json::from_value(counted)?, rounds)
         }

@@ -20,6 +20,8 @@ pub(crate) enum Process {
     Host(HostArguments),
     /// A server of tonic on a core.
     Tonic(usize),
+    /// A host with its worker, at a gate.
+    Gated,
     /// Rounds whose instructions are counted.
     Counted(Value, usize),
 }

@@ -4,6 +4,7 @@ pub(crate) mod codec;
 pub(crate) mod counted;
 mod faults;
 mod idle;
+pub(crate) mod instructions;
 pub(crate) mod loopback;
 mod memory;
 pub(crate) mod peers;
@@ -12,7 +13,6 @@ mod plugin_in_c;
 mod rdma;
 mod rdmo;
 mod sandbox;
-mod stages;
 mod two_workers;
 
 use anyhow::{Context, Result};
@@ -110,9 +110,9 @@ pub(crate) const SUITES: &[Suite] = &[
         parts: &[Part { transports: SHM, ..Part::new(rdmo::measure) }],
     },
     Suite {
-        name: "stages",
-        about: "the stages of a loopback, and the rest",
-        parts: &[Part::new(stages::measure)],
+        name: "instructions",
+        about: "instructions of a command, at the host and in the worker",
+        parts: &[Part { transports: SHM, once: true, ..Part::new(instructions::measure) }],
     },
     Suite {
         name: "codec",

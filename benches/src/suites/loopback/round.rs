@@ -15,8 +15,6 @@ use crate::party::{Party, answered};
 pub(in crate::suites) enum Side {
     /// Raw UCX with messages as long as DOCA's.
     Raw,
-    /// With messages as long as the kit's, answered as the kit's worker answers.
-    RawAtOnce,
     Kit,
 }
 
@@ -42,7 +40,6 @@ impl Side {
     pub(super) fn style(self) -> Option<Style> {
         match self {
             Side::Raw => Some(Style::Doca),
-            Side::RawAtOnce => Some(Style::AtOnce),
             Side::Kit => None,
         }
     }
@@ -106,7 +103,7 @@ impl Done {
 const WARM_UP: u64 = 1_000;
 
 #[inline]
-pub(in crate::suites) fn now() -> u64 {
+fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -134,7 +131,12 @@ pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Trips) -> Re
     )
 }
 
-fn in_flight(client: &Graph, worker: &Worker, count: u64, depth: u64) -> Result<()> {
+pub(in crate::suites) fn in_flight(
+    client: &Graph,
+    worker: &Worker,
+    count: u64,
+    depth: u64,
+) -> Result<()> {
     let mut in_flight = VecDeque::with_capacity(depth as usize);
     for data in 0..count {
         if in_flight.len() as u64 == depth
