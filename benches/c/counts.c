@@ -1,7 +1,8 @@
 /*
- * Counts the active messages that a process gives to UCX, and the allocations of the threads that
- * do so: preloaded, it comes before UCX and before glibc. Other threads carry no commands; they
- * send heartbeats, whose number depends on time.
+ * Counts the active messages that a process gives to UCX. For the threads that do so it also counts
+ * the allocations, and the time of waiting for messages. Preloaded, it comes before UCX and
+ * before glibc. Other threads carry no commands; they send heartbeats, whose number depends on
+ * time.
  *
  * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
  * COUNT_IN, so that other processes can read them meanwhile.
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t size);
@@ -27,18 +29,42 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 struct counts {
 	_Atomic uint64_t allocations;
 	_Atomic uint64_t messages;
+	_Atomic uint64_t waited; /* in nanoseconds */
 };
 
 /* Whether this thread has sent a message. This TLS model allocates nothing at the first access. */
 static _Thread_local bool carries __attribute__((tls_model("initial-exec")));
 
-/* Until the file is there, and where there is none. */
+/* Until the file is there, and without a file. */
 static struct counts nowhere;
 static struct counts *counts = &nowhere;
+
+/* When this thread first found nothing since it last found or sent something, and when last. */
+static _Thread_local uint64_t waits_since __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t waits_until __attribute__((tls_model("initial-exec")));
+
+static void count_wait(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	waits_until = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (waits_since == 0)
+		waits_since = waits_until;
+}
+
+static void end_wait(void)
+{
+	if (waits_since == 0)
+		return;
+	atomic_fetch_add_explicit(&counts->waited, waits_until - waits_since, memory_order_relaxed);
+	waits_since = 0;
+}
 
 static void count_message(void)
 {
 	carries = true;
+	end_wait();
 	atomic_fetch_add_explicit(&counts->messages, 1, memory_order_relaxed);
 }
 
@@ -73,33 +99,55 @@ __attribute__((constructor)) static void begin(void)
 
 typedef void *send_function(void *endpoint, unsigned id, const void *header, size_t header_length,
 			    const void *buffer, size_t length, const void *parameters);
+typedef unsigned int progress_function(void *worker);
 
 send_function ucp_am_send_nbx;
+progress_function ucp_worker_progress;
 
-/* UCX's own. */
-static send_function *next_send(void)
+/* UCX's own function of this name. */
+static void *next(_Atomic(void *) *known, const char *name)
 {
-	static _Atomic(send_function *) known;
-	send_function *found = atomic_load_explicit(&known, memory_order_relaxed);
-	void *symbol;
+	void *found = atomic_load_explicit(known, memory_order_relaxed);
 
 	if (found != NULL)
 		return found;
-	symbol = dlsym(RTLD_NEXT, "ucp_am_send_nbx");
-	if (symbol == NULL) {
-		fprintf(stderr, "counts: a message is sent, and there is no UCX: %s\n", dlerror());
+	found = dlsym(RTLD_NEXT, name);
+	if (found == NULL) {
+		fprintf(stderr, "counts: %s is called without a UCX: %s\n", name, dlerror());
 		abort();
 	}
-	memcpy(&found, &symbol, sizeof(found));
-	atomic_store_explicit(&known, found, memory_order_relaxed);
+	atomic_store_explicit(known, found, memory_order_relaxed);
 	return found;
 }
 
 void *ucp_am_send_nbx(void *endpoint, unsigned id, const void *header, size_t header_length,
 		      const void *buffer, size_t length, const void *parameters)
 {
+	static _Atomic(void *) known;
+	send_function *send;
+	void *symbol = next(&known, "ucp_am_send_nbx");
+
+	memcpy(&send, &symbol, sizeof(send));
 	count_message();
-	return next_send()(endpoint, id, header, header_length, buffer, length, parameters);
+	return send(endpoint, id, header, header_length, buffer, length, parameters);
+}
+
+unsigned int ucp_worker_progress(void *worker)
+{
+	static _Atomic(void *) known;
+	progress_function *progress;
+	void *symbol = next(&known, "ucp_worker_progress");
+	unsigned int moved;
+
+	memcpy(&progress, &symbol, sizeof(progress));
+	moved = progress(worker);
+	if (!carries)
+		return moved;
+	if (moved == 0)
+		count_wait();
+	else
+		end_wait();
+	return moved;
 }
 
 /* Memory */

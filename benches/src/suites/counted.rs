@@ -1,5 +1,8 @@
-//! The UCX messages and heap allocations of commands, at the host and in the worker: a library that
-//! is loaded before glibc and UCX counts those of every thread that sends active messages.
+//! The UCX messages and heap allocations of commands, at the host and in the worker, and how long
+//! each waits for the other.
+//!
+//! A library that is loaded before glibc and UCX (`c/counts.c`) counts for every thread that sends
+//! active messages. It reads the clock only after a look at UCX that found nothing.
 //!
 //! Commands in flight together share a message, and a command that is alone neither takes a second
 //! one nor waits for company. Over TCP, UCX remembers which memory it has sent from. It allocates
@@ -8,6 +11,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use bench_raw::Kind;
@@ -25,12 +29,13 @@ use crate::transport::Transport;
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
 pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
-/// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
-/// remembers, are in a few of them.
+/// The number of counts. Their median leaves out the few in which a buffer grows, or UCX remembers
+/// memory.
 const TIMES: usize = 5;
 /// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
-/// The ABI's own allocations for a command on DOCA's way: its descriptor, and that of its answer.
+const SIDES: [&str; 2] = ["host", "worker"];
+/// The ABI's own allocations for a command on DOCA's way: two descriptors, of command and answer.
 pub(super) const DESCRIPTORS: f64 = 2.0;
 
 pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
@@ -39,11 +44,18 @@ pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     // First: after many answers a host waits for more commands.
     let at_once = counted.sent_at_once()?;
     let mut figures = Vec::new();
-    for depth in [1, 8, DEPTH] {
+    for depth in [1, 2, 4, 8, 16, 32, DEPTH] {
         let company = if depth == 1 { "alone".to_owned() } else { format!("together/{depth}") };
-        for (side, [_, messages]) in ["host", "worker"].iter().zip(counted.each(launch, depth)?) {
-            let name = format!("messages/{company}/{transport}/{side}");
-            figures.push(Figure::new(name, "messages", messages).note("a command, at this side"));
+        for (side, [messages, waits]) in SIDES.iter().zip(counted.stream(launch, depth)?) {
+            let name = |what: &str| format!("messages/{what}/{transport}/{side}");
+            let sent = Figure::new(name(&company), "messages", messages);
+            let in_each = Figure::new(name(&format!("in-each/{depth}")), "", 1.0 / messages);
+            let waits = Figure::new(name(&format!("waits/{depth}")), "%", waits * 100.0);
+            figures.extend([
+                sent.note("a command, at this side"),
+                in_each.note("commands or answers in a message"),
+                waits.note("of the time, when this side only looks for messages"),
+            ]);
         }
     }
     let name = format!("messages/sent-at-once/{transport}");
@@ -58,9 +70,9 @@ pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures.map(|(name, each)| Figure::new(name, "allocations", each)).into())
 }
 
-/// Of one that uses nothing but DOCA's interface.
+/// Of a worker that uses DOCA's interface alone.
 pub(super) fn allocations_of_doca(launch: &Launch) -> Result<Vec<Figure>> {
-    let note = "at the worker besides the descriptors of the command and of its answer";
+    let note = "at the worker, without the descriptors of the command and of its answer";
     let figures = allocations_besides(launch, Some("--plain-doca"), DESCRIPTORS)?;
     let figure = |(name, each)| Figure::new(format!("{name}/doca"), "allocations", each).note(note);
     Ok(figures.map(figure).into())
@@ -74,19 +86,20 @@ fn allocations_besides(
 ) -> Result<[(String, f64); 4]> {
     let counted = CountedHost::start(launch, option)?;
     let each = |depth| -> Result<[(String, f64); 2]> {
-        let [[host, _], [worker, _]] = counted.each(launch, depth)?;
+        let [host, worker] = counted.each(launch, depth)?;
         // A worker that does not count would seem to keep the budget.
         ensure!(worker >= descriptors, "{worker} allocations in a worker: it does not count");
         let transport = launch.transport.name();
-        let name = |side| format!("allocations/per-command/{transport}/{side}/{depth}");
-        Ok([(name("host"), host), (name("worker"), worker - descriptors)])
+        let [at_host, in_worker] =
+            SIDES.map(|side| format!("allocations/per-command/{transport}/{side}/{depth}"));
+        Ok([(at_host, host), (in_worker, worker - descriptors)])
     };
     let ([a, b], [c, d]) = (each(1)?, each(DEPTH)?);
     Ok([a, b, c, d])
 }
 
-/// Allocations and messages.
-type Counts = [f64; 2];
+/// Allocations, messages, and the nanoseconds of waiting.
+type Counts = [f64; 3];
 
 /// A host that counts, this process, and its worker.
 struct CountedHost {
@@ -105,29 +118,37 @@ impl CountedHost {
         Ok(CountedHost { party, counters })
     }
 
-    /// The counts of one command at the host and in the worker, with `depth` commands in flight.
-    fn each(&self, launch: &Launch, depth: u64) -> Result<[Counts; 2]> {
-        let commands = match launch.transport {
-            Transport::SharedMemory => 10_000,
-            Transport::Tcp => 2_000,
-        };
-        // Side by side: allocations and messages of the host, then of the worker.
-        let count = |trips| -> Result<[f64; 4]> {
-            let read = || -> Result<_> {
-                let [host, worker] = [read(&self.counters[0])?, read(&self.counters[1])?];
-                Ok([host[0], host[1], worker[0], worker[1]])
-            };
-            let before = read()?;
-            let work = Trips { depth, ..Trips::alone(trips) };
-            round::kit(&self.party.graph, &self.party.worker, work)?;
-            let after = read()?;
-            Ok(std::array::from_fn(|at| after[at] - before[at]))
-        };
-        let [a, b, c, d] = per_operation(commands, count)?;
-        let sides = [[a, b], [c, d]];
-        let counted = sides.iter().all(|[_, messages]| *messages > 0.0);
+    /// The counts that `work` adds at the host and in the worker.
+    fn count(&self, work: impl FnOnce() -> Result<()>) -> Result<[Counts; 2]> {
+        let read = || -> Result<_> { Ok([read(&self.counters[0])?, read(&self.counters[1])?]) };
+        let before = read()?;
+        work()?;
+        let after = read()?;
+        let added = [0, 1].map(|side| std::array::from_fn(|at| after[side][at] - before[side][at]));
+        let counted = added.iter().all(|[_, messages, _]| *messages > 0.0);
         ensure!(counted, "no message is counted: is {} still there?", PRELOAD.1);
-        Ok(sides)
+        Ok(added)
+    }
+
+    /// The allocations of one command at the host and in the worker, with `depth` commands in
+    /// flight.
+    fn each(&self, launch: &Launch, depth: u64) -> Result<[f64; 2]> {
+        per_operation(commands(launch), |trips| {
+            let work = Trips { depth, ..Trips::alone(trips) };
+            let round = || round::kit(&self.party.graph, &self.party.worker, work).map(drop);
+            Ok(self.count(round)?.map(|[allocations, ..]| allocations))
+        })
+    }
+
+    /// The messages of a command, and the share of the time that is spent waiting, at the host and
+    /// in the worker, while `depth` commands are in flight.
+    fn stream(&self, launch: &Launch, depth: u64) -> Result<[[f64; 2]; 2]> {
+        let (Party { graph, worker, .. }, commands) = (&self.party, 20 * commands(launch));
+        round::in_flight(graph, worker, commands / 20, depth)?;
+        let begin = Instant::now();
+        let counts = self.count(|| round::in_flight(graph, worker, commands, depth))?;
+        let time = begin.elapsed().as_nanos() as f64;
+        Ok(counts.map(|[_, messages, waited]| [messages / commands as f64, waited / time]))
     }
 
     /// The share of commands whose message UCX has when the call that submits them returns.
@@ -144,8 +165,16 @@ impl CountedHost {
     }
 }
 
-/// The counts of one operation, of which `count` runs so many: a round of some operations is
-/// counted, and one of twice as many, so that the counts of a round cancel out.
+/// The commands of a round.
+fn commands(launch: &Launch) -> u64 {
+    match launch.transport {
+        Transport::SharedMemory => 10_000,
+        Transport::Tcp => 2_000,
+    }
+}
+
+/// The counts of one operation; `count` runs a number of them. A round of some operations is
+/// counted, then a round of twice as many, so that the counts of a round cancel out.
 pub(super) fn per_operation<const N: usize>(
     operations: u64,
     mut count: impl FnMut(u64) -> Result<[f64; N]>,
@@ -175,8 +204,8 @@ pub(super) fn counter(pid: Pid) -> Result<File> {
 
 /// Reads counts without an allocation.
 pub(super) fn read(counter: &File) -> Result<Counts> {
-    let mut bytes = [0; 16];
+    let mut bytes = [0; 24];
     counter.read_exact_at(&mut bytes, 0)?;
     let (words, _) = bytes.as_chunks();
-    Ok([words[0], words[1]].map(|word| u64::from_ne_bytes(word) as f64))
+    Ok([words[0], words[1], words[2]].map(|word| u64::from_ne_bytes(word) as f64))
 }
