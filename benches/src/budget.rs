@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use crate::cache_line::Distance;
 use crate::figure::Figure;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -16,29 +17,8 @@ pub(crate) struct Row {
     pub(crate) limit: Limit,
     /// A limit of the same kind that is aimed at.
     pub(crate) goal: Option<f64>,
-    /// The only cores that it is about.
+    /// The only cores that it is about: the launches on others do not count.
     pub(crate) cores: Option<Distance>,
-}
-
-/// How far a virtual machine's cores are from each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Distance {
-    Near,
-    Far,
-}
-
-/// The round trip of a cache line between near cores takes less, in nanoseconds: 59 to 69 were
-/// measured, and 93 to 346 between far ones.
-const NEAR: f64 = 80.0;
-
-impl Distance {
-    /// That of the cores that a suite's figures were measured on, if it says so.
-    fn of(suite: &str, figures: &[Figure]) -> Option<Distance> {
-        let name = format!("{suite}/cache-line");
-        let ping = figures.iter().find(|figure| figure.name == name)?.kit.value;
-        Some(if ping < NEAR { Distance::Near } else { Distance::Far })
-    }
 }
 
 /// What of a figure is compared with the budget.
@@ -87,14 +67,22 @@ pub(crate) struct Verdict<'a> {
 }
 
 impl Row {
-    /// Whether it is about the cores of these figures; unless they say the contrary, it is.
+    /// Whether a launch was on the cores that it is about. Of the rows that no launch is about, that
+    /// on far cores says so.
     fn applies(&self, figures: &[Figure]) -> bool {
-        let suite = self.figures.split('/').next().unwrap_or_default();
-        let found = Distance::of(suite, figures);
-        self.cores.is_none_or(|cores| found.unwrap_or(Distance::Far) == cores)
+        let on =
+            |cores| figures.iter().any(|figure| self.is_named(figure) && figure.cores == cores);
+        match self.cores {
+            Some(Distance::Far) => on(self.cores) || !on(Some(Distance::Near)),
+            cores => cores.is_none() || on(cores),
+        }
     }
 
     fn is_about(&self, figure: &Figure) -> bool {
+        self.cores == figure.cores && self.is_named(figure)
+    }
+
+    fn is_named(&self, figure: &Figure) -> bool {
         match self.figures.split_once('*') {
             Some((start, end)) => {
                 let rest = figure.name.strip_prefix(start);
@@ -159,12 +147,18 @@ pub(crate) fn success(verdicts: &[Verdict<'_>], complete: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::merge;
 
     const ROUND_TRIP: &str = "loopback/round-trip/shm/uromd/1-host/1";
     const ALLOCATIONS: &str = "allocations/per-command/*";
 
     fn of<'a>(verdicts: &'a [Verdict<'a>], figures: &str) -> &'a Verdict<'a> {
         verdicts.iter().find(|verdict| verdict.row.figures == figures).unwrap()
+    }
+
+    fn round_trip(cores: Distance, value: f64) -> Figure {
+        let figure = Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0);
+        Figure { cores: Some(cores), ..figure }
     }
 
     fn allocations(values: [f64; 3]) -> [Figure; 3] {
@@ -175,7 +169,7 @@ mod tests {
     fn a_ratio_is_held_against_budget_and_goal() {
         for (value, met, goal_met) in [(9.0, true, true), (11.0, true, false), (11.1, false, false)]
         {
-            let figures = [Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)];
+            let figures = [round_trip(Distance::Far, value)];
             let verdicts = judge(&figures);
             let verdict = of(&verdicts, ROUND_TRIP);
             assert_eq!((verdict.met, verdict.goal_met), (Some(met), Some(goal_met)), "{value}");
@@ -184,15 +178,20 @@ mod tests {
     }
 
     #[test]
-    fn a_row_about_other_cores_is_left_out() {
-        for (ping, met) in [(60.0, true), (300.0, false)] {
-            let ping = Figure::new("loopback/cache-line", "ns", ping);
-            let figures = [ping, Figure::new(ROUND_TRIP, "ns", 12.0).against("raw UCX", 10.0)];
-            let verdicts = judge(&figures);
-            assert_eq!(of(&verdicts, ROUND_TRIP).met, Some(met));
-            let about = verdicts.iter().filter(|verdict| verdict.row.figures == ROUND_TRIP);
-            assert_eq!(about.count(), 1);
-        }
+    fn near_and_far_launches_are_judged_apart_and_a_row_about_other_cores_is_left_out() {
+        use Distance::{Far, Near};
+        let verdicts = |launches: &[(Distance, f64)]| -> Vec<_> {
+            let launches = launches.iter().map(|(cores, value)| vec![round_trip(*cores, *value)]);
+            let figures = merge(launches.collect());
+            let verdicts = judge(&figures).into_iter();
+            let about = verdicts.filter(|verdict| verdict.row.figures == ROUND_TRIP);
+            about.map(|verdict| (verdict.row.cores, verdict.measured)).collect()
+        };
+        let (near, far) = ((Some(Near), Some(1.2)), (Some(Far), Some(0.8)));
+        assert_eq!(verdicts(&[(Near, 12.0)]), [near]);
+        assert_eq!(verdicts(&[(Far, 8.0)]), [far]);
+        assert_eq!(verdicts(&[(Near, 14.0), (Far, 8.0), (Near, 10.0)]), [near, far]);
+        assert_eq!(verdicts(&[]), [(Some(Far), None)]);
     }
 
     #[test]
@@ -249,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_figure_without_a_peer_is_no_measurement_of_a_ratio() {
-        assert_eq!(of(&judge(&[Figure::new(ROUND_TRIP, "ns", 1.0)]), ROUND_TRIP).met, None);
+        let figure = Figure { peer: None, ratio: None, ..round_trip(Distance::Far, 1.0) };
+        assert_eq!(of(&judge(&[figure]), ROUND_TRIP).met, None);
     }
 
     #[test]

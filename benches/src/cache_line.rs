@@ -1,9 +1,10 @@
-//! The round trip of a cache line between two cores: it tells near cores from far ones.
+//! The round trip of a cache line between two cores, which tells near cores from far ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 use crate::cores::{Cores, pin};
 use crate::statistics::of_rounds;
@@ -11,6 +12,24 @@ use crate::statistics::of_rounds;
 /// The round trips of one round, and the number of rounds.
 const TRIPS: u64 = 20_000;
 const ROUNDS: u64 = 5;
+
+/// How far a virtual machine's cores are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Distance {
+    Near,
+    Far,
+}
+
+/// The round trip between near cores takes less, in nanoseconds: 59 to 86 were measured, and 93 to
+/// 346 between far ones.
+const NEAR: f64 = 90.0;
+
+impl Distance {
+    pub(crate) fn of(round_trip: f64) -> Distance {
+        if round_trip < NEAR { Distance::Near } else { Distance::Far }
+    }
+}
 
 /// The median of the rounds, in nanoseconds. The calling thread stays where it is.
 pub(crate) fn round_trip(cores: &Cores) -> Result<f64> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cache_line::Distance;
 use crate::distribution::Distribution;
 use crate::statistics::median;
 
@@ -20,6 +21,9 @@ pub(crate) struct Figure {
     /// The value divided by the peer's: the median of the launches' ratios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ratio: Option<f64>,
+    /// Of the launches on these cores alone; of all without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cores: Option<Distance>,
     /// What a reader has to know to understand it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
@@ -46,6 +50,13 @@ pub(crate) struct Measured {
 impl Measured {
     fn new(value: f64) -> Measured {
         Measured { value, launches: vec![value], histogram: None }
+    }
+
+    /// The least and the most of the launches, if they differ.
+    pub(crate) fn spread(&self) -> Option<[f64; 2]> {
+        let [least, most] =
+            [f64::min, f64::max].map(|end| self.launches.iter().copied().reduce(end));
+        least.zip(most).filter(|(least, most)| least < most).map(<[f64; 2]>::from)
     }
 
     fn merged(launches: &[&Measured]) -> Measured {
@@ -102,11 +113,20 @@ impl Figure {
     }
 }
 
-/// Merges the figures of several launches by name, in the order of their first.
+/// Merges the figures of several launches by name, in the order of their first: of all launches,
+/// and of those on near and on far cores.
 pub(crate) fn merge(launches: Vec<Vec<Figure>>) -> Vec<Figure> {
     let mut groups: Vec<Vec<Figure>> = Vec::new();
-    for figure in launches.into_iter().flatten() {
-        match groups.iter_mut().find(|group| group[0].name == figure.name) {
+    let figures = launches.into_iter().flatten();
+    let figures = figures.flat_map(|figure| {
+        let apart = figure.cores.is_some().then(|| figure.clone());
+        [Some(Figure { cores: None, ..figure }), apart]
+    });
+    for figure in figures.flatten() {
+        let same = |group: &&mut Vec<Figure>| {
+            (&group[0].name, group[0].cores) == (&figure.name, figure.cores)
+        };
+        match groups.iter_mut().find(same) {
             Some(group) => group.push(figure),
             None => groups.push(vec![figure]),
         }

@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use crate::cache_line;
+use crate::cache_line::{self, Distance};
 use crate::child::Child;
 use crate::cores::Cores;
 use crate::figure::{Figure, merge};
@@ -19,15 +19,18 @@ use crate::suites::counted::COUNTS_DIRECTORY;
 pub(crate) const LAUNCHES: usize = 5;
 
 /// Measures a suite in `launches` launches and merges their figures. A cache line's round trip
-/// before each becomes a figure too.
+/// before each becomes a figure too, and tells near cores from far ones.
 pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec<Figure>> {
     let cores = Cores::find()?;
     let mut measured = Vec::new();
     for number in 1..=launches {
+        let mut cores_of_launch = None;
         if suite.parts.iter().any(|part| !part.once) {
             eprintln!("{}: launch {number} of {launches}", suite.name);
             let name = format!("{}/cache-line", suite.name);
-            let ping = Figure::new(name, "ns", cache_line::round_trip(&cores)?);
+            let round_trip = cache_line::round_trip(&cores)?;
+            cores_of_launch = Some(Distance::of(round_trip));
+            let ping = Figure::new(name, "ns", round_trip);
             measured.push(vec![ping.note("a cache line from one core to the other and back")]);
         }
         for (index, part) in suite.parts.iter().enumerate() {
@@ -39,7 +42,8 @@ pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec
                 for _ in 0..if quick { 1 } else { part.processes } {
                     let figures = in_a_process(suite, index, tls, &launch);
                     let about = || format!("launch {number}, {}", transport.name());
-                    measured.push(figures.with_context(about)?);
+                    let on = |figure| Figure { cores: cores_of_launch, ..figure };
+                    measured.push(figures.with_context(about)?.into_iter().map(on).collect());
                 }
             }
         }

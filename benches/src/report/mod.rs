@@ -99,6 +99,7 @@ fn filled(page: &str, summary: &Summary) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache_line::Distance;
     use crate::distribution::Distribution;
     use crate::figure::Figure;
 
@@ -109,6 +110,7 @@ mod tests {
         let round_trip = Figure::new(ROUND_TRIP, "ns", 200.0)
             .against("raw <UCX>", 164.0)
             .histograms(samples.clone(), samples);
+        let far = Figure { cores: Some(Distance::Far), ..round_trip.clone() };
         let rate = |depth: f64| {
             let name = format!("loopback/rate/shm/uromd/1-host/{depth}");
             Figure::new(name, "/s", depth * 1e6).against("raw UCX", depth * 2e6)
@@ -120,7 +122,7 @@ mod tests {
             launches: 5,
             seconds: 600.0,
             failures: Vec::new(),
-            figures: vec![round_trip, rate(1.0), rate(8.0)],
+            figures: vec![round_trip, far, rate(1.0), rate(8.0)],
         }
     }
 

@@ -26,7 +26,8 @@ struct Plot<'a> {
 
 /// All plots, under their headings.
 pub(super) fn all(figures: &[Figure]) -> Result<String> {
-    let latencies = figures.iter().filter_map(latency).collect();
+    let latencies = figures.iter().filter(|figure| figure.cores.is_none());
+    let latencies = latencies.filter_map(latency).collect();
     let rates = curves(figures, &["loopback/rate/"], [("in flight", ""), ("commands", "/s")]);
     let starts = ["sandbox/inline/", "sandbox/registered/"];
     let sizes = curves(figures, &starts, [("bytes", "bytes"), ("one message", "ns")]);
@@ -118,7 +119,8 @@ fn latency(figure: &Figure) -> Option<Plot<'_>> {
 fn curves<'a>(figures: &'a [Figure], starts: &[&str], axes: [Axis; 2]) -> Vec<Plot<'a>> {
     let member = |figure: &'a Figure| {
         let (family, last) = figure.name.rsplit_once('/')?;
-        let is_wanted = starts.iter().any(|start| figure.name.starts_with(start));
+        let is_wanted =
+            figure.cores.is_none() && starts.iter().any(|start| figure.name.starts_with(start));
         last.parse().ok().filter(|_| is_wanted).map(|at: f64| (family, at, figure))
     };
     let mut members: Vec<_> = figures.iter().filter_map(member).collect();

@@ -20,7 +20,7 @@ pub(crate) fn budgets(summary: &Summary) -> String {
             }),
             limit(row.limit),
             row.goal.map_or(String::new(), |goal| limit(row.limit.with(goal))),
-            result(&verdict).to_owned(),
+            result(&verdict),
         ]
     });
     table(["what", ">peer", ">kit", ">measured", "budget", "goal", "result"], rows.collect())
@@ -33,26 +33,36 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn result(verdict: &Verdict<'_>) -> &'static str {
-    match (verdict.met, verdict.goal_met) {
+/// By so much a peer may differ between launches before its row says so.
+const DIFFERS: f64 = 0.2;
+
+fn result(verdict: &Verdict<'_>) -> String {
+    let result = match (verdict.met, verdict.goal_met) {
         (None, _) => "not measured",
         (Some(false), _) => "MISSED",
         (Some(true), Some(true)) => "met, and the goal",
         (Some(true), _) => "met",
+    };
+    let mut text = result.to_owned();
+    let Some(figure) = verdict.figure else { return text };
+    if verdict.row.cores.is_some() {
+        text += &format!("; {} launches", figure.kit.launches.len());
     }
+    if let Some(peer) = &figure.peer
+        && let Some([least, most]) = peer.of.spread()
+        && most / least - 1.0 > DIFFERS
+    {
+        let differs = (most / least - 1.0) * 100.0;
+        text += &format!("; {} differs by {differs:.0} % between launches", peer.name);
+    }
+    text
 }
 
 pub(super) fn figures(figures: &[Figure]) -> String {
-    let rows = figures.iter().map(|figure| {
+    let rows = figures.iter().filter(|figure| figure.cores.is_none()).map(|figure| {
         let shown = |value: &f64| quantity(*value, &figure.unit);
-        let spread =
-            [f64::min, f64::max].map(|end| figure.kit.launches.iter().copied().reduce(end));
-        let spread = match spread {
-            [Some(least), Some(most)] if least < most => {
-                format!("{} to {}", shown(&least), shown(&most))
-            }
-            _ => String::new(),
-        };
+        let spread = figure.kit.spread().map(|[least, most]| [shown(&least), shown(&most)]);
+        let spread = spread.map_or(String::new(), |ends| ends.join(" to "));
         let peer = figure.peer.as_ref();
         [
             format!("`{}`", figure.name),
@@ -89,4 +99,24 @@ fn table<const N: usize>(titles: [&str; N], rows: Vec<[String; N]>) -> String {
         text += "|\n";
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::merge;
+
+    #[test]
+    fn a_row_says_how_much_its_peer_differs_between_launches() {
+        let results = |peers: [f64; 3]| {
+            let name = "loopback/rate/shm/uromd/1-host/64";
+            let launch = |raw| vec![Figure::new(name, "/s", 5.0).against("raw UCX", raw)];
+            let figures = merge(peers.map(launch).into());
+            let verdicts = judge(&figures);
+            verdicts.iter().filter_map(|v| v.measured.map(|_| result(v))).collect::<Vec<_>>()
+        };
+        assert_eq!(results([2.0, 2.3, 2.1]), ["met, and the goal"]);
+        let differs = "met, and the goal; raw UCX differs by 50 % between launches";
+        assert_eq!(results([2.0, 3.0, 2.1]), [differs]);
+    }
 }
