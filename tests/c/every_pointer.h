@@ -405,7 +405,9 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 		GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_failure, o, given.text,
 			   sizeof(given.text));
 	REFUSES(COMMAND, urom_worker_cmd_task_set_deadline, o, 1);
-	REFUSES(COMMAND, urom_worker_cmd_task_cancel, o, 0);
+	REFUSES(COMMAND, urom_worker_cmd_task_cancel, o);
+	REFUSES(COMMAND, urom_worker_cmd_task_forget, o);
+	GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_area, o);
 	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_as_task, o);
 	REFUSES(DOMAIN, doca_urom_domain_destroy, o);
 	REFUSES(DOMAIN, doca_urom_domain_set_buffers_count, o, 1);

@@ -105,6 +105,7 @@ doca_error_t urom_worker_get_health(struct doca_urom_worker *worker,
 /* How a command task ended. */
 struct urom_cmd_task_end {
 	doca_error_t status; /* what doca_task_get_status gives */
+	uint32_t given_up;   /* 1 after the deadline (TIME_OUT) or a cancel (SKIPPED) */
 	void *response; /* where the response's data begins; NULL when there was no notification */
 	size_t length;  /* of the response, in bytes */
 };
@@ -128,21 +129,60 @@ size_t urom_worker_cmd_task_get_failure(const struct doca_urom_worker_cmd_task *
 					size_t capacity);
 
 /*
- * Tells the plugin how long the answer of this command is waited for, from its submit on; 0: for
- * ever, as after the task's allocation. Nothing ends then by itself. INVALID_VALUE for what is no
- * task of the caller's.
+ * Gives each later command of this task up so many nanoseconds after its submit: the first progress
+ * after that completes it with TIME_OUT. 0 is for ever, as after the task's allocation. The plugin
+ * learns the time. INVALID_VALUE for what is no task of the caller's.
+ *
+ * A command that was given up, by its deadline or by a cancel, keeps its place among the commands
+ * in flight until its answer comes, which is thrown away and counted. Its task can be released, and
+ * not be submitted again.
  */
 DOCA_STABLE
 doca_error_t urom_worker_cmd_task_set_deadline(struct doca_urom_worker_cmd_task *task,
 					       uint64_t nanoseconds);
 
 /*
- * Tells the plugin that nobody waits for the answer of this command any more, because its deadline
- * passed if `timed_out` is not 0. The command completes as any other. BAD_STATE unless it is in
- * flight.
+ * Gives a command up: the next progress completes it with SKIPPED. The plugin learns that nobody
+ * waits. BAD_STATE unless the command is in flight and unanswered.
  */
 DOCA_STABLE
-doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task, uint8_t timed_out);
+doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task);
+
+/* The same, and releases the task, which does not complete. */
+DOCA_STABLE
+doca_error_t urom_worker_cmd_task_forget(struct doca_urom_worker_cmd_task *task);
+
+/* The bytes of a command task that belong to the host. */
+#define UROM_CMD_TASK_AREA 192
+
+/*
+ * UROM_CMD_TASK_AREA bytes of the caller's inside the task, 64-aligned, of which
+ * doca_urom_worker_cmd_task_get_user_data gives the first 32. They are zero after the allocation.
+ * They stay until the worker is started again or destroyed, also after the release of the task,
+ * unless it is allocated again. NULL for what is no task.
+ */
+DOCA_STABLE
+void *urom_worker_cmd_task_get_area(struct doca_urom_worker_cmd_task *task);
+
+/* What became of the commands of a worker that the host did not wait for. */
+struct urom_given_up {
+	uint64_t waiting; /* how many are unanswered; they count against the tasks in flight */
+	uint64_t late;    /* how many answers came after a deadline or a cancel */
+	uint64_t dropped; /* how many answers came to forgotten commands */
+};
+
+/* The counts since the worker's last start. */
+DOCA_STABLE
+doca_error_t urom_worker_get_given_up(struct doca_urom_worker *worker,
+				      struct urom_given_up *given_up);
+
+/*
+ * Leaves a stopping worker to its engine, which destroys it when it is idle. The destruction of the
+ * engine waits for that, for 10 s at most, and is IN_USE then. IN_USE while the worker runs, or has
+ * tasks that are not released. An idle worker is destroyed at once.
+ */
+DOCA_STABLE
+doca_error_t urom_worker_leave(struct doca_urom_worker *worker);
 
 /* Memory that a host shares with a worker. */
 struct urom_offered_memory {
@@ -199,6 +239,13 @@ doca_error_t urom_worker_unshare_memory(struct doca_urom_worker *worker, uint64_
  */
 DOCA_STABLE
 uint32_t urom_pe_progress_many(struct doca_pe *pe);
+
+/*
+ * Makes the notification handle readable within so many nanoseconds, if a notification is requested
+ * by then. Of several times the first counts; ask again after it.
+ */
+DOCA_STABLE
+doca_error_t urom_pe_wake_within(struct doca_pe *pe, uint64_t nanoseconds);
 
 #ifdef __cplusplus
 }

@@ -9,9 +9,9 @@ use urom_abi::extension::{
     Called, CancelReason, CommandCall, LONGEST_FAILURE, PluginExtension, WorkerServices,
 };
 use urom_abi::host::{
-    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask,
-    GidTaskCallback, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, Pe, Service,
-    StateChangedCallback, Task, Worker, WorkerHealth,
+    Buf, CMD_TASK_AREA, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo,
+    Domain, GidTask, GidTaskCallback, GivenUp, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl,
+    PCI_ADDR_SIZE, Pe, Service, StateChangedCallback, Task, Worker, WorkerHealth,
 };
 use urom_abi::host_memory::{
     HostMemory, MemoryAction, MemoryCallback, MemoryOperation, MemoryPath, OfferedMemory,
@@ -60,7 +60,8 @@ fn structures() -> String {
         layout("union doca_data", size_of::<Data>(), align_of::<Data>()),
         structure!(ListLink = "ucs_list_link_t" { prev, next }),
         structure!(WorkerHealth = "struct urom_worker_health" { plugin, method, seconds }),
-        structure!(CmdTaskEnd = "struct urom_cmd_task_end" { status, response, length }),
+        structure!(CmdTaskEnd = "struct urom_cmd_task_end" { status, given_up, response, length }),
+        structure!(GivenUp = "struct urom_given_up" { waiting, late, dropped }),
         structure!(OobColl = "struct doca_urom_domain_oob_coll" {
             allgather, req_test, req_free, coll_info, n_oob_indexes, oob_index,
         }),
@@ -139,6 +140,7 @@ fn values() -> String {
         ("DOCA_DEVINFO_PCI_ADDR_SIZE", PCI_ADDR_SIZE as u64),
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY as u64),
         ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY),
+        ("UROM_CMD_TASK_AREA", CMD_TASK_AREA as u64),
         ("UROM_LONGEST_FAILURE", LONGEST_FAILURE as u64),
         ("UROM_MEMORY_MAPPED", MemoryPath::MAPPED.0.into()),
         ("UROM_MEMORY_PROCESS", MemoryPath::PROCESS.0.into()),

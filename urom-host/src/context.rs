@@ -14,7 +14,6 @@ use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, made_here};
 use crate::library::{Library, get};
-use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,8 +56,14 @@ pub(crate) trait ObjectKind: Sized + 'static {
     /// Runs before it is asked to stop.
     fn before_stop(_context: &Context<Self>) {}
 
-    fn handles(_context: &Context<Self>) -> usize {
-        1
+    /// Whether [`leave`](ObjectKind::leave) may succeed.
+    fn can_leave(_context: &Context<Self>) -> bool {
+        false
+    }
+
+    /// Leaves the stopping object to the library, which destroys it later. An error leaves it here.
+    fn leave(_context: &Context<Self>) -> Result<(), DocaError> {
+        Err(DocaError::TIME_OUT)
     }
 }
 
@@ -105,6 +110,11 @@ impl<K: ObjectKind> Context<K> {
     /// The library's extensions; none for what was made before a fork.
     pub(crate) fn extensions(&self) -> &'static Extensions {
         if self.maker.is_here() { self.library.extensions() } else { &Extensions::NONE }
+    }
+
+    /// The same for tasks: all or none.
+    pub(crate) fn task_extensions(&self) -> &'static Extensions {
+        if self.library.keeps_slots() { self.extensions() } else { &Extensions::NONE }
     }
 
     pub(crate) fn object(&self) -> *mut K::Raw {
@@ -199,23 +209,17 @@ impl<K: ObjectKind> Context<K> {
         let is_over = |state: &Result<CtxState>| {
             !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
         };
-        poll_fn(|cx| self.poll_state(cx, is_over, "starting")).await
+        poll_fn(|cx| self.poll_state(cx, is_over)).await
     }
 
     /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves
-    /// before, wakes `cx` at the next change. `verb` says what is waited for, for the error where
-    /// nobody progresses the engine.
+    /// before, wakes `cx` at the next change.
     pub(crate) fn poll_state(
         &self,
         cx: &TaskContext<'_>,
         is_over: impl Fn(&Result<CtxState>) -> bool,
-        verb: &str,
     ) -> Poll<Result<CtxState>> {
         let is_over = || is_over(&self.state());
-        let is_known = self.is_watched_by(cx.waker());
-        if is_known && !is_over() && self.engine.is_undriven() {
-            return Poll::Ready(Err(wait::undriven(format!("{verb} {}", self.name()))));
-        }
         if self.engine.poll(cx, is_over) {
             return Poll::Ready(self.state());
         }
@@ -224,12 +228,8 @@ impl<K: ObjectKind> Context<K> {
         Poll::Pending
     }
 
-    fn is_watched_by(&self, waker: &Waker) -> bool {
-        self.watchers.borrow().iter().any(|known| known.will_wake(waker))
-    }
-
     pub(crate) fn watch_state(&self, waker: &Waker) {
-        if !self.is_watched_by(waker) {
+        if !self.watchers.borrow().iter().any(|known| known.will_wake(waker)) {
             let waker = waker.clone();
             self.watchers.borrow_mut().push(waker);
         }

@@ -133,11 +133,7 @@ pub mod tokio;
 mod tokio {
     pub(crate) fn begin_driving() {}
     pub(crate) fn end_driving() {}
-    pub(crate) fn note_progress() {}
     pub(crate) fn look_again(_cx: &std::task::Context<'_>) {}
-    pub(crate) fn is_undriven() -> bool {
-        false
-    }
 }
 mod wait;
 mod worker;

@@ -6,17 +6,25 @@
 use std::cell::RefCell;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 
+use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 use urom_os::fork::Maker;
 
 use crate::callback;
 use crate::context::{Context, ObjectKind};
 use crate::engine::ProgressEngine;
-use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
 use crate::error::{Result, check};
 use crate::library::{get, non_null};
 use crate::wait;
+
+/// How long the drop of a context waits that can be left to its engine.
+const DROP_WAIT: Duration = Duration::from_millis(100);
+
+/// How long another context may take to stop. A frozen or disconnected peer is noticed in half of
+/// that time.
+pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops, destroys and frees its context when dropped, or leaves that to the context's engine.
 pub(crate) struct Owner<K: ObjectKind>(NonNull<Context<K>>);
@@ -47,18 +55,25 @@ impl<K: ObjectKind> Owner<K> {
         Ok(owner)
     }
 
-    /// Stops the context, and waits a moment until it is idle; `false` when it is not.
-    fn stop_to_drop(&self) -> bool {
+    /// Stops the context, and gives it back to the library.
+    fn give_back_context(&self) -> Result<(), DocaError> {
         if let Err(error) = self.stop() {
             tracing::warn!("{error}");
         }
-        wait::wait_until(DROP_WAIT, || self.is_idle())
+        let limit = if K::can_leave(self) { DROP_WAIT } else { LEAVE_LIMIT };
+        if !wait::wait_until(limit, || self.is_idle()) {
+            return K::leave(self);
+        }
+        let (_, _, destroy) = K::functions(self.library.api());
+        // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
+        // to destroy one that is not idle.
+        callback::calling(|| unsafe { destroy(self.object()) }).check()
     }
 }
 
 unsafe extern "C" fn on_state_changed<K: ObjectKind>(
     data: Data,
-    ctx: *mut Ctx,
+    _ctx: *mut Ctx,
     _previous: CtxState,
     next: CtxState,
 ) {
@@ -72,9 +87,6 @@ unsafe extern "C" fn on_state_changed<K: ObjectKind>(
             K::state_changed(context, next);
             let watchers = context.watchers.take();
             watchers.into_iter().for_each(|waker| callback::guard(|| waker.wake()));
-            if next == CtxState::IDLE {
-                context.engine.core().leaving.is_idle(ctx);
-            }
         }
     });
 }
@@ -94,43 +106,15 @@ impl<K: ObjectKind> Drop for Owner<K> {
             // The library's part is the parent's, so the context is leaked with all that it keeps.
             return;
         }
-        let again = || Owner(self.0);
         if callback::is_running() {
-            return callback::drop_later(again());
+            return callback::drop_later(Owner(self.0));
         }
-        if !self.stop_to_drop() {
-            // The drop of the clone waits when nobody else has a handle of the engine.
-            return self.engine.clone().core().leaving.keep(Box::new(again()));
-        }
-        let (_, _, destroy) = K::functions(self.library.api());
-        // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
-        // to destroy one that is not idle.
-        let code = callback::calling(|| unsafe { destroy(self.object()) });
-        if let Err(code) = code.check() {
-            tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
+        if let Err(code) = self.give_back_context() {
             // The library still uses the context, so it is leaked with all that it keeps.
-            return self.engine.forget_handle();
+            return tracing::warn!("{} did not stop and stays behind: {code}", self.name());
         }
-        self.engine.core().deadlines().remove_worker(self.0.cast());
-        // SAFETY: the library has destroyed its part, so no callback reaches the context any more,
-        // and it came from a `Box`.
+        // SAFETY: the library has its part back, so no callback reaches the context any more, and
+        // it came from a `Box`.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-    }
-}
-
-impl<K: ObjectKind> Leaver for Owner<K> {
-    fn ctx(&self) -> *mut Ctx {
-        self.ctx.as_ptr()
-    }
-
-    fn handles(&self) -> usize {
-        K::handles(self)
-    }
-
-    fn stay_behind(self: Box<Self>) {
-        tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        // The library still uses the context, so it is leaked with all that it keeps.
-        self.engine.forget_handle();
-        std::mem::forget(*self);
     }
 }

@@ -4,7 +4,6 @@ mod notifier;
 pub(crate) mod poll_set;
 mod sync;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
 use std::os::fd::AsRawFd;
@@ -171,14 +170,6 @@ fn forbidden() -> Error {
     Error::new(DocaError::BAD_STATE, "waiting")
         .why("a completion callback is running on this thread, and nothing moves until it returns")
         .hint("let the callback note what is to be done, and wait outside of it")
-}
-
-/// A future that is awaited in tokio where nothing progresses its engine.
-#[cold]
-pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(DocaError::BAD_STATE, what)
-        .why("it is awaited in tokio, and nothing drives its progress engine there")
-        .hint("await it inside urom_host::tokio::drive(...), or on a HostThread")
 }
 
 /// Progresses until `done` holds, for as long as a wait polls; whether it holds. `engine` is the

@@ -165,6 +165,11 @@ impl Pe {
         self.ready.push_command(task);
     }
 
+    pub(super) fn push_first(&self, task: CmdTaskRef) {
+        self.bell.ring();
+        self.ready.push_first(task);
+    }
+
     pub(super) fn exchange(&self, ctx: Rc<Context>) {
         self.bell.ring();
         self.chores.set(true);
@@ -204,9 +209,9 @@ impl Pe {
         // The code below is there twice, so that the processor predicts the branches of each case
         // separately.
         if !self.progress_ucx(looks) {
-            return if self.is_called() { self.progress_rest() } else { 0 };
+            return if self.is_called() || self.nap.is_due() { self.progress_rest() } else { 0 };
         }
-        if self.is_called() {
+        if self.is_called() || self.nap.is_turn() {
             return self.progress_rest();
         }
         match self.ready.pop_command() {
@@ -278,6 +283,9 @@ impl Pe {
         self.exchange_all();
         if self.mailbox.has_post() {
             self.read_mail();
+        }
+        if self.nap.is_due() {
+            self.expire();
         }
     }
 
@@ -374,7 +382,7 @@ mod tests {
         pe.forget(&contexts[0]);
         let slot = || {
             pe.ready.pop_command().map(|task| {
-                let slot = task.slot();
+                let slot = task.slot.get().unwrap();
                 // SAFETY: the queue had the only reference.
                 unsafe { task.end() };
                 slot

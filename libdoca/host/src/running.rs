@@ -33,9 +33,16 @@ pub(super) struct RunningService {
 
 /// A worker context that is not idle: it counts against the limit, and keeps the running service.
 pub(super) struct WorkerPlace {
-    _place: Arc<()>,
+    place: Option<Arc<()>>,
     // What the running service holds must outlive the worker: control thread and embedded service.
     _running: Arc<RunningService>,
+}
+
+impl WorkerPlace {
+    /// Counts against the limit no more.
+    pub(super) fn leave(&mut self) {
+        self.place = None;
+    }
 }
 
 impl SharedService {
@@ -62,6 +69,6 @@ impl SharedService {
         let _one_at_a_time = self.lock();
         let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);
         (self.active() < limit)
-            .then(|| WorkerPlace { _place: Arc::clone(&self.places), _running: running })
+            .then(|| WorkerPlace { place: Some(Arc::clone(&self.places)), _running: running })
     }
 }

@@ -282,14 +282,29 @@ macro_rules! host_extensions {
                 text: *mut c_char,
                 capacity: usize,
             ) -> usize;
-            /// Tells the plugin how long the answer of this command is waited for, from its submit
-            /// on: so many nanoseconds, or 0 for ever, as after the task's allocation. Nothing ends
-            /// then by itself. `INVALID_VALUE` for what is no task of the caller's.
+            /// Gives each later command of this task up so many nanoseconds after its submit: the
+            /// first progress after that completes it with `TIME_OUT`. 0 is for ever, as after the
+            /// task's allocation. The plugin learns the time. `INVALID_VALUE` for what is no task of
+            /// the caller's.
             fn urom_worker_cmd_task_set_deadline(task: *mut CmdTask, nanoseconds: u64) -> DocaError;
-            /// Tells the plugin that nobody waits for the answer of this command any more, because
-            /// its deadline passed if `timed_out` is not 0. The command completes as any other.
-            /// `BAD_STATE` unless it is in flight.
-            fn urom_worker_cmd_task_cancel(task: *mut CmdTask, timed_out: u8) -> DocaError;
+            /// Gives a command up: the next progress completes it with `SKIPPED`. `BAD_STATE` unless
+            /// it is in flight and unanswered.
+            fn urom_worker_cmd_task_cancel(task: *mut CmdTask) -> DocaError;
+            /// Gives a command up and releases its task, which does not complete. `BAD_STATE` as
+            /// [`urom_worker_cmd_task_cancel`](Extensions::urom_worker_cmd_task_cancel).
+            fn urom_worker_cmd_task_forget(task: *mut CmdTask) -> DocaError;
+            /// [`CMD_TASK_AREA`] bytes of the caller's inside the task, 64-aligned; DOCA's user data
+            /// are the first of them. Zero after the allocation. They stay until the worker is
+            /// started again or destroyed, also after the release, unless the task is allocated
+            /// again. NULL for what is no task of the caller's.
+            fn urom_worker_cmd_task_get_area(task: *mut CmdTask) -> *mut c_void;
+            /// How many commands of a worker are given up and unanswered, and how many late answers
+            /// came since the worker's last start.
+            fn urom_worker_get_given_up(worker: *mut Worker, given_up: *mut GivenUp) -> DocaError;
+            /// Leaves a stopping worker to its engine, which destroys it when it is idle. The
+            /// destruction of the engine waits for that, for 10 s at most. `IN_USE` while it runs,
+            /// or has tasks that are not released.
+            fn urom_worker_leave(worker: *mut Worker) -> DocaError;
             /// Shares memory with the plugins of a running worker, which name it by its number. The
             /// memory stays where it is until
             /// [`urom_worker_unshare_memory`](Extensions::urom_worker_unshare_memory) has called
@@ -318,6 +333,9 @@ macro_rules! host_extensions {
             /// delivers complete as well, up to 64 in a call and in the order of their answers. How
             /// much it delivered.
             fn urom_pe_progress_many(pe: *mut Pe) -> u32;
+            /// Makes the notification handle readable within so many nanoseconds, if a notification
+            /// is requested by then. Of several times the first counts; ask again after it.
+            fn urom_pe_wake_within(pe: *mut Pe, nanoseconds: u64) -> DocaError;
         }
     };
 }

@@ -129,13 +129,34 @@ impl CtxState {
 pub struct CmdTaskEnd {
     /// What `doca_task_get_status` gives.
     pub status: DocaError,
+    /// 1 for a command that was given up: by its deadline (`TIME_OUT`) or by a cancel (`SKIPPED`).
+    pub given_up: u32,
     /// Where the response's data begins; NULL when there was no notification.
     pub response: *mut c_void,
     /// How long it is, in bytes.
     pub length: usize,
 }
 
-assert_layout!(CmdTaskEnd, 24, align 8, { response @ 8, length @ 16 });
+assert_layout!(CmdTaskEnd, 24, align 8, { given_up @ 4, response @ 8, length @ 16 });
+
+/// The bytes of a command task that belong to the host (`UROM_CMD_TASK_AREA`); an extension of
+/// this project's, see [`Extensions`].
+pub const CMD_TASK_AREA: usize = 192;
+
+/// What became of the commands of a worker that the host did not wait for
+/// (`struct urom_given_up`); an extension of this project's, see [`Extensions`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct GivenUp {
+    /// How many are unanswered. They count against the tasks in flight.
+    pub waiting: u64,
+    /// How many answers came after a deadline or a cancel.
+    pub late: u64,
+    /// How many answers came to forgotten commands.
+    pub dropped: u64,
+}
+
+assert_layout!(GivenUp, 24, align 8, { late @ 8, dropped @ 16 });
 
 /// What a worker says of its plugins (`struct urom_worker_health`); an extension of this project's,
 /// see [`Extensions`].

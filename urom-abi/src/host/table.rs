@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 
 use super::{
     Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask,
-    GidTaskCallback, OobColl, Pe, Service, StateChangedCallback, Task, Worker, WorkerHealth,
+    GidTaskCallback, GivenUp, OobColl, Pe, Service, StateChangedCallback, Task, Worker,
+    WorkerHealth,
 };
 use crate::c_text::c_text;
 use crate::cpu::CpuSet;

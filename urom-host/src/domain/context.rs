@@ -55,14 +55,6 @@ impl ObjectKind for DomainObject {
         let Exchange { participants, index, .. } = &self.exchange;
         format!("a domain as participant {index} of {participants}")
     }
-
-    fn handles(context: &Context) -> usize {
-        // Workers that nobody else has are stopped with the domain.
-        let own = |worker: &Rc<worker::Owner>| {
-            Rc::strong_count(worker) == 1 && worker.engine.is_same(&context.engine)
-        };
-        1 + context.workers.iter().filter(|(_, worker)| own(worker)).count()
-    }
 }
 
 impl Context {

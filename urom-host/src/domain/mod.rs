@@ -11,8 +11,8 @@ use urom_abi::DocaError;
 
 use crate::context::{ContextState, ObjectKind};
 use crate::engine::ProgressEngine;
-use crate::engine::leaving::LEAVE_LIMIT;
 use crate::error::{Error, Result};
+use crate::owner::LEAVE_LIMIT;
 use crate::{callback, wait};
 
 /// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).

@@ -1,16 +1,14 @@
 //! Progress engines.
 
-mod alarm;
 pub(crate) mod all;
 mod deadlines;
-pub(crate) mod leaving;
 
 use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
-use std::task::Context as TaskContext;
+use std::task::{Context as TaskContext, Waker};
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -22,10 +20,8 @@ use urom_os::fork::Maker;
 use crate::callback;
 use crate::error::{Error, Result, check, made_here};
 use crate::library::{Library, get, non_null};
-use alarm::Alarm;
 pub(crate) use deadlines::Timed;
 use deadlines::{Deadlines, MOVES};
-use leaving::Leaving;
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
@@ -34,8 +30,8 @@ use leaving::Leaving;
 ///
 /// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
 /// which destroys it when a later progress finds that it has stopped. The last clone waits for such
-/// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
-/// behind, with a line in the log.
+/// workers, for at most ten seconds; one that has not stopped then stays behind, with a line in the
+/// log. With another library than this kit's, the drop of the worker itself waits so long.
 ///
 /// Programs seldom progress it by hand: every future of this crate progresses its own engine when
 /// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
@@ -44,8 +40,8 @@ use leaving::Leaving;
 /// # Sleeping
 ///
 /// The engine is also a file descriptor that becomes readable when there is something to do, once
-/// that was asked for: an answer, or a [deadline](crate::Completion) that passed. For a program
-/// with an event loop of its own:
+/// that was asked for: an answer, or a [deadline](crate::Completion) that passed, if the library
+/// has deadlines. For a program with an event loop of its own:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
@@ -60,20 +56,8 @@ use leaving::Leaving;
 /// fn assert_send<T: Send>() {}
 /// assert_send::<urom_host::ProgressEngine>();
 /// ```
+#[derive(Clone)]
 pub struct ProgressEngine(Rc<EngineCore>);
-
-impl Clone for ProgressEngine {
-    fn clone(&self) -> ProgressEngine {
-        ProgressEngine::of(Rc::clone(&self.0))
-    }
-}
-
-impl Drop for ProgressEngine {
-    fn drop(&mut self) {
-        self.0.leaving.handles.update(|handles| handles - 1);
-        self.wait_for_leaving();
-    }
-}
 
 impl ProgressEngine {
     /// Creates an engine for this thread (`doca_pe_create`), of the library that
@@ -97,9 +81,8 @@ impl ProgressEngine {
     }
 
     /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether
-    /// anything moved. When nothing did, and after every 64th completion, it ends the tasks whose
-    /// deadline passed, all of them, and so it does after a callback was
-    /// [cancelled](crate::TaskHandle::cancel).
+    /// anything moved. When nothing did, and now and then while answers come, it looks for tasks
+    /// whose deadline passed.
     ///
     /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
     /// there. So it does in a child by `fork` of the process that made the engine.
@@ -107,7 +90,6 @@ impl ProgressEngine {
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
     pub fn progress(&self) -> bool {
-        crate::tokio::note_progress();
         self.0.progress()
     }
 
@@ -139,10 +121,6 @@ impl ProgressEngine {
     /// Whatever the library says.
     pub fn request_notification(&self) -> Result<()> {
         self.0.check()?;
-        self.0.deadlines.set_alarm().map_err(|error| {
-            Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer")
-                .caused_by(error)
-        })?;
         self.0.asked.set(true);
         self.0.request_notification()
     }
@@ -154,7 +132,6 @@ impl ProgressEngine {
     /// Whatever the library says.
     pub fn clear_notification(&self) -> Result<()> {
         self.0.check()?;
-        self.0.deadlines.clear_alarm();
         self.0.asked.set(false);
         self.0.clear_notification()
     }
@@ -175,32 +152,7 @@ impl ProgressEngine {
     }
 
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
-        core.leaving.handles.update(|handles| handles + 1);
         ProgressEngine(core)
-    }
-
-    pub(crate) fn is_same(&self, other: &ProgressEngine) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Counts the handle of a context no more that stays behind, and is never dropped.
-    pub(crate) fn forget_handle(&self) {
-        // Dropped last, it sees out the others that leave, which have nobody else now.
-        let engine = self.clone();
-        engine.0.leaving.handles.update(|handles| handles - 1);
-    }
-
-    /// Waits for those that leave when nobody else has the engine.
-    fn wait_for_leaving(&self) {
-        if !self.0.maker.is_here() || !self.0.leaving.is_alone() {
-            return;
-        }
-        if callback::is_running() {
-            // Dropped when the callback is over, which comes back here.
-            callback::drop_later(self.clone());
-        } else {
-            self.0.leaving.wait_for_all();
-        }
     }
 
     /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where
@@ -221,13 +173,7 @@ impl ProgressEngine {
         false
     }
 
-    /// Whether nothing has progressed it for long while a future waits for it in tokio, where
-    /// nothing will. To be asked for a future that was pending before.
-    pub(crate) fn is_undriven(&self) -> bool {
-        !self.0.asked.get() && crate::tokio::is_undriven()
-    }
-
-    /// Has a future that is pending polled once more if nothing progresses the engine.
+    /// Has a future that is pending polled once more if nothing else progresses the engine.
     pub(crate) fn look_again(&self, cx: &TaskContext<'_>) {
         if !self.0.asked.get() {
             crate::tokio::look_again(cx);
@@ -249,10 +195,9 @@ impl AsFd for ProgressEngine {
 }
 
 impl AsRawFd for ProgressEngine {
-    /// The descriptor, always the same. The first call makes it: until then an engine has none but
-    /// DOCA's own.
+    /// The descriptor (`doca_pe_get_notification_handle`), always the same.
     fn as_raw_fd(&self) -> RawFd {
-        self.0.deadlines.alarm(self.0.as_fd()).map_or(self.0.handle, Alarm::as_raw_fd)
+        self.0.handle
     }
 }
 
@@ -265,7 +210,6 @@ pub(crate) struct EngineCore {
     pe: NonNull<Pe>,
     handle: RawFd,
     deadlines: Deadlines,
-    pub(crate) leaving: Leaving,
     asked: Cell<bool>,
 }
 
@@ -304,9 +248,8 @@ impl EngineCore {
         })?;
         let pe = non_null(pe, what)?;
         let deadlines = Deadlines::default();
-        let (leaving, asked) = (Leaving::default(), Cell::new(false));
-        let maker = Maker::here();
-        let mut core = EngineCore { maker, library, pe, handle: -1, deadlines, leaving, asked };
+        let (maker, asked) = (Maker::here(), Cell::new(false));
+        let mut core = EngineCore { maker, library, pe, handle: -1, deadlines, asked };
         // SAFETY: the engine is live, and the pointer is to a local variable.
         let code = unsafe {
             (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle)
@@ -332,6 +275,23 @@ impl EngineCore {
 
     pub(crate) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
+    }
+
+    /// Wakes a future at a time, or before, and has the engine's descriptor readable then.
+    pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
+        self.deadlines.wake_at(at, waker);
+        if let (Some(wake), true) =
+            (self.library.extensions().urom_pe_wake_within, self.maker.is_here())
+        {
+            let rest = at.saturating_duration_since(Instant::now()).as_nanos();
+            // SAFETY: the engine is live and belongs to this thread.
+            unsafe { wake(self.pe.as_ptr(), u64::try_from(rest).unwrap_or(u64::MAX)) };
+        }
+    }
+
+    /// Whether something is due at a time, and the library wakes nobody then.
+    pub(crate) fn has_blind_deadline(&self) -> bool {
+        self.deadlines.next().is_some() && self.library.extensions().urom_pe_wake_within.is_none()
     }
 
     #[inline]
@@ -408,7 +368,9 @@ impl Drop for EngineCore {
         if self.maker.is_here() {
             // SAFETY: nobody else has the engine: every context on it holds a handle of its own
             // until it is destroyed.
-            let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
+            let destroy = || unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
+            // It may wait for workers that were left to it.
+            let code = callback::calling(destroy);
             if let Err(code) = code.check() {
                 tracing::warn!("a progress engine could not be destroyed: {code}");
             }

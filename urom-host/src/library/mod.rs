@@ -130,6 +130,11 @@ impl Library {
         &self.api.extensions
     }
 
+    /// Whether its tasks have room for slots. Such a library ends commands at their deadlines, too.
+    pub(crate) fn keeps_slots(self) -> bool {
+        self.extensions().urom_worker_cmd_task_get_area.is_some()
+    }
+
     pub(crate) fn is_own(self) -> bool {
         !self.api.extensions.is_empty()
     }

@@ -195,7 +195,7 @@ fn serve(
             }
         }
         if let Some(next) = expire(&mut deadlines) {
-            connection.engine.core().deadlines().wake_at(next, cx.waker());
+            connection.engine.core().wake_at(next, cx.waker());
         }
         Poll::Pending
     }));

@@ -16,7 +16,7 @@ use crate::plugin::Plugin;
 use crate::task::outcome::{self, Sent};
 use crate::task::{Task, TaskHandle};
 use crate::wait;
-use crate::worker::{Context, End, Owner, Slot, SlotState, Worker};
+use crate::worker::{Context, Owner, Slot, SlotState, Worker};
 
 /// A future's access to its task: the slot that the completion fills.
 pub(super) struct Ticket {
@@ -67,9 +67,6 @@ impl Ticket {
         let Some(slot) = self.slot() else {
             panic!("a completion was polled after it had resolved")
         };
-        if slot.state.get() == SlotState::Watched && self.owner.engine.is_undriven() {
-            self.owner.end_future(slot, End::Undriven);
-        }
         if self.owner.engine.poll(cx, || !slot.is_pending()) {
             return Poll::Ready(self.take(read));
         }

@@ -18,7 +18,7 @@ pub(crate) use response::{Arrived, Response};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Buf, CmdTask, Data};
@@ -27,23 +27,22 @@ use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Context, Doca, RawReply, Slot, SlotState};
+use crate::worker::{Context, End, RawReply, Slot, SlotState, TaskPayload};
 
 /// A command task that is not in flight. Dropping this gives its slot back, with the task.
 pub(crate) struct Task<'a> {
     context: &'a Context,
     slot: &'a Slot,
-    doca: Doca,
 }
 
 impl<'a> Task<'a> {
-    /// The task of a slot; `None` when it has none.
+    /// The task of a slot.
     ///
     /// # Safety
-    /// The slot is one of `context`; its task is not in flight, and nobody else has it.
+    /// The slot is one of `context`; it has its task, which is not in flight, and nobody else has.
     #[inline]
-    pub(crate) unsafe fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
-        Some(Task { context, slot, doca: slot.doca.get()? })
+    pub(crate) unsafe fn of(context: &'a Context, slot: &'a Slot) -> Task<'a> {
+        Task { context, slot }
     }
 
     #[inline]
@@ -74,21 +73,19 @@ impl<'a> Task<'a> {
             Some(slot) => slot,
             None => Task::make(context, plugin)?,
         };
-        // It is read from the slot in both cases: returning it would copy it through memory.
         // SAFETY: what was ready or is new is not in flight, and was taken from the slots here.
-        let Some(task) = (unsafe { Task::of(context, slot) }) else {
-            unreachable!("a slot that is ready has a task")
-        };
+        let task = unsafe { Task::of(context, slot) };
         if slot.plugin.get() != plugin.id() {
             task.address(plugin.id());
         }
         Ok(task)
     }
 
+    #[cold]
     fn address(&self, plugin: u64) {
         // SAFETY: the task is live and not in flight.
         unsafe {
-            (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin)
+            (self.api().doca_urom_worker_cmd_task_set_plugin)(self.slot.command.as_ptr(), plugin)
         };
         self.slot.plugin.set(plugin);
     }
@@ -110,36 +107,40 @@ impl<'a> Task<'a> {
         };
         code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
         let command = non_null(command, what)?;
-        let found = || -> Result<Doca> {
+        let found = || -> Result<(Slot, Option<NonNull<c_void>>)> {
             // SAFETY: the task was allocated above, and is released below at the earliest.
             let payload = unsafe { (api.doca_urom_worker_cmd_task_get_payload)(command.as_ptr()) };
             let what_payload = || "asking a command task for its payload";
-            let payload = non_null(payload, what_payload)?;
-            let (data, capacity) = extent(context, payload);
-            let data = non_null(data, what_payload)?;
+            let buffer = non_null(payload, what_payload)?;
+            let (data, capacity) = extent(context, buffer);
+            let payload = TaskPayload { buffer, data: non_null(data, what_payload)?, capacity };
             // SAFETY: the task was allocated above, and is released below at the earliest.
             let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(command.as_ptr()) };
-            let get_end = context.library.extensions().urom_worker_cmd_task_get_end;
+            let get_end = context.task_extensions().urom_worker_cmd_task_get_end;
             let end = get_end.and_then(|get_end| {
                 // SAFETY: the task was allocated above, and is released below at the earliest.
                 let end = unsafe { get_end(command.as_ptr()) };
                 NonNull::new(end.cast_mut())
             });
-            Ok(Doca { command, task: non_null(task, what)?, payload, data, capacity, end })
+            let get_area = context.task_extensions().urom_worker_cmd_task_get_area;
+            let area = get_area.map(|get_area| {
+                // SAFETY: the task was allocated above, and is released below at the earliest.
+                non_null(unsafe { get_area(command.as_ptr()) }, || "asking a task for its area")
+            });
+            let slot = Slot::new(command, non_null(task, what)?, payload, end, plugin.id());
+            Ok((slot, area.transpose()?))
         };
-        let doca = found().inspect_err(|_| {
+        let (slot, area) = found().inspect_err(|_| {
             // SAFETY: the task is live, not in flight, and nobody else's.
             unsafe { (api.doca_urom_worker_cmd_task_release)(command.as_ptr()) };
         })?;
-        let slot = context.slots.take_empty();
-        slot.doca.set(Some(doca));
-        slot.length.set(doca.capacity);
-        slot.plugin.set(plugin.id());
+        // SAFETY: the area of the task, which has so many bytes.
+        let slot = unsafe { context.slots.add(slot, area) };
         // SAFETY: the task is live and not in flight.
         unsafe { (api.doca_urom_worker_cmd_task_set_cb)(command.as_ptr(), Some(on_complete)) };
         let data = Data { ptr: NonNull::from(slot).as_ptr().cast::<c_void>() };
         // SAFETY: the task is live and not in flight.
-        unsafe { (api.doca_task_set_user_data)(doca.task.as_ptr(), data) };
+        unsafe { (api.doca_task_set_user_data)(slot.task.as_ptr(), data) };
         Ok(slot)
     }
 
@@ -147,20 +148,26 @@ impl<'a> Task<'a> {
     pub(crate) fn payload(&mut self) -> &mut [u8] {
         // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight,
         // and this borrow is the only one.
-        unsafe { std::slice::from_raw_parts_mut(self.doca.data.as_ptr(), self.doca.capacity) }
+        unsafe { std::slice::from_raw_parts_mut(self.slot.data.as_ptr(), self.slot.capacity) }
     }
 
     #[inline]
     pub(crate) fn set_len(&mut self, length: usize) -> Result<()> {
-        if self.slot.length.get() == length {
+        if self.slot.length.get() as usize == length {
             return Ok(());
         }
+        self.set_other_len(length)
+    }
+
+    #[inline(never)]
+    fn set_other_len(&self, length: usize) -> Result<()> {
         let (payload, data) =
-            (self.doca.payload.as_ptr(), self.doca.data.as_ptr().cast::<c_void>());
+            (self.slot.payload.as_ptr(), self.slot.data.as_ptr().cast::<c_void>());
         // SAFETY: the buffer is the task's, and the range starts where its data does.
         let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
         crate::error::check(code, || "setting the length of a command")?;
-        self.slot.length.set(length);
+        // A longer one is set each time.
+        self.slot.length.set(u32::try_from(length).unwrap_or(u32::MAX));
         Ok(())
     }
 
@@ -173,25 +180,22 @@ impl<'a> Task<'a> {
         deadline: Option<Duration>,
     ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
         let (context, slot) = (self.context, self.slot);
-        slot.state.set(state);
-        slot.deadline.set(None);
-        let limit = deadline.or(context.settings.deadline);
-        if limit.is_some() || slot.announced.get().is_some() {
-            context.announce(slot, limit);
+        let limit = deadline.or(context.settings.deadline).map_or(0, nanoseconds);
+        if limit != slot.limit.get() {
+            context.set_limit(slot, limit);
         }
+        slot.state.set(state);
         // SAFETY: the task is live, not in flight, and has its callback.
-        let code = unsafe { (self.api().doca_task_submit)(self.doca.task.as_ptr()) };
+        let code = unsafe { (self.api().doca_task_submit)(slot.task.as_ptr()) };
         if code != DocaError::SUCCESS {
-            slot.state.set(SlotState::Held);
+            slot.state.set(SlotState::Idle);
             return Err((code, self));
         }
-        slot.serial.set(slot.serial.get().wrapping_add(1));
-        if let Some(limit) = limit {
-            slot.limit.set(limit);
-            // A deadline that overflows never passes.
-            if let Some(at) = Instant::now().checked_add(limit) {
-                context.set_deadline(slot, at);
-            }
+        let serial = context.submitted.get() + 1;
+        context.submitted.set(serial);
+        slot.serial.set(serial);
+        if limit != 0 {
+            context.begin_limit(slot);
         }
         Ok(self.into_slot())
     }
@@ -200,17 +204,17 @@ impl<'a> Task<'a> {
     /// until it is released; `None` when there was no notification. Only after completion.
     #[inline]
     fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
-        if let Some(end) = self.doca.end {
+        if let Some(end) = self.slot.end {
             // SAFETY: the library keeps the place for as long as the task is live.
             let end = unsafe { end.read() };
             let data = NonNull::new(end.response.cast::<u8>());
             return (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)));
         }
         // SAFETY: `self` keeps the task from `Context::release`, and the task is complete.
-        let status = unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) };
+        let status = unsafe { (self.api().doca_task_get_status)(self.slot.task.as_ptr()) };
         // SAFETY: `self` keeps the task from `Context::release`, and the task is complete.
         let buffer = unsafe {
-            (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
+            (self.api().doca_urom_worker_cmd_task_get_response)(self.slot.command.as_ptr())
         };
         let bytes = NonNull::new(buffer).and_then(|buffer| -> Option<NonNull<[u8]>> {
             let (data, length) = extent(self.context, buffer);
@@ -226,6 +230,16 @@ impl<'a> Task<'a> {
         self.end().1.is_some()
     }
 
+    /// Why the library gave it up, if it did.
+    pub(crate) fn given_up(&self) -> Option<End> {
+        // SAFETY: the library keeps the place for as long as the task is live.
+        let end = self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.given_up != 0)?;
+        Some(match end.status {
+            DocaError::TIME_OUT => End::TimedOut(self.slot.limit.get()),
+            _ => End::Cancelled,
+        })
+    }
+
     pub(crate) fn reply(&self) -> RawReply {
         let (status, bytes) = self.end();
         // SAFETY: the response is the task's own memory until it is released, and nobody writes to
@@ -237,6 +251,12 @@ impl<'a> Task<'a> {
         };
         RawReply { status, bytes, why }
     }
+}
+
+/// The nanoseconds of a deadline; 0 for ever. A limit of nothing is one, and one that no clock can
+/// hold is none.
+fn nanoseconds(limit: Duration) -> u64 {
+    u64::try_from(limit.as_nanos()).unwrap_or(0).max(limit.is_zero().into())
 }
 
 impl Drop for Task<'_> {
@@ -275,12 +295,11 @@ unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data:
     let context = unsafe { ctx_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
     let Some(context) = NonNull::new(context.cast::<Context>()) else { return };
-    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
-    // last callback.
+    // SAFETY: slots stay as long as their worker in the library, and so until its last callback.
     let slot = unsafe { slot.as_ref() };
     // SAFETY: the context is freed after its last callback, as its slots are.
     let context = unsafe { context.as_ref() };
-    if slot.state.get() == SlotState::Waiting && !context.is_winding_down() {
+    if slot.state.get() == SlotState::Waiting && !slot.is_watched() && !context.is_winding_down() {
         // The usual case; nothing in it can unwind.
         slot.state.set(SlotState::Complete);
     } else {

@@ -1,5 +1,7 @@
 //! What the end of a task means: its answer, or an error that explains itself.
 
+use std::time::Duration;
+
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Incoming, Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
@@ -9,7 +11,6 @@ use crate::context::ObjectKind;
 use crate::error::{Error, Result, inherited};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
-use crate::wait;
 use crate::worker::{Context, End, RawReply, Slot};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
@@ -47,7 +48,7 @@ impl End {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
             End::Cancelled => DocaError::SKIPPED,
-            End::Undriven | End::Inherited(_) => DocaError::BAD_STATE,
+            End::Inherited(_) => DocaError::BAD_STATE,
         }
     }
 }
@@ -55,19 +56,16 @@ impl End {
 #[cold]
 fn ended(what: String, end: End) -> Error {
     match end {
-        End::Undriven => return wait::undriven(what),
-        End::Inherited(why) => return inherited(what, why),
-        _ => {}
-    }
-    let error = Error::new(end.code(), what);
-    match end {
-        End::TimedOut(limit) => {
-            error.why(format!("no answer came within the deadline of {limit:?}")).hint(
+        End::TimedOut(limit) => Error::new(end.code(), what)
+            .why(format!("no answer came within the deadline of {:?}", Duration::from_nanos(limit)))
+            .hint(
                 "allow more time, or ask the worker for its state; a late reply is thrown away \
                 and counted in late_replies",
-            )
+            ),
+        End::Cancelled => {
+            Error::new(end.code(), what).why("it was cancelled before its answer came")
         }
-        _ => error.why("it was cancelled before its answer came"),
+        End::Inherited(why) => inherited(what, why),
     }
 }
 
@@ -94,7 +92,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::NO_MEMORY, _) => {
             let tasks = context.settings.max_inflight as usize;
             let all = format!("no task is free: {} allocated", Quantity(tasks, "task"));
-            match (context.held.get(), context.given_up()) {
+            match (context.held.get(), context.given_up().waiting) {
                 (0, 0) => error.why(all).hint(
                     "wait for one to complete, or allow more with \
                         WorkerBuilder::max_inflight",

@@ -10,9 +10,9 @@ use urom_abi::wire::EncodeError;
 use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::future::Ticket;
-use crate::task::{Response, Task, TaskHandle, outcome};
+use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{End, RawReply, Worker};
+use crate::worker::{RawReply, Worker};
 
 const COMMAND: &str = "a raw command";
 
@@ -107,14 +107,7 @@ impl Future for RawCompletion {
     type Output = RawReply;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<RawReply> {
-        self.ticket.poll(cx, |context, slot| {
-            let response = context.take(slot);
-            if let Response::GivenUp(End::Undriven) = response {
-                // A reply has no text.
-                tracing::warn!("{}", wait::undriven(COMMAND));
-            }
-            response.into_reply()
-        })
+        self.ticket.poll(cx, |context, slot| context.take(slot).into_reply())
     }
 }
 

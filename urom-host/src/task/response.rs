@@ -23,6 +23,7 @@ impl<'a> Response<'a> {
     #[inline]
     pub(crate) fn of(task: Task<'a>) -> Response<'a> {
         let (context, (status, bytes)) = (task.context, task.end());
+        let given_up = task.given_up();
         let slot = task.into_slot();
         if let Some(bytes) = bytes {
             return Response::Arrived(
@@ -30,8 +31,13 @@ impl<'a> Response<'a> {
                 Arrived { context, slot, bytes, kept: Cell::new(false) },
             );
         }
-        // UCX may still read the command of a task that ended with its connection, so the task is
-        // not used again.
+        // UCX may still read the command of a task that ended with its connection, and the library
+        // takes one that was given up only back, so the task is not used again.
+        if let Some(end) = given_up {
+            context.release(slot);
+            context.give_back(slot);
+            return Response::GivenUp(end);
+        }
         let why = context.why(slot);
         context.release(slot);
         context.give_back(slot);
@@ -71,15 +77,13 @@ impl<'a> Arrived<'a> {
         if slot.state.get() != SlotState::Complete {
             return None;
         }
-        let end = slot.doca.get()?.end?;
-        // SAFETY: the library keeps the place for as long as the task is live, which it is while
-        // the slot has it.
-        let end = unsafe { end.read() };
+        // SAFETY: the library keeps the place for as long as the worker.
+        let end = unsafe { slot.end?.read() };
         if end.status != DocaError::SUCCESS {
             return None;
         }
         let data = NonNull::new(end.response.cast::<u8>())?;
-        slot.state.set(SlotState::Held);
+        slot.state.set(SlotState::Idle);
         let bytes = NonNull::slice_from_raw_parts(data, end.length);
         Some(Arrived { context, slot, bytes, kept: Cell::new(false) })
     }

@@ -129,7 +129,6 @@ impl Driver {
     fn awake(&mut self) {
         self.turns = 0;
         self.disarm();
-        super::note_progress();
     }
 
     /// Ends a turn that may be the last one: the future may never be polled again.
@@ -187,7 +186,7 @@ impl Driver {
     }
 
     /// Requests a notification of all engines of the thread, and has tokio watch new ones. `false`
-    /// when one of them refuses, and has to be polled instead.
+    /// when one of them refuses, or has a deadline that wakes nobody, and has to be polled instead.
     fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
         let mut all = true;
@@ -201,7 +200,7 @@ impl Driver {
                 let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
                 self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
             }
-            all &= engine.request_notification().is_ok();
+            all &= !core.has_blind_deadline() && engine.request_notification().is_ok();
         }
         Ok(all)
     }

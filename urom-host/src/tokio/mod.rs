@@ -10,8 +10,8 @@
 //! - [`HostThread`] is a handle that any task of any thread may use, such as the handlers of a
 //!   server. It sends closures to a thread that has workers and an engine of its own.
 //!
-//! A future of this crate that is awaited elsewhere in tokio, with nothing to progress its engine,
-//! ends with the error `BAD_STATE` after two to four seconds.
+//! A future of this crate that is awaited elsewhere in tokio progresses its own engine, and has
+//! itself polled without a pause until it ends: it works, and uses a processor meanwhile.
 //!
 //! ```no_run
 //! use urom_host::Service;
@@ -32,8 +32,32 @@
 
 mod drive;
 mod host_thread;
-mod undriven;
 
 pub use drive::drive;
 pub use host_thread::HostThread;
-pub(crate) use undriven::{begin_driving, end_driving, is_undriven, look_again, note_progress};
+
+use std::cell::Cell;
+use std::task::Context;
+
+thread_local! {
+    /// How many waits and drivers progress this thread's engines.
+    static DRIVING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
+#[inline]
+pub(crate) fn begin_driving() {
+    DRIVING.set(DRIVING.get() + 1);
+}
+
+#[inline]
+pub(crate) fn end_driving() {
+    DRIVING.set(DRIVING.get() - 1);
+}
+
+/// Has a pending future polled again at once, if nothing else in tokio would progress its engine.
+pub(crate) fn look_again(cx: &Context<'_>) {
+    if DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok() {
+        cx.waker().wake_by_ref();
+    }
+}

@@ -1,26 +1,35 @@
-//! From the library's completion callback to the future or callback that waits for it.
+//! From the end of a task to the future or callback that waits for it, and tasks that are given up.
+//!
+//! This project's library ends a command at its deadline or after a cancel, and keeps a late answer
+//! from every other command. DOCA has no such calls: with another library, this gives the command
+//! up alone, and its task stays in flight until the answer comes or the worker is gone.
 
+use std::cell::Cell;
 use std::task::Context as TaskContext;
+use std::time::{Duration, Instant};
 
-use urom_abi::DocaError;
+use urom_abi::extension::LONGEST_FAILURE;
+use urom_abi::host::GivenUp;
+use urom_os::fork::Inherited;
 
+use crate::callback;
+use crate::engine::Timed;
 use crate::task::{Response, Task};
-use crate::worker::RawReply;
-use crate::worker::context::{Context, Slot};
-use crate::worker::slots::SlotState;
+use crate::worker::context::{Context, Owner, Slot};
+use crate::worker::slots::{End, SlotState};
 
 impl Context {
     /// Ends a task that the library has completed, for all but the usual case.
     ///
     /// # Safety
     /// The library has just completed the task of this slot, which is one of this worker's.
+    #[cold]
     pub(crate) unsafe fn complete(&self, slot: &Slot) {
-        let state = slot.state.get();
         // SAFETY: the task has completed, and those who wait for it learn that from the state,
         // which still says that it is in flight.
-        let Some(task) = (unsafe { Task::of(self, slot) }) else { return };
-        match state {
-            SlotState::Waiting | SlotState::Watched => {
+        let task = unsafe { Task::of(self, slot) };
+        match slot.state.get() {
+            SlotState::Waiting => {
                 let waker = slot.waker.take();
                 task.leave();
                 slot.state.set(SlotState::Complete);
@@ -35,33 +44,30 @@ impl Context {
                 task.leave();
                 self.deliver(slot, SlotState::Complete);
             }
-            SlotState::Late => {
-                self.count(&self.late_replies, &task);
-                drop(Response::of(task));
-            }
-            // The future has the slot until it is polled.
-            SlotState::Ended | SlotState::CallCancelled => {
-                self.count(&self.late_replies, &task);
+            state @ (SlotState::GivenUp | SlotState::Dropped) => {
+                if slot.given_up.get().is_some() {
+                    self.count(&self.late_replies, &task);
+                } else if !self.library.keeps_slots() {
+                    self.count(&self.dropped_replies, &task);
+                }
+                if state == SlotState::Dropped {
+                    return drop(Response::of(task));
+                }
+                // What waits for it has the slot until it takes the end.
                 task.leave();
                 self.release(slot);
-                slot.state.set(SlotState::EndedAndBack);
-                if state == SlotState::CallCancelled {
-                    self.deliver(slot, SlotState::EndedAndBack);
-                }
-            }
-            SlotState::Dropped => {
-                self.count(&self.dropped_replies, &task);
-                drop(Response::of(task));
+                self.deliver(slot, SlotState::GivenUp);
             }
             // A task completes once: nothing else is in flight.
-            _ => {
+            state => {
                 debug_assert!(false, "a task completed that was {state:?}");
                 task.leave();
             }
         }
     }
 
-    pub(crate) fn deliver(&self, slot: &Slot, end: SlotState) {
+    /// Gives the end of a task to its callback, if it has one.
+    fn deliver(&self, slot: &Slot, end: SlotState) {
         slot.state.set(end);
         if let Some(deliver) = slot.deliver.take() {
             // SAFETY: it was there, so it was stored with its callback and none of the two was
@@ -73,66 +79,57 @@ impl Context {
     /// Copies the replies that no future has taken yet, and releases their tasks and those that are
     /// ready for use.
     pub(crate) fn release_all(&self) {
-        for slot in self.slots.iter().filter(|slot| slot.state.get() == SlotState::Complete) {
-            self.copy(slot);
-        }
+        self.slots.all().for_each(|slot| self.copy(slot));
         self.release_ready();
     }
 
     pub(crate) fn release_ready(&self) {
         while let Some(slot) = self.slots.take_ready() {
             self.release(slot);
-            self.slots.put_empty(slot);
+            self.slots.put_spare(slot);
         }
     }
 
     fn copy(&self, slot: &Slot) {
-        if slot.state.get() != SlotState::Complete {
+        if slot.state.get() != SlotState::Complete || slot.is_released.get() {
             return;
         }
         // SAFETY: it is complete, and nobody has taken it, or the state would say so.
-        let Some(task) = (unsafe { Task::of(self, slot) }) else { return };
-        slot.reply.set(Some(task.reply()));
+        let task = unsafe { Task::of(self, slot) };
+        match task.given_up() {
+            Some(end) => {
+                slot.given_up.set(Some(end));
+                slot.state.set(SlotState::GivenUp);
+            }
+            None => slot.reply.set(Some(Box::new(task.reply()))),
+        }
         task.leave();
         self.release(slot);
-        slot.state.set(SlotState::Copied);
     }
 
     /// Takes the end of a task for its future, and frees the slot.
     ///
     /// # Panics
     /// When nothing has ended.
-    #[inline]
     pub(crate) fn take<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
-        if slot.state.get() == SlotState::Complete
-            // SAFETY: it is complete, and the state that it gets here says that it was taken.
-            && let Some(task) = (unsafe { Task::of(self, slot) })
-        {
-            slot.state.set(SlotState::Held);
-            return Response::of(task);
+        if let Some(reply) = slot.reply.take() {
+            self.slots.put_spare(slot);
+            return Response::Held(*reply);
         }
-        self.take_rare(slot)
-    }
-
-    #[cold]
-    fn take_rare<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
-        match slot.state.get() {
-            SlotState::Copied => {
-                let reply = slot.reply.take();
-                self.slots.put_empty(slot);
-                let none =
-                    RawReply { status: DocaError::UNEXPECTED, bytes: None, why: String::new() };
-                Response::Held(reply.unwrap_or(none))
+        match (slot.state.get(), slot.given_up.get()) {
+            (SlotState::Complete, _) => {
+                slot.state.set(SlotState::Idle);
+                // SAFETY: it was complete, and the state that it got here says that it is taken.
+                Response::of(unsafe { Task::of(self, slot) })
             }
-            SlotState::Ended => {
-                slot.state.set(SlotState::Late);
-                Response::GivenUp(slot.end.get())
+            (SlotState::GivenUp, Some(end)) => {
+                match slot.is_released.get() {
+                    true => self.slots.put_spare(slot),
+                    false => slot.state.set(SlotState::Dropped),
+                }
+                Response::GivenUp(end)
             }
-            SlotState::EndedAndBack => {
-                self.slots.put_empty(slot);
-                Response::GivenUp(slot.end.get())
-            }
-            state => {
+            (state, _) => {
                 unreachable!(
                     "only the future of a task that ended takes from its slot, which is {state:?}"
                 )
@@ -155,20 +152,137 @@ impl Context {
         let waker = cx.waker().clone();
         if slot.is_pending() {
             slot.waker.set(Some(waker));
-            slot.state.set(SlotState::Watched);
         } else {
             waker.wake();
         }
     }
 
+    /// The future of a task is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
-        match slot.state.get() {
-            SlotState::Waiting | SlotState::Watched => {
-                self.tell_plugin(slot, false);
-                slot.state.set(SlotState::Dropped);
-                drop(slot.waker.take());
-            }
-            _ => drop(self.take(slot)),
+        if !slot.is_pending() {
+            return drop(self.take(slot));
         }
+        slot.state.set(SlotState::Dropped);
+        let waker = slot.waker.take();
+        let forget = self.task_extensions().urom_worker_cmd_task_forget;
+        // SAFETY: the task is live, and the worker's own. The library refuses one that is answered,
+        // which completes then.
+        if forget.is_some_and(|forget| unsafe { forget(slot.command.as_ptr()) }.check().is_ok()) {
+            self.slots.remove(slot);
+            self.slots.put_spare(slot);
+        }
+        // It runs code of others.
+        drop(waker);
+    }
+
+    /// Gives a task up; whether it was still to be answered.
+    pub(crate) fn cancel(&self, slot: &Slot) -> bool {
+        let state = slot.state.get();
+        if !matches!(state, SlotState::Waiting | SlotState::Calling) {
+            return false;
+        }
+        if let Some(cancel) = self.task_extensions().urom_worker_cmd_task_cancel {
+            // SAFETY: the task is live, and the worker's own.
+            return unsafe { cancel(slot.command.as_ptr()) }.check().is_ok();
+        }
+        self.give_up(slot, End::Cancelled);
+        if state == SlotState::Calling {
+            // The next progress calls back.
+            self.engine.core().deadlines().note(Instant::now());
+            self.engine.core().deadlines().check_next();
+        }
+        true
+    }
+
+    /// Ends a task that stays in flight, for its future or, later, its callback.
+    fn give_up(&self, slot: &Slot, end: End) {
+        slot.given_up.set(Some(end));
+        slot.state.set(SlotState::GivenUp);
+        if let Some(waker) = slot.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Ends a task of a worker that was made before a fork, for its future here.
+    #[cold]
+    pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
+        slot.given_up.set(Some(End::Inherited(why)));
+        slot.state.set(SlotState::GivenUp);
+    }
+
+    /// Sets how many nanoseconds the commands of a slot have; 0 for ever.
+    #[cold]
+    pub(crate) fn set_limit(&self, slot: &Slot, limit: u64) {
+        slot.limit.set(limit);
+        if let Some(set_deadline) = self.task_extensions().urom_worker_cmd_task_set_deadline {
+            // SAFETY: the task is live, not in flight, and the worker's own.
+            unsafe { set_deadline(slot.command.as_ptr(), limit) };
+        }
+    }
+
+    /// Notes when a task that was just submitted is to be given up, if the library does not do it.
+    #[cold]
+    pub(crate) fn begin_limit(&self, slot: &Slot) {
+        let limit = Duration::from_nanos(slot.limit.get());
+        let at = Instant::now().checked_add(limit).filter(|_| !self.library.keeps_slots());
+        slot.deadline.set(at);
+        if let Some(at) = at {
+            self.engine.core().deadlines().note(at);
+        }
+    }
+
+    /// Why the completed command of a slot failed; empty when nobody said so.
+    pub(crate) fn why(&self, slot: &Slot) -> String {
+        let get_failure = self.extensions().urom_worker_cmd_task_get_failure;
+        let Some(get_failure) = get_failure else { return String::new() };
+        let mut text = vec![0; LONGEST_FAILURE];
+        let (task, room) = (slot.command.as_ptr().cast_const(), text.len());
+        // SAFETY: the task is live, and the place has so much room.
+        let len = unsafe { get_failure(task, text.as_mut_ptr().cast(), room) };
+        text.truncate(len);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Counts the reply of a task that nobody waits for. Replies that refuse a command or that are
+    /// too long have no bytes; while the worker stops, an end without bytes is no reply.
+    fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
+        if task.has_response() || !self.is_winding_down() {
+            counter.set(counter.get() + 1);
+        }
+    }
+
+    /// How many tasks are in flight whose replies will be thrown away, and how many replies were.
+    pub(crate) fn given_up(&self) -> GivenUp {
+        if let Some(get) = self.task_extensions().urom_worker_get_given_up {
+            let mut given_up = GivenUp::default();
+            // SAFETY: the worker is live, and the pointer is to a local variable.
+            unsafe { get(self.object(), &mut given_up) };
+            return given_up;
+        }
+        let waiting = self.slots.all().filter(|slot| slot.is_given_up()).count() as u64;
+        GivenUp { waiting, late: self.late_replies.get(), dropped: self.dropped_replies.get() }
+    }
+}
+
+impl Timed for Owner {
+    fn expire(&self, now: Instant) -> (bool, Option<Instant>) {
+        let (mut moved, mut next) = (false, None);
+        for slot in self.slots.all() {
+            let waits = matches!(slot.state.get(), SlotState::Waiting | SlotState::Calling);
+            match slot.deadline.get().filter(|_| waits) {
+                Some(at) if at <= now => {
+                    moved = true;
+                    // A waker that panics must not keep the others waiting.
+                    callback::guard(|| self.give_up(slot, End::TimedOut(slot.limit.get())));
+                }
+                Some(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),
+                None => {}
+            }
+            if slot.state.get() == SlotState::GivenUp {
+                moved |= slot.is_calling();
+                callback::guard(|| self.deliver(slot, SlotState::GivenUp));
+            }
+        }
+        (moved, next)
     }
 }

@@ -6,9 +6,11 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
+use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{Api, CtxState, Worker as RawWorker};
 
+use crate::callback;
 use crate::context::{self, Functions, ObjectKind};
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
@@ -52,9 +54,10 @@ pub(crate) struct WorkerObject {
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: u64,
     pub(crate) id: Cell<u64>,
-    /// Whether the engine knows it as one that has deadlines.
-    pub(crate) timed: Cell<bool>,
-    /// How many replies came to tasks that had passed their deadline or were cancelled.
+    /// How many commands were submitted.
+    pub(crate) submitted: Cell<u64>,
+    /// How many replies came to tasks that had passed their deadline or were cancelled, unless the
+    /// library counts them.
     pub(crate) late_replies: Cell<u64>,
     pub(crate) dropped_replies: Cell<u64>,
     pub(crate) domains: Cell<usize>,
@@ -98,20 +101,24 @@ impl Context {
     /// Takes back a task that is not in flight and that nobody needs any more.
     #[inline]
     pub(crate) fn give_back(&self, slot: &Slot) {
-        if self.keeps_tasks.get() && slot.doca.get().is_some() {
+        if self.keeps_tasks.get() && !slot.is_released.get() {
             self.slots.put_ready(slot);
         } else {
             self.release(slot);
-            self.slots.put_empty(slot);
+            self.slots.put_spare(slot);
         }
     }
 
-    /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), if it has one.
+    /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), unless that was done.
     #[cold]
     pub(crate) fn release(&self, slot: &Slot) {
-        let (Some(doca), Ok(api)) = (slot.doca.take(), self.api()) else { return };
+        let Ok(api) = self.api() else { return };
+        if slot.is_released.get() {
+            return;
+        }
+        self.slots.remove(slot);
         // SAFETY: the task is live, not in flight, and nobody else's.
-        let code = unsafe { (api.doca_urom_worker_cmd_task_release)(doca.command.as_ptr()) };
+        let code = unsafe { (api.doca_urom_worker_cmd_task_release)(slot.command.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a command task could not be released: {code}");
         }
@@ -158,6 +165,17 @@ impl ObjectKind for WorkerObject {
         }
     }
 
+    fn leave(context: &Context) -> Result<(), DocaError> {
+        let leave = context.extensions().urom_worker_leave.ok_or(DocaError::TIME_OUT)?;
+        context.uses.take().into_iter().for_each(|used| used.ask(context));
+        // SAFETY: the worker is live, and its owner, which is being dropped, does not use it again.
+        callback::calling(|| unsafe { leave(context.object()) }).check()
+    }
+
+    fn can_leave(context: &Context) -> bool {
+        context.extensions().urom_worker_leave.is_some()
+    }
+
     /// Completed tasks that no future took yet are copied and released.
     fn before_stop(context: &Context) {
         context.winding_down.set(true);
@@ -176,11 +194,11 @@ impl Owner {
         let kind = WorkerObject {
             serial: service.serial,
             service,
-            slots: Slots::new(),
+            slots: Slots::new(!engine.library().keeps_slots()),
             plugins,
             id: Cell::new(settings.id),
             settings,
-            timed: Cell::new(false),
+            submitted: Cell::new(0),
             late_replies: Cell::new(0),
             dropped_replies: Cell::new(0),
             domains: Cell::new(0),
@@ -200,6 +218,10 @@ impl Owner {
 
     pub(crate) fn share(self) -> Rc<Owner> {
         let owner = Rc::new(self);
+        if !owner.library.keeps_slots() {
+            let worker: Weak<Owner> = Rc::downgrade(&owner);
+            owner.engine.core().deadlines().add(worker);
+        }
         // It is shared once, so the cell is empty.
         let _ = owner.owner.set(Rc::downgrade(&owner));
         owner

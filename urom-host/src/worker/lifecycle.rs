@@ -12,7 +12,6 @@ use crate::context::ObjectKind;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::pending::Pending;
-use crate::wait;
 use crate::worker::Worker;
 use crate::worker::builder::WorkerBuilder;
 use crate::worker::context::Owner;
@@ -95,7 +94,7 @@ impl Worker {
                     }
                     return Err(error);
                 }
-                rest(&engine, until.min(Instant::now() + pause)).await?;
+                rest(&engine, until.min(Instant::now() + pause)).await;
                 pause *= 2;
                 // When the answer came is not known: it may have been there before anybody polled.
                 asked = Instant::now();
@@ -109,21 +108,16 @@ fn may_be_early(error: &Error) -> bool {
     matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL)
 }
 
-async fn rest(engine: &ProgressEngine, until: Instant) -> Result<()> {
-    let mut waited = false;
+async fn rest(engine: &ProgressEngine, until: Instant) {
     poll_fn(|cx| {
-        if waited && engine.is_undriven() {
-            return Poll::Ready(Err(wait::undriven("starting a worker again")));
-        }
         if engine.poll(cx, || Instant::now() >= until) {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(());
         }
-        waited = true;
         engine.look_again(cx);
-        engine.core().deadlines().wake_at(until, cx.waker());
+        engine.core().wake_at(until, cx.waker());
         Poll::Pending
     })
-    .await
+    .await;
 }
 
 fn is_gone(owner: &Owner) -> Result<()> {
@@ -153,6 +147,6 @@ pub(super) fn stop(owner: Rc<Owner>) -> Pending<()> {
         let is_over = |state: &Result<CtxState>| {
             state.as_ref().map_or(true, |state| *state == CtxState::IDLE)
         };
-        poll_fn(|cx| owner.poll_state(cx, is_over, "stopping")).await.map(drop)
+        poll_fn(|cx| owner.poll_state(cx, is_over)).await.map(drop)
     })
 }

@@ -4,7 +4,6 @@ mod builder;
 mod completion;
 mod context;
 mod health;
-mod late;
 mod lifecycle;
 mod raw_reply;
 mod slots;
@@ -17,7 +16,7 @@ pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, MemoryUse, Owner, Slot};
 pub use health::Health;
 pub use raw_reply::RawReply;
-pub(crate) use slots::{CALLBACK_ROOM, Doca, End, SlotState};
+pub(crate) use slots::{CALLBACK_ROOM, End, SlotState, TaskPayload};
 
 use crate::ServiceHandle;
 use crate::engine::ProgressEngine;
@@ -64,7 +63,7 @@ use crate::pending::Pending;
 /// service stays connected for as long as the worker exists.
 ///
 /// The drop waits for at most a tenth of a second and then leaves the worker to its
-/// [engine](ProgressEngine). It waits longer when nobody else has that engine.
+/// [engine](ProgressEngine). With another library than this kit's, it waits for up to ten seconds.
 ///
 /// A clone is a second handle of the same worker: the drop of the last one stops it.
 ///
@@ -131,20 +130,20 @@ impl Worker {
     /// were cancelled, or their completion was dropped. They count against
     /// [`max_inflight`](Self::max_inflight) until the worker answers them or is gone.
     pub fn given_up(&self) -> usize {
-        self.owner.given_up()
+        self.owner.given_up().waiting as usize
     }
 
     /// How many replies came to tasks that had passed their deadline or were cancelled, refusals
     /// and replies that are too long included, and were thrown away. Tasks that ended with their
     /// worker are not counted.
     pub fn late_replies(&self) -> u64 {
-        self.owner.late_replies.get()
+        self.owner.given_up().late
     }
 
     /// How many replies came to tasks whose completion had been dropped before, as an executor's
     /// own timeout does it, and were thrown away.
     pub fn dropped_replies(&self) -> u64 {
-        self.owner.dropped_replies.get()
+        self.owner.given_up().dropped
     }
 
     /// How many tasks may be allocated at a time.

@@ -1,68 +1,48 @@
-//! Where the tasks of one worker and those who wait for them meet.
+//! Where a task of a worker and the future or callback that waits for it meet.
 //!
-//! Every task has a slot, whose address is the task's user data. Where the library allows it, a
-//! slot keeps its task from one command to the next, so that in steady state a command allocates
-//! nothing. Everything belongs to one thread.
+//! Every task has a slot, whose address is the task's user data. This project's library has room
+//! for the slot in the task itself; for another library, slots are boxes. Where the library allows
+//! it, a slot keeps its task from one command to the next, so that in steady state a command
+//! allocates nothing. Everything belongs to one thread.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
+use urom_abi::host::{Buf, CMD_TASK_AREA, CmdTask, CmdTaskEnd, Task};
 use urom_os::fork::Inherited;
 
 use super::raw_reply::RawReply;
 
-/// Who has a slot's task, and who waits for it. The states that a wait polls for come first, so
-/// that one comparison finds them.
+/// Who waits for a slot's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum SlotState {
+    /// Nobody: it is ready for the next command, or the program fills or reads it.
+    Idle,
+    /// A future: the task is in flight.
     Waiting,
-    /// The same, and the future left its waker.
-    Watched,
-    /// On one of the lists.
-    Unused,
-    /// The program has it: it is filled, read, or kept by a payload.
-    Held,
+    /// A callback: the task is in flight.
     Calling,
-    /// In flight, and its callback is to be told that it was cancelled.
-    CallCancelled,
-    /// In flight, and nobody waits: its future was dropped.
-    Dropped,
-    /// In flight, and nobody waits: it passed its deadline or was cancelled.
-    Late,
-    /// In flight, and its future is to be told that it passed its deadline or was cancelled.
-    Ended,
-    /// The same, but the library has given the task back meanwhile.
-    EndedAndBack,
-    /// Complete: the task, and with it its response, waits for the future to take it.
+    /// The task is complete, and waits for the future to take it.
     Complete,
-    /// Complete, and copied out of a task that had to be released because its worker stopped.
-    Copied,
+    /// The future, or the callback, gets the slot's [`End`]. The library may still have the task.
+    GivenUp,
+    /// Nobody, and the task is in flight.
+    Dropped,
 }
 
+/// Why a task ended without the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Its deadline passed, this long after the submission.
-    TimedOut(Duration),
+    /// Its deadline passed, so many nanoseconds after the submission.
+    TimedOut(u64),
     Cancelled,
-    /// Its future was awaited where nothing progresses the engine.
-    Undriven,
     /// Its worker was made before a fork.
     Inherited(Inherited),
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Doca {
-    pub(crate) command: NonNull<CmdTask>,
-    pub(crate) task: NonNull<Task>,
-    pub(crate) payload: NonNull<Buf>,
-    pub(crate) data: NonNull<u8>,
-    pub(crate) capacity: usize,
-    /// Where the task's end can be read, if the library shows it.
-    pub(crate) end: Option<NonNull<CmdTaskEnd>>,
 }
 
 /// Takes the end of a slot's task, as a future does, and gives it to the slot's callback.
@@ -74,45 +54,76 @@ pub(crate) type Deliver<C> = unsafe fn(&C, &Slot<C>);
 /// The bytes of a slot that hold a callback: 32 of its own data, and 8 for the name of its command.
 pub(crate) const CALLBACK_ROOM: usize = 40;
 
-/// The place of one task of a worker, whose context is a `C`.
+/// A task's payload: its buffer, and the memory of that.
+#[derive(Clone, Copy)]
+pub(crate) struct TaskPayload {
+    pub(crate) buffer: NonNull<Buf>,
+    pub(crate) data: NonNull<u8>,
+    pub(crate) capacity: usize,
+}
+
+/// The place of one task of a worker, whose context is a `C`. A command without a callback uses
+/// the first cache line and the task's.
+#[repr(C, align(64))]
 pub(crate) struct Slot<C> {
     pub(crate) state: Cell<SlotState>,
-    next: Cell<Option<NonNull<Slot<C>>>>,
-    pub(crate) doca: Cell<Option<Doca>>,
-    pub(crate) length: Cell<usize>,
-    pub(crate) plugin: Cell<u64>,
-    /// The number of the command, among those that used the slot.
+    /// Whether the library has the task back.
+    pub(crate) is_released: Cell<bool>,
+    /// How long the command is that the task holds.
+    pub(crate) length: Cell<u32>,
+    /// The number of the command, among those of its worker.
     pub(crate) serial: Cell<u64>,
-    /// When the command is given up. Meaningless once it has ended.
-    pub(crate) deadline: Cell<Option<Instant>>,
-    /// How long after the submission that is.
-    pub(crate) limit: Cell<Duration>,
-    pub(crate) announced: Cell<Option<Duration>>,
-    /// In the states `Ended`, `EndedAndBack` and `CallCancelled`.
-    pub(crate) end: Cell<End>,
-    /// In the state `Watched`.
+    pub(crate) plugin: Cell<u64>,
+    pub(crate) task: NonNull<Task>,
+    pub(crate) data: NonNull<u8>,
+    /// Where the task's end can be read, if the library shows it.
+    pub(crate) end: Option<NonNull<CmdTaskEnd>>,
     pub(crate) waker: Cell<Option<Waker>>,
-    /// In the state `Copied`.
-    pub(crate) reply: Cell<Option<RawReply>>,
-    /// In the states `Calling` and `CallCancelled`.
+    next: Cell<Option<NonNull<Slot<C>>>>,
+    pub(crate) capacity: usize,
+    pub(crate) command: NonNull<CmdTask>,
+    pub(crate) payload: NonNull<Buf>,
+    /// How many nanoseconds each command of the task has; 0 for ever.
+    pub(crate) limit: Cell<u64>,
+    /// When the command is given up, unless the library does that.
+    pub(crate) deadline: Cell<Option<Instant>>,
+    /// Why it was given up, unless the library did that.
+    pub(crate) given_up: Cell<Option<End>>,
+    /// What a task ended with that had to be released because its worker stopped.
+    pub(crate) reply: Cell<Option<Box<RawReply>>>,
+    /// In the state `Calling`.
     pub(crate) deliver: Cell<Option<Deliver<C>>>,
     callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,
 }
 
+const _: () = assert!(size_of::<Slot<()>>() <= CMD_TASK_AREA && align_of::<Slot<()>>() == 64);
+
 impl<C> Slot<C> {
-    fn new() -> Slot<C> {
+    /// The slot of a task that the program has, which is for a plugin.
+    pub(crate) fn new(
+        command: NonNull<CmdTask>,
+        task: NonNull<Task>,
+        TaskPayload { buffer, data, capacity }: TaskPayload,
+        end: Option<NonNull<CmdTaskEnd>>,
+        plugin: u64,
+    ) -> Slot<C> {
         Slot {
-            state: Cell::new(SlotState::Unused),
-            next: Cell::new(None),
-            doca: Cell::new(None),
-            length: Cell::new(0),
-            plugin: Cell::new(0),
+            state: Cell::new(SlotState::Idle),
+            is_released: Cell::new(false),
+            length: Cell::new(u32::MAX),
             serial: Cell::new(0),
-            deadline: Cell::new(None),
-            limit: Cell::new(Duration::ZERO),
-            announced: Cell::new(None),
-            end: Cell::new(End::Cancelled),
+            plugin: Cell::new(plugin),
+            task,
+            data,
+            end,
             waker: Cell::new(None),
+            next: Cell::new(None),
+            capacity,
+            command,
+            payload: buffer,
+            limit: Cell::new(0),
+            deadline: Cell::new(None),
+            given_up: Cell::new(None),
             reply: Cell::new(None),
             deliver: Cell::new(None),
             callback: UnsafeCell::new([MaybeUninit::uninit(); CALLBACK_ROOM / 8]),
@@ -128,60 +139,64 @@ impl<C> Slot<C> {
     /// Whether a future waits for it and has nothing to take yet.
     #[inline]
     pub(crate) fn is_pending(&self) -> bool {
-        matches!(self.state.get(), SlotState::Waiting | SlotState::Watched)
+        self.state.get() == SlotState::Waiting
     }
 
+    /// Whether a callback waits for its end.
+    pub(crate) fn is_calling(&self) -> bool {
+        self.deliver.get().is_some()
+    }
+
+    /// Whether its future left a waker.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        // SAFETY: nobody else has the cell in this moment, as it belongs to this thread.
+        unsafe { &*self.waker.as_ptr() }.is_some()
+    }
+
+    /// Whether its task is in flight, and nobody waits for the answer.
     pub(crate) fn is_given_up(&self) -> bool {
-        matches!(
-            self.state.get(),
-            SlotState::Dropped | SlotState::Late | SlotState::Ended | SlotState::CallCancelled
-        )
+        !self.is_released.get()
+            && matches!(self.state.get(), SlotState::GivenUp | SlotState::Dropped)
     }
 }
 
-/// All slots of a worker. They stay where they are until this is dropped.
+/// The slots of a worker.
 pub(crate) struct Slots<C> {
+    /// Those whose task the library does not have back, and all boxes.
     all: RefCell<Vec<NonNull<Slot<C>>>>,
     ready: Cell<Option<NonNull<Slot<C>>>>,
-    empty: Cell<Option<NonNull<Slot<C>>>>,
+    /// Boxes without a task.
+    spare: Cell<Option<NonNull<Slot<C>>>>,
+    /// Whether slots are boxes.
+    are_boxes: bool,
 }
 
 impl<C> Slots<C> {
-    pub(crate) fn new() -> Slots<C> {
-        Slots { all: RefCell::default(), ready: Cell::new(None), empty: Cell::new(None) }
+    pub(crate) fn new(are_boxes: bool) -> Slots<C> {
+        let (ready, spare) = (Cell::new(None), Cell::new(None));
+        Slots { all: RefCell::default(), ready, spare, are_boxes }
     }
 
     #[inline]
-    fn pop<'a>(&'a self, list: &Cell<Option<NonNull<Slot<C>>>>) -> Option<&'a Slot<C>> {
+    fn pop(list: &Cell<Option<NonNull<Slot<C>>>>) -> Option<NonNull<Slot<C>>> {
         let slot = list.get()?;
-        // SAFETY: slots live as long as this, which the borrow keeps.
-        let slot = unsafe { slot.as_ref() };
-        list.set(slot.next.get());
-        slot.state.set(SlotState::Held);
+        // SAFETY: a slot on a list has its task or is a box, so it is where it was.
+        list.set(unsafe { slot.as_ref() }.next.get());
         Some(slot)
     }
 
     #[inline]
     fn push(list: &Cell<Option<NonNull<Slot<C>>>>, slot: &Slot<C>) {
-        slot.state.set(SlotState::Unused);
+        slot.state.set(SlotState::Idle);
         slot.next.set(list.replace(Some(NonNull::from(slot))));
     }
 
+    /// A slot whose task is ready for the next command.
     #[inline]
     pub(crate) fn take_ready(&self) -> Option<&Slot<C>> {
-        self.pop(&self.ready)
-    }
-
-    pub(crate) fn take_empty(&self) -> &Slot<C> {
-        if let Some(slot) = self.pop(&self.empty) {
-            return slot;
-        }
-        let new = NonNull::from(Box::leak(Box::new(Slot::new())));
-        self.all.borrow_mut().push(new);
-        // SAFETY: slots live as long as this, which the borrow keeps.
-        let slot = unsafe { new.as_ref() };
-        slot.state.set(SlotState::Held);
-        slot
+        // SAFETY: its task is not released while the program has it.
+        Slots::pop(&self.ready).map(|slot| unsafe { slot.as_ref() })
     }
 
     #[inline]
@@ -189,60 +204,66 @@ impl<C> Slots<C> {
         Slots::push(&self.ready, slot);
     }
 
-    pub(crate) fn put_empty(&self, slot: &Slot<C>) {
-        Slots::push(&self.empty, slot);
+    /// Puts the slot of a new task into its area, which the library keeps as long as the worker, or
+    /// into a box.
+    ///
+    /// # Safety
+    /// The area is the task's, and has as many bytes as [`CMD_TASK_AREA`].
+    pub(crate) unsafe fn add(&self, slot: Slot<C>, area: Option<NonNull<c_void>>) -> &Slot<C> {
+        let place = match (area, Slots::pop(&self.spare)) {
+            (Some(area), _) => area.cast::<Slot<C>>(),
+            (None, Some(spare)) => spare,
+            (None, None) => {
+                let new = NonNull::from(Box::leak(Box::<Slot<C>>::new_uninit())).cast();
+                self.all.borrow_mut().push(new);
+                new
+            }
+        };
+        if area.is_some() {
+            self.all.borrow_mut().push(place);
+        }
+        // SAFETY: memory of this size, of the caller or of a box of this. An earlier slot in it has
+        // nothing that must be dropped, as its task is released.
+        unsafe { place.write(slot) };
+        // SAFETY: just written.
+        unsafe { place.as_ref() }
     }
 
-    /// The slot made as number `index`. Slots may be made while somebody goes through them.
-    pub(crate) fn get(&self, index: usize) -> Option<&Slot<C>> {
-        let slot = self.all.borrow().get(index).copied()?;
-        // SAFETY: slots live as long as this, which the borrow keeps.
-        Some(unsafe { slot.as_ref() })
+    /// Takes a slot out whose task is released.
+    pub(crate) fn remove(&self, slot: &Slot<C>) {
+        slot.is_released.set(true);
+        if self.are_boxes {
+            return;
+        }
+        let place = NonNull::from(slot);
+        let mut all = self.all.borrow_mut();
+        if let Some(at) = all.iter().position(|known| *known == place) {
+            all.swap_remove(at);
+        }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot<C>> {
-        (0..).map_while(|index| self.get(index))
+    /// Takes back a slot that [`remove`](Slots::remove) took out and nobody refers to any more.
+    pub(crate) fn put_spare(&self, slot: &Slot<C>) {
+        slot.state.set(SlotState::Idle);
+        if self.are_boxes {
+            Slots::push(&self.spare, slot);
+        }
+    }
+
+    /// The slots. More may be made, and some removed, while somebody goes through them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Slot<C>> {
+        let all = self.all.borrow().clone();
+        // SAFETY: slots stay where they are until this is dropped, with or without a task.
+        all.into_iter().map(|slot| unsafe { slot.as_ref() })
     }
 }
 
 impl<C> Drop for Slots<C> {
     fn drop(&mut self) {
-        for slot in self.all.get_mut().drain(..) {
+        for slot in self.all.get_mut().drain(..).filter(|_| self.are_boxes) {
             // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait
             // for it are gone.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ptr;
-
-    fn take(slots: &Slots<()>) -> &Slot<()> {
-        slots.take_empty()
-    }
-
-    #[test]
-    fn slots_are_used_again_before_new_ones_are_made() {
-        let slots = Slots::new();
-        let (a, b) = (take(&slots), take(&slots));
-        slots.put_empty(a);
-        slots.put_empty(b);
-        assert!(ptr::eq(take(&slots), b) && ptr::eq(take(&slots), a));
-        take(&slots);
-        assert_eq!(slots.iter().count(), 3);
-    }
-
-    #[test]
-    fn a_slot_with_a_task_is_not_taken_for_an_empty_one() {
-        let slots = Slots::new();
-        let slot = take(&slots);
-        assert!(slots.take_ready().is_none());
-        slots.put_ready(slot);
-        assert!(!ptr::eq(take(&slots), slot));
-        assert!(slots.take_ready().is_some_and(|ready| ptr::eq(ready, slot)));
-        assert_eq!(slot.state.get(), SlotState::Held);
     }
 }

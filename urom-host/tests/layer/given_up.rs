@@ -111,6 +111,7 @@ fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
         graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO).submit().unwrap();
     let panic = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"at the deadline"));
+    assert!(service.progress());
     assert!(second.is_complete());
     assert_eq!(second.wait().unwrap_err().code(), DocaError::TIME_OUT);
 }
@@ -187,9 +188,9 @@ fn a_cancelled_callback_runs_in_the_next_progress_call_though_answers_come_in() 
     (1..3).for_each(|data| drop(submit(data)));
     assert!(cancelled.cancel());
     assert!(service.progress());
-    assert_eq!(*notes.borrow(), [Ok(1), Err(DocaError::SKIPPED)]);
-    assert!(service.progress());
-    assert_eq!(notes.borrow().len(), 3);
+    assert_eq!(*notes.borrow(), [Err(DocaError::SKIPPED)]);
+    while service.progress() {}
+    assert_eq!(notes.borrow()[1..], [Ok(1), Ok(2)]);
 }
 
 #[test]

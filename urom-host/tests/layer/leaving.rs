@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use urom_host::{ContextState, ProgressEngine, block_on_for};
+use urom_host::{ContextState, ProgressEngine, Service, block_on_for};
 
 use crate::domains::{domain, run};
-use crate::fake::{HABIT, habit, live, script};
+use crate::fake::{self, HABIT, habit, live, script};
 use crate::{Graph, connected, send, start, world};
 
 /// How long a drop may take on a machine that has other things to do: it waits for a tenth of a
@@ -46,18 +46,16 @@ fn timed(work: impl FnOnce()) -> Duration {
 fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
     let (_clean, service, graph, worker) = world(0);
     let (_, other) = start(&service, 1);
-    let flight = send(&graph, &worker, script::HANG);
+    drop(send(&graph, &worker, script::HANG));
     let before = live();
     freeze();
-    drop(flight);
     let took = timed(|| drop(worker));
     assert!(took < BRIEFLY, "{took:?}");
     while service.progress() {}
     assert_eq!((live(), other.state().unwrap()), (before, ContextState::Running));
     thaw();
     while service.progress() {}
-    // The worker and its task.
-    assert_eq!(live(), before - 2);
+    assert_eq!(live(), before - 1);
 }
 
 #[test]
@@ -133,28 +131,29 @@ fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
 }
 
 #[test]
-fn a_domain_that_does_not_stop_is_destroyed_by_a_later_progress_and_its_worker_with_it() {
+fn a_domain_that_does_not_stop_keeps_its_drop_waiting_and_its_worker_goes_with_it() {
     let (_clean, service, _, worker) = world(0);
     let domain = run(domain(&service, &worker));
     drop(worker);
     let before = live();
     freeze();
+    let thawing = thaw_later();
     let took = timed(|| drop(domain));
-    assert!(took < BRIEFLY && live() == before, "{took:?}");
-    thaw();
-    while service.progress() {}
+    assert!(took > WAITS / 2, "{took:?}");
     assert_eq!(live(), before - 2);
+    thawing.join().unwrap();
 }
 
 #[test]
-fn an_engine_waits_for_a_domain_that_leaves_and_for_its_workers() {
-    let (_clean, service, _, worker) = world(0);
-    let domain = run(domain(&service, &worker));
-    drop(worker);
+fn the_drop_of_a_worker_waits_where_the_library_does_not_take_it_over() {
+    let _clean = fake::clean();
+    let service = Service::builder().library(fake::plain_library()).connect().unwrap();
+    let (_, worker) = start(&service, 0);
+    let before = live();
     freeze();
-    drop(domain);
     let thawing = thaw_later();
-    drop(service);
-    assert_eq!(live(), 0);
+    let took = timed(|| drop(worker));
+    assert!(took > WAITS / 2, "{took:?}");
+    assert_eq!(live(), before - 1);
     thawing.join().unwrap();
 }

@@ -152,8 +152,9 @@ impl FrameRig {
         task.begin();
         task.head.stage.set(Stage::InFlight);
         self.run.flight.submitted(&task);
-        let before = self.open.insert(task.slot(), self.last);
-        assert!(before.is_none(), "slot {} is taken", task.slot());
+        let slot = task.slot.get().expect("it is not given up");
+        let before = self.open.insert(slot, self.last);
+        assert!(before.is_none(), "slot {slot} is taken");
     }
 
     /// Notes the effect of a message's frames.

@@ -2,12 +2,18 @@
 
 use std::ptr;
 use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::pe::ctx::Context;
 use crate::pe::{Other, Pe};
+
+/// How long the destruction of an engine waits for workers that the host left. A frozen or
+/// disconnected peer is noticed in half of that time.
+const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 impl Pe {
     pub(super) fn connect(&self, ctx: Weak<Context>) {
@@ -23,6 +29,32 @@ impl Pe {
         let is_left = self.contexts.borrow().is_empty() && self.graphs.get() == 0;
         let is_idle = is_left && !self.busy.get();
         is_idle.then_some(()).ok_or(DocaError::IN_USE)
+    }
+
+    /// Waits until the contexts that the host left have ended, if there are no others.
+    pub(crate) fn see_out(&self) {
+        let until = Instant::now() + LEAVE_LIMIT;
+        while !self.busy.get() && self.has_left_alone() {
+            let Some(rest) = until.checked_duration_since(Instant::now()) else {
+                return log!(
+                    warn,
+                    "workers that the host left did not stop within {LEAVE_LIMIT:?} and stay behind"
+                );
+            };
+            if self.progress() == 0 && self.request_notification().is_ok() {
+                let rest =
+                    Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: rest.subsec_nanos().into() };
+                // Whatever it returns, the loop looks again.
+                let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&rest));
+                self.clear_notification();
+            }
+        }
+    }
+
+    fn has_left_alone(&self) -> bool {
+        let contexts = self.contexts.borrow();
+        let is_left = |ctx: &Weak<Context>| ctx.upgrade().is_some_and(|ctx| ctx.left.get());
+        !contexts.is_empty() && contexts.iter().all(is_left)
     }
 
     pub(crate) fn in_flight(&self) -> usize {

@@ -17,7 +17,7 @@ use urom_wire::control::Failure;
 
 use crate::event::Event;
 use crate::failure::{failure, refuse_if};
-use crate::handle::{Opaque, Tag, object, publish, share};
+use crate::handle::{Opaque, Tag, object, publish, share, withdraw};
 use crate::pe::Pe;
 use crate::pe::tasks::{LocalTaskKind, Tasks};
 
@@ -37,6 +37,8 @@ pub(crate) struct Context {
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
     pub(crate) lost: Cell<bool>,
+    /// The host left it: it is destroyed once it is idle.
+    pub(crate) left: Cell<bool>,
     part: Box<dyn Part>,
 }
 
@@ -100,6 +102,7 @@ impl Context {
             pe: RefCell::new(None),
             failure: RefCell::default(),
             lost: Cell::new(false),
+            left: Cell::new(false),
             part: Box::new(part),
         })
     }
@@ -273,7 +276,18 @@ impl Context {
             self.part.ended(pe);
         }
         self.set_state(next);
+        if next == CtxState::IDLE && self.left.get() {
+            self.retire();
+            // SAFETY: the host gave its reference back when it left the context.
+            drop(unsafe { withdraw::<Context, Ctx>(self.as_ctx()) });
+        }
         true
+    }
+
+    /// Takes it over from the host, which hears no more of it.
+    pub(crate) fn leave(&self) {
+        self.left.set(true);
+        self.state_changed.set(None);
     }
 
     pub(crate) fn in_flight(&self) -> usize {

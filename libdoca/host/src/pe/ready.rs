@@ -49,6 +49,14 @@ impl ReadyQueue {
         self.commands.push(task);
     }
 
+    /// Adds a command that the next progress delivers, unless something else is ready.
+    pub(super) fn push_first(&self, task: CmdTaskRef) {
+        match self.has_others() {
+            false => self.commands.push_first(task),
+            true => self.commands.push(task),
+        }
+    }
+
     pub(super) fn push(&self, other: Other) {
         let before = self.taken.get() + self.commands.len() as u64;
         self.others.borrow_mut().push_back((before, other));

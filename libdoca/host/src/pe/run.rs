@@ -11,14 +11,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
 use urom_abi::extension::CancelReason;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, GivenUp};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart, NOTIFICATION_HEADER, Notification};
 use urom_wire::pass::Pass;
 
 use crate::event::Attached;
-use crate::failure::failure;
+use crate::failure::{failure, refuse_if};
 use crate::pe::ctx::Context;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
@@ -238,17 +238,17 @@ impl Run {
         if self.ctx.is(CtxState::RUNNING) {
             pe.announce(&self.ctx, CtxState::STOPPING);
         }
-        self.give_up(pe, code, code, false);
+        self.leave(pe, code, code, false);
         self.check_over(pe);
     }
 
     pub(crate) fn stop(&self, pe: &Pe) {
-        self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
+        self.leave(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
         self.check_over(pe);
     }
 
     /// Answers every task in flight with `flushed`, and leaves the worker.
-    fn give_up(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
+    fn leave(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
         self.refusal.set(refusal);
         self.sender.close(gracefully);
@@ -260,6 +260,14 @@ impl Run {
         }
         // The stream's task takes this as the order to leave.
         drop(self.orders.take());
+    }
+
+    /// Has the service count its worker no more. False while the host has tasks of it.
+    pub(crate) fn leave_place(&self) -> bool {
+        if let (true, Some(place)) = (self.flight.is_over(), &mut *self.place.borrow_mut()) {
+            place.leave();
+        }
+        self.flight.is_over()
     }
 
     /// The context is idle: releases what it holds of the service, even if something still refers
@@ -331,7 +339,8 @@ impl Run {
     pub(crate) fn allocate(&self, plugin: Option<PluginBit>) -> Result<CmdTaskRef, DocaError> {
         let task = self.flight.allocate(|slot| self.make_task(slot));
         let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
-        task.hold(plugin.map(|plugin| self.command_start(task.slot(), plugin)));
+        let start = plugin.zip(task.slot.get());
+        task.hold(start.map(|(plugin, slot)| self.command_start(slot, plugin)));
         Ok(task)
     }
 
@@ -382,6 +391,9 @@ impl Run {
             return Err(DocaError::CONNECTION_RESET);
         }
         self.flight.submitted(&task);
+        if task.left.get() != 0 {
+            task.deadline.set(self.pe.deadline_in(task.left.get()));
+        }
         self.tend_if_busy();
         Ok(())
     }
@@ -396,15 +408,55 @@ impl Run {
         self.tend_if_busy();
     }
 
-    /// Tells the worker that nobody waits for a command any more.
-    pub(crate) fn cancel(&self, task: CmdTaskRef, reason: CancelReason) -> Result<(), DocaError> {
+    /// Gives a command in flight up. The next progress completes it with `SKIPPED`.
+    pub(crate) fn cancel(&self, task: CmdTaskRef) -> Result<(), DocaError> {
+        self.give_up(task, CancelReason::CANCELLED, false)?;
+        self.pe.push_first(task);
+        Ok(())
+    }
+
+    /// Gives a command in flight up and releases its task, which does not complete.
+    pub(crate) fn forget(&self, task: CmdTaskRef) -> Result<(), DocaError> {
+        refuse_if(task.head.in_graph.get(), DocaError::BAD_STATE)?;
+        self.give_up(task, CancelReason::CANCELLED, true)?;
+        self.release(task);
+        Ok(())
+    }
+
+    /// Ends the commands whose time is over. Returns when the next deadline is.
+    pub(crate) fn expire(&self, pe: &Pe, now: u64) -> u64 {
+        let (overdue, next) = self.flight.overdue(now);
+        for task in overdue {
+            if self.give_up(task, CancelReason::TIMED_OUT, false).is_ok() {
+                pe.push_command(task);
+            }
+        }
+        next
+    }
+
+    /// Ends a command before its answer, and tells the worker that the host does not wait.
+    fn give_up(
+        &self,
+        task: CmdTaskRef,
+        reason: CancelReason,
+        is_dropped: bool,
+    ) -> Result<(), DocaError> {
         let start = task.start.get().filter(|_| task.head.stage.get() == Stage::InFlight);
-        let start = start.filter(|_| !self.leaving.get()).ok_or(DocaError::BAD_STATE)?;
+        let start = start.ok_or(DocaError::BAD_STATE)?;
         if let Err(status) = self.sender.cancel(start.cancel(reason.0)) {
             self.on_broken(status);
         }
+        let code = match reason {
+            CancelReason::TIMED_OUT => DocaError::TIME_OUT,
+            _ => DocaError::SKIPPED,
+        };
+        self.flight.give_up(task, code, is_dropped);
         self.tend_if_busy();
         Ok(())
+    }
+
+    pub(crate) fn given_up(&self) -> GivenUp {
+        self.flight.given_up()
     }
 
     /// # Errors
@@ -417,6 +469,9 @@ impl Run {
     ) -> Result<(), Lost> {
         let limit = self.longest.get();
         let Some(task) = self.flight.answer(notification, limit) else {
+            if self.flight.answer_late(notification.slot) {
+                return Ok(());
+            }
             return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
         };
         if !notification.why.is_empty() {

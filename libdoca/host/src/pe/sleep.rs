@@ -3,15 +3,17 @@
 use std::cell::Cell;
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
 
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
 };
 use urom_abi::DocaError;
 use urom_os::EventFd;
 
 use super::Pe;
+use crate::pe::run::Run;
 
 /// How often UCX is armed before the host has to progress it.
 const ARM_ATTEMPTS: usize = 4;
@@ -64,33 +66,82 @@ impl HostBell {
     }
 }
 
-/// A timer that ends the host's sleep while a domain starts: the out-of-band functions wake nobody.
+/// What a command's deadline or a host's sleep does not reach.
+const NEVER: u64 = u64::MAX;
+
+/// How often engines that receive all the time read the clock: in every so many calls.
+const TURNS: u32 = 64;
+
+/// Nanoseconds of the monotonic clock.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+}
+
+/// A timer that ends the host's sleep: for the deadline of a command, for a time that the host
+/// named, and once a millisecond while a domain starts, because the out-of-band functions wake
+/// nobody.
 pub(crate) struct Nap {
     pub(crate) timer: OwnedFd,
-    begun: Cell<bool>,
+    /// No deadline is before this time, nor what the host named.
+    next: Cell<u64>,
+    /// The time that the host named.
+    named: Cell<u64>,
+    /// When the timer fires.
+    set: Cell<u64>,
+    turns: Cell<u32>,
 }
 
 impl Nap {
-    const LENGTH: Itimerspec = Itimerspec {
-        it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-        it_value: Timespec { tv_sec: 0, tv_nsec: 1_000_000 },
-    };
+    const LENGTH: u64 = 1_000_000;
 
     pub(crate) fn new() -> std::io::Result<Nap> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Nap { timer, begun: Cell::new(false) })
+        Ok(Nap {
+            timer,
+            next: Cell::new(NEVER),
+            named: Cell::new(NEVER),
+            set: Cell::new(NEVER),
+            turns: Cell::new(0),
+        })
     }
 
-    fn begin(&self) -> rustix::io::Result<()> {
-        self.begun.set(true);
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Nap::LENGTH).map(drop)
+    /// Whether a deadline may have passed.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.next.get() != NEVER && self.next.get() <= now()
+    }
+
+    /// The same for an engine that receives, in every [`TURNS`]th call.
+    #[inline]
+    pub(crate) fn is_turn(&self) -> bool {
+        if self.next.get() == NEVER {
+            return false;
+        }
+        self.turns.set((self.turns.get() + 1) % TURNS);
+        self.turns.get() == 0 && self.is_due()
+    }
+
+    fn begin(&self, at: u64) -> rustix::io::Result<()> {
+        if at == self.set.get() {
+            return Ok(());
+        }
+        let timespec = |at| Timespec {
+            tv_sec: (at / 1_000_000_000) as i64,
+            tv_nsec: (at % 1_000_000_000) as i64,
+        };
+        // Zero would stop it.
+        let value = Itimerspec { it_interval: timespec(0), it_value: timespec(at.max(1)) };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &value)?;
+        self.set.set(at);
+        Ok(())
     }
 
     fn end(&self) {
-        if self.begun.take() {
-            // Fails only when the timer has not fired.
-            let _ = rustix::io::read(&self.timer, &mut [0_u8; 8]);
+        // The timer fires a little after its time. Until then reading fails, and a later call reads.
+        if self.set.get() <= now() && rustix::io::read(&self.timer, &mut [0_u8; 8]).is_ok() {
+            self.set.set(NEVER);
         }
     }
 }
@@ -111,12 +162,11 @@ impl Pe {
         self.flush();
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
-        if !self.exchanging.borrow().is_empty() {
-            self.nap.begin().map_err(|error| {
-                self.cannot_arm(format_args!("the progress engine's timer cannot be set: {error}"));
-                DocaError::OPERATING_SYSTEM
-            })?;
-        }
+        let next = self.nap.next.get();
+        self.set_timer(match self.exchanging.borrow().is_empty() {
+            true => next,
+            false => next.min(now() + Nap::LENGTH),
+        })?;
         let quiet = self.watch_all().inspect_err(|code| {
             self.cannot_arm(format_args!("the counters that tasks wait for: {code}"));
         })?;
@@ -130,6 +180,48 @@ impl Pe {
             self.bell.ring();
         }
         Ok(())
+    }
+
+    fn set_timer(&self, at: u64) -> Result<(), DocaError> {
+        if at == NEVER {
+            return Ok(());
+        }
+        self.nap.begin(at).map_err(|error| {
+            self.cannot_arm(format_args!("the progress engine's timer cannot be set: {error}"));
+            DocaError::OPERATING_SYSTEM
+        })
+    }
+
+    /// The time in so many nanoseconds. A progress after it ends what is overdue then, and a host
+    /// that sleeps is woken.
+    #[cold]
+    pub(crate) fn deadline_in(&self, nanoseconds: u64) -> u64 {
+        let at = now().saturating_add(nanoseconds).min(NEVER - 1);
+        if at < self.nap.next.get() {
+            self.nap.next.set(at);
+            // A host that cannot be woken has the line in the log.
+            let _ = if self.bell.armed.get() { self.set_timer(at) } else { Ok(()) };
+        }
+        at
+    }
+
+    /// Wakes a host that sleeps within so many nanoseconds. Of several times the first counts.
+    pub(crate) fn wake_within(&self, nanoseconds: u64) {
+        let at = self.deadline_in(nanoseconds);
+        self.nap.named.update(|named| named.min(at));
+    }
+
+    /// Ends the commands whose deadline has passed.
+    #[cold]
+    pub(super) fn expire(&self) {
+        self.nap.next.set(NEVER);
+        let now = now();
+        // A clone: the end of a command may close an endpoint, and with it a channel.
+        let runs: Vec<Rc<Run>> = self.channels.borrow().iter().cloned().collect();
+        self.nap.named.update(|named| if named <= now { NEVER } else { named });
+        let next =
+            runs.iter().map(|run| run.expire(self, now)).fold(self.nap.named.get(), u64::min);
+        self.nap.next.update(|other| other.min(next));
     }
 
     fn arm(&self) -> Result<bool, DocaError> {

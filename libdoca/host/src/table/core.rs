@@ -62,6 +62,9 @@ functions! {
 
     fn doca_pe_destroy[](pointer: *mut host::Pe) {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
+        let pe = unsafe { <host::Pe as Opaque>::find(pointer) }?;
+        pe.see_out();
+        // SAFETY: NULL, or an object that the host keeps alive in this call.
         unsafe { destroy(pointer, Pe::may_go) }.map(drop)
     }
 
@@ -70,6 +73,11 @@ functions! {
     fn doca_pe_progress[pe: *mut host::Pe]() -> u8 { pe.progress() }
 
     fn urom_pe_progress_many[pe: *mut host::Pe]() -> u32 { pe.progress_many() }
+
+    fn urom_pe_wake_within[pe: *mut host::Pe](nanoseconds: u64) {
+        pe.wake_within(nanoseconds);
+        Ok(())
+    }
 
     fn doca_pe_get_num_inflight_tasks[pe: *const host::Pe](count: *mut usize) => count {
         pe.in_flight()

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
+use urom_abi::host::CtxState;
 use urom_abi::{DocaError, host};
 
 use crate::handle::{Opaque, borrow, withdraw};
@@ -35,6 +36,17 @@ impl<T> Own<'_, T> {
         let ctx: Rc<Context> = unsafe { withdraw(self.ctx.as_ctx()) }?;
         ctx.retire();
         Ok(())
+    }
+}
+
+impl Own<'_, Worker> {
+    /// Destroys the worker, or has progress do that when it has stopped.
+    pub(super) fn leave(self) -> Result<(), DocaError> {
+        if self.ctx.require_idle().is_ok() {
+            return self.destroy(DocaError::UNEXPECTED);
+        }
+        let may_leave = self.ctx.is(CtxState::STOPPING) && self.own.leave();
+        may_leave.then(|| self.ctx.leave()).ok_or(DocaError::IN_USE)
     }
 }
 

@@ -7,8 +7,7 @@ use std::{ptr, slice};
 use rustix::io::Errno;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::extension::CancelReason;
-use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
+use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, GivenUp, Task, WorkerHealth};
 use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
@@ -215,24 +214,34 @@ functions! {
     }
 
     fn doca_urom_worker_cmd_task_get_user_data[task: *mut host::CmdTask]() -> *mut c_void {
-        task.user_area.get().cast()
+        task.user_area.start()
     }
 
     fn doca_urom_worker_cmd_task_as_task[task: *mut host::CmdTask]() -> *mut Task { task.as_c() }
 
     fn urom_worker_cmd_task_set_deadline[task: *mut host::CmdTask](nanoseconds: u64) {
         task.head.is_callers()?;
-        task.left.set(nanoseconds);
+        task.set_limit(nanoseconds);
         Ok(())
     }
 
-    fn urom_worker_cmd_task_cancel[task: *mut host::CmdTask](timed_out: u8) {
-        let reason = match timed_out {
-            0 => CancelReason::CANCELLED,
-            _ => CancelReason::TIMED_OUT,
-        };
-        task.run().ok_or(DocaError::BAD_STATE)?.cancel(task, reason)
+    fn urom_worker_cmd_task_cancel[task: *mut host::CmdTask]() {
+        task.run().ok_or(DocaError::BAD_STATE)?.cancel(task)
     }
+
+    fn urom_worker_cmd_task_forget[task: *mut host::CmdTask]() {
+        task.run().ok_or(DocaError::BAD_STATE)?.forget(task)
+    }
+
+    fn urom_worker_cmd_task_get_area[task: *mut host::CmdTask]() -> *mut c_void {
+        task.user_area.start()
+    }
+
+    fn urom_worker_get_given_up[worker: *mut host::Worker](given_up: *mut GivenUp) => given_up {
+        worker.given_up()
+    }
+
+    fn urom_worker_leave[worker: *mut host::Worker]() { worker.leave() }
 
     fn urom_worker_cmd_task_get_end[task: *mut host::CmdTask]() -> *const CmdTaskEnd {
         task.end.as_ptr()

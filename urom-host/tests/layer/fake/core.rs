@@ -2,31 +2,49 @@
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback};
+use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback, Worker};
 
 use super::objects::{Context, created, destroyed, plan};
-use super::task::{complete, complete_query, due_query};
+use super::task::{complete, complete_query, due_query, expire, next_deadline};
 use super::{OK, Object, domain, put};
 
 pub struct Engine {
     pub contexts: Vec<*mut Context>,
+    /// A timer, which goes off at once for an event.
     bell: OwnedFd,
+    /// When it goes off.
+    at: Option<Instant>,
+    /// The time that the host named.
+    named: Option<Instant>,
     /// A notification was asked for and not cleared.
     armed: bool,
     busy: bool,
+    turns: u32,
 }
 
 pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
     created();
-    let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
-    let new = Engine { contexts: Vec::new(), bell, armed: false, busy: false };
+    let bell = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).unwrap();
+    let (at, named) = (None, None);
+    let new = Engine { contexts: Vec::new(), bell, at, named, armed: false, busy: false, turns: 0 };
     put(pe, Box::into_raw(Box::new(new)).cast())
 }
 
 pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
+    let until = Instant::now() + Duration::from_secs(10);
+    // SAFETY: a live engine.
+    while unsafe { pe.get() }.contexts.iter().any(has_left) && Instant::now() < until {
+        // SAFETY: as this function.
+        unsafe { pe_progress(pe) };
+        std::thread::yield_now();
+    }
     // SAFETY: a live engine.
     if !unsafe { pe.get() }.contexts.is_empty() {
         return DocaError::IN_USE;
@@ -35,6 +53,11 @@ pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
     // SAFETY: it came from a box, and the caller gives it up.
     drop(unsafe { Box::from_raw(pe.cast::<Engine>()) });
     OK
+}
+
+fn has_left(ctx: &*mut Context) -> bool {
+    // SAFETY: contexts leave their engine when they are destroyed.
+    unsafe { ctx.get() }.left
 }
 
 pub unsafe extern "C" fn pe_progress_many(pe: *mut Pe) -> u32 {
@@ -49,6 +72,12 @@ pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
     let this = unsafe { pe.get() };
     assert!(!this.busy, "progress inside a callback");
     this.busy = true;
+    this.turns += 1;
+    if this.turns.is_multiple_of(64) {
+        for ctx in &this.contexts {
+            expire(*ctx);
+        }
+    }
     let mut moved = 0;
     // By index: callbacks add and remove contexts.
     for index in 0.. {
@@ -80,16 +109,19 @@ fn step(ctx: *mut Context) -> bool {
         return domain::step(ctx);
     }
     let stopping = this.state == CtxState::STOPPING;
-    let is_empty = this.in_flight.is_empty() && this.queries.is_empty();
+    let is_empty = this.in_flight.is_empty() && this.ended.is_empty() && this.queries.is_empty();
     if stopping && is_empty && this.allocated == 0 {
         change(ctx, CtxState::IDLE);
+        if this.left {
+            assert_eq!(Context::destroy(ctx), OK);
+        }
         return true;
     }
     if let Some(query) = due_query(this) {
         complete_query(query);
         return true;
     }
-    complete(ctx, stopping)
+    complete(ctx, stopping) || expire(ctx) && complete(ctx, false)
 }
 
 pub fn change(ctx: *mut Context, next: CtxState) {
@@ -127,14 +159,33 @@ functions! {
         // A domain that starts must be looked after; whatever else can happen here has happened
         // before anyone sleeps. One that is frozen thaws without a sign.
         if pe.contexts.iter().any(is_moving) {
-            rustix::io::write(&pe.bell, &1u64.to_ne_bytes()).unwrap();
+            pe.set(Instant::now());
         }
+        // SAFETY: contexts leave their engine when they are destroyed.
+        let deadlines = pe.contexts.iter().filter_map(|ctx| next_deadline(unsafe { ctx.get() }));
+        let next = deadlines.chain(pe.named).min();
+        next.into_iter().for_each(|at| pe.set(at));
+        OK
+    }
+
+    fn pe_wake_within(pe: *mut Pe, nanoseconds: u64) {
+        let at = Instant::now() + Duration::from_nanos(nanoseconds);
+        pe.named = Some(pe.named.filter(|named| *named > Instant::now()).map_or(at, |named| named.min(at)));
+        // SAFETY: a live engine.
+        unsafe { wake(pe, at) };
+        OK
+    }
+
+    fn worker_leave(worker: *mut Worker) {
+        worker.left = true;
+        worker.callback = None;
         OK
     }
 
     fn pe_clear(pe: *mut Pe, _handle: c_int) {
         pe.armed = false;
-        let _ = rustix::io::read(&pe.bell, &mut [0; 8]);
+        pe.at = None;
+        pe.settime(0);
         OK
     }
 
@@ -153,7 +204,7 @@ functions! {
     }
 
     fn ctx_in_flight(ctx: *const Ctx, count: *mut usize) {
-        put(count, ctx.in_flight.len())
+        put(count, ctx.in_flight.len() + ctx.ended.len() + ctx.ghosts.len())
     }
 }
 
@@ -164,8 +215,39 @@ functions! {
 pub unsafe fn ring(pe: *mut Engine) {
     // SAFETY: the caller's promise.
     let this = unsafe { pe.get() };
-    if std::mem::take(&mut this.armed) {
-        rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
+    if this.armed {
+        this.set(Instant::now());
+    }
+}
+
+/// Has a notification that was asked for come at a time, or before.
+///
+/// # Safety
+/// As [`ring`].
+pub unsafe fn wake(pe: *mut Engine, at: Instant) {
+    // SAFETY: the caller's promise.
+    let this = unsafe { pe.get() };
+    if this.armed {
+        this.set(at);
+    }
+}
+
+impl Engine {
+    fn set(&mut self, at: Instant) {
+        if self.at.is_none_or(|known| at < known) {
+            self.at = Some(at);
+            self.settime(at.saturating_duration_since(Instant::now()).as_nanos().max(1) as u64);
+        }
+    }
+
+    fn settime(&self, nanoseconds: u64) {
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let it_value = Timespec {
+            tv_sec: (nanoseconds / 1_000_000_000) as i64,
+            tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+        };
+        let value = Itimerspec { it_interval: zero, it_value };
+        timerfd_settime(&self.bell, TimerfdTimerFlags::empty(), &value).unwrap();
     }
 }
 

@@ -346,8 +346,13 @@ pub const API: Api = Api {
         urom_worker_cmd_task_get_failure: Some(task::cmd_get_failure),
         urom_worker_cmd_task_set_deadline: Some(task::cmd_set_deadline),
         urom_worker_cmd_task_cancel: Some(task::cmd_cancel),
+        urom_worker_cmd_task_forget: Some(task::cmd_forget),
+        urom_worker_cmd_task_get_area: Some(task::cmd_get_area),
+        urom_worker_get_given_up: Some(task::worker_given_up),
+        urom_worker_leave: Some(core::worker_leave),
         urom_worker_share_memory: None,
         urom_worker_unshare_memory: None,
         urom_pe_progress_many: Some(core::pe_progress_many),
+        urom_pe_wake_within: Some(core::pe_wake_within),
     },
 };

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{Ctx, CtxState, Data, Service, StateChangedCallback, Worker, WorkerHealth};
+use urom_abi::host::{
+    Ctx, CtxState, Data, GivenUp, Service, StateChangedCallback, Worker, WorkerHealth,
+};
 use urom_abi::plugin::PluginInfo;
 
 use super::core::Engine;
 use super::domain::Shared;
-use super::task::Work;
+use super::task::{Ghost, Work};
 use super::{FAILURE, OK, Object, array, id, locked, ok_if, put, string};
 
 /// How many objects there are.
@@ -47,6 +49,16 @@ pub struct Context {
     /// How many tasks exist; the context cannot become idle before they are released.
     pub allocated: usize,
     pub in_flight: VecDeque<*mut Work>,
+    /// Tasks that were given up and have yet to complete.
+    pub ended: VecDeque<*mut Work>,
+    /// How many tasks were given up and are not released.
+    pub ended_out: usize,
+    pub ghosts: Vec<Ghost>,
+    pub given_up: GivenUp,
+    /// The host left it.
+    pub left: bool,
+    /// Released tasks: the host may use their areas.
+    pub released: Vec<Box<Work>>,
     pub queries: VecDeque<*mut Work>,
     pub is_service: bool,
     /// What only a domain has.
@@ -70,6 +82,12 @@ impl Context {
             next: None,
             allocated: 0,
             in_flight: VecDeque::new(),
+            ended: VecDeque::new(),
+            ended_out: 0,
+            ghosts: Vec::new(),
+            given_up: GivenUp::default(),
+            left: false,
+            released: Vec::new(),
             queries: VecDeque::new(),
             is_service,
             domain: None,

@@ -3,14 +3,15 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
-    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask, GidTaskCallback,
-    Service, Task, Worker,
+    Buf, CMD_TASK_AREA, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask,
+    GidTaskCallback, GivenUp, Service, Task, Worker,
 };
 
-use super::core::{change, ring};
+use super::core::{change, ring, wake};
 use super::objects::{Context, created, destroyed};
 use super::{CAPACITY, OK, Object, group, put, script};
 
@@ -29,8 +30,21 @@ impl Buffer {
     }
 }
 
+/// What the host keeps in a task.
+#[repr(C, align(64))]
+struct Area([u8; CMD_TASK_AREA]);
+
+/// A command that was given up: whether it is never answered, and whether it was forgotten.
+pub struct Ghost {
+    hangs: bool,
+    is_dropped: bool,
+}
+
 /// A task: a command, or a query for the workers of a group.
 pub struct Work {
+    area: Area,
+    limit: u64,
+    deadline: Option<Instant>,
     context: *mut Context,
     data: Data,
     status: DocaError,
@@ -50,6 +64,9 @@ impl Work {
         created();
         let (data, status) = (Data { u64: 0 }, DocaError::BAD_STATE);
         let new = Work {
+            area: Area([0; CMD_TASK_AREA]),
+            limit: 0,
+            deadline: None,
             context,
             data,
             status,
@@ -57,7 +74,7 @@ impl Work {
             callback: None,
             payload: Buffer::new(CAPACITY),
             response: None,
-            end: CmdTaskEnd { status, response: ptr::null_mut(), length: 0 },
+            end: CmdTaskEnd { status, given_up: 0, response: ptr::null_mut(), length: 0 },
             group,
             answer: None,
             ids: Vec::new(),
@@ -72,7 +89,9 @@ impl Work {
         }
         destroyed();
         // SAFETY: as above, and the host gives it up.
-        drop(unsafe { Box::from_raw(work) });
+        let work = unsafe { Box::from_raw(work) };
+        // SAFETY: contexts outlive their tasks.
+        unsafe { work.context.get() }.released.push(work);
         OK
     }
 
@@ -85,10 +104,72 @@ impl Work {
     }
 }
 
+/// Ends a command in flight without its answer. False when it is not in flight.
+fn give_up(task: *mut Work, code: DocaError, is_dropped: bool) -> bool {
+    // SAFETY: the host's task.
+    let it = unsafe { task.get() };
+    // SAFETY: contexts outlive their tasks.
+    let this = unsafe { it.context.get() };
+    let Some(at) = this.in_flight.iter().position(|known| *known == task) else { return false };
+    this.in_flight.remove(at);
+    this.ghosts.push(Ghost { hangs: it.is(script::HANG), is_dropped });
+    it.status = code;
+    it.response = None;
+    it.end = CmdTaskEnd { status: code, given_up: 1, response: ptr::null_mut(), length: 0 };
+    if is_dropped {
+        it.in_flight = false;
+    } else {
+        this.ended_out += 1;
+        this.ended.push_back(task);
+    }
+    // SAFETY: a context with tasks is on its engine.
+    unsafe { ring(this.engine) };
+    true
+}
+
+/// Gives up what is overdue; whether there was something.
+pub fn expire(ctx: *mut Context) -> bool {
+    let now = Instant::now();
+    // SAFETY: a live context.
+    let mut overdue = unsafe { ctx.get() }.in_flight.clone();
+    // SAFETY: tasks in flight are live.
+    overdue.retain(|task| unsafe { task.get() }.deadline.is_some_and(|at| at <= now));
+    overdue.iter().fold(false, |_, task| give_up(*task, DocaError::TIME_OUT, false))
+}
+
+/// The next deadline of a context's tasks.
+pub fn next_deadline(ctx: &Context) -> Option<Instant> {
+    // SAFETY: tasks in flight are live.
+    ctx.in_flight.iter().filter_map(|task| unsafe { task.get() }.deadline).min()
+}
+
+fn call_back(ctx: *mut Context, task: *mut Work) {
+    // SAFETY: tasks in flight are live.
+    let it = unsafe { task.get() };
+    it.in_flight = false;
+    if let Some(callback) = it.callback {
+        // SAFETY: a live context.
+        let data = unsafe { ctx.get() }.user_data;
+        // SAFETY: what the host registered, with its data.
+        unsafe { callback(task.cast(), it.data, data) };
+    }
+}
+
 /// Completes the oldest task that can be; whether there was one.
 pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     // SAFETY: a live context.
     let this = unsafe { ctx.get() };
+    for ghost in this.ghosts.extract_if(.., |ghost| flush || !ghost.hangs) {
+        match (flush, ghost.is_dropped) {
+            (true, _) => {}
+            (false, true) => this.given_up.dropped += 1,
+            (false, false) => this.given_up.late += 1,
+        }
+    }
+    if let Some(task) = this.ended.pop_front() {
+        call_back(ctx, task);
+        return true;
+    }
     // SAFETY: tasks in flight are live.
     let Some(at) =
         this.in_flight.iter().position(|task| flush || !unsafe { task.get() }.is(script::HANG))
@@ -121,18 +202,13 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         this.failed = Some(DocaError::NOT_FOUND);
         change(ctx, CtxState::STOPPING);
     }
-    it.end = CmdTaskEnd { status: it.status, response: ptr::null_mut(), length: 0 };
+    it.end = CmdTaskEnd { status: it.status, given_up: 0, response: ptr::null_mut(), length: 0 };
     if let Some(response) = &mut it.response {
         it.end.response = response.bytes.as_mut_ptr().cast();
         it.end.length = response.length;
         LAST_RESPONSE.store(response.bytes.as_ptr().addr(), Ordering::SeqCst);
     }
-    if let Some(callback) = it.callback {
-        // SAFETY: a live context.
-        let data = unsafe { ctx.get() }.user_data;
-        // SAFETY: what the host registered, with its data.
-        unsafe { callback(task.cast(), it.data, data) };
-    }
+    call_back(ctx, task);
     true
 }
 
@@ -175,7 +251,7 @@ functions! {
         if worker.state != CtxState::RUNNING {
             return DocaError::BAD_STATE;
         }
-        if worker.allocated == worker.max_inflight {
+        if worker.allocated - worker.ended_out + worker.ghosts.len() == worker.max_inflight {
             return DocaError::NO_MEMORY;
         }
         worker.allocated += 1;
@@ -184,11 +260,13 @@ functions! {
 
     #[called]
     fn cmd_release(task: *mut CmdTask) {
-        let context = task.context;
+        let (context, given_up) = (task.context, task.end.given_up);
         let code = Work::release(task);
         if code == OK {
             // SAFETY: contexts outlive their tasks.
-            unsafe { context.get() }.allocated -= 1;
+            let context = unsafe { context.get() };
+            context.allocated -= 1;
+            context.ended_out -= given_up as usize;
         }
         code
     }
@@ -214,13 +292,33 @@ functions! {
     }
 
     #[called]
-    fn cmd_set_deadline(_task: *mut CmdTask, _nanoseconds: u64) -> DocaError {
-        DocaError::SUCCESS
+    fn cmd_set_deadline(task: *mut CmdTask, nanoseconds: u64) {
+        task.limit = nanoseconds;
+        OK
     }
 
     #[called]
-    fn cmd_cancel(_task: *mut CmdTask, _timed_out: u8) -> DocaError {
-        DocaError::SUCCESS
+    fn cmd_cancel(task: *mut CmdTask) {
+        if give_up(task, DocaError::SKIPPED, false) { OK } else { DocaError::BAD_STATE }
+    }
+
+    #[called]
+    fn cmd_forget(task: *mut CmdTask) {
+        if !give_up(task, DocaError::SKIPPED, true) {
+            return DocaError::BAD_STATE;
+        }
+        // SAFETY: contexts outlive their tasks.
+        unsafe { task.context.get() }.allocated -= 1;
+        Work::release(task)
+    }
+
+    #[called]
+    fn cmd_get_area(task: *mut CmdTask) -> *mut c_void {
+        (&raw mut task.area).cast()
+    }
+
+    fn worker_given_up(worker: *mut Worker, given_up: *mut GivenUp) {
+        put(given_up, GivenUp { waiting: worker.ghosts.len() as u64, ..worker.given_up })
     }
 
     #[called]
@@ -276,6 +374,12 @@ functions! {
             }
         }
         task.in_flight = true;
+        task.deadline =
+            (task.limit != 0).then(|| Instant::now() + Duration::from_nanos(task.limit));
+        if let Some(at) = task.deadline {
+            // SAFETY: a context with tasks is on its engine.
+            unsafe { wake(context.engine, at) };
+        }
         // SAFETY: a context with tasks is on its engine.
         unsafe { ring(context.engine) };
         OK

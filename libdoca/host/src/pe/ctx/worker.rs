@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, GivenUp};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Attach, Failure, StartWorker};
 
@@ -83,6 +83,21 @@ impl Worker {
             None => late.keep(told()),
         }
         Ok(())
+    }
+
+    /// The counts of the last run.
+    pub(crate) fn given_up(&self) -> GivenUp {
+        self.run.borrow().as_ref().map_or_else(GivenUp::default, |run| run.given_up())
+    }
+
+    /// Prepares that the host leaves the stopping worker to its engine. False while the host has
+    /// tasks of it.
+    pub(crate) fn leave(&self) -> bool {
+        let is_released = self.run.borrow().as_ref().is_some_and(|run| run.leave_place());
+        if is_released {
+            self.service.take();
+        }
+        is_released
     }
 
     #[inline]
@@ -192,7 +207,8 @@ impl Part for Worker {
     }
 
     fn ended(&self, pe: &Pe) {
-        if let Some(run) = self.run.take() {
+        // The host may read the counts, and what it has in the areas of tasks, until the next start.
+        if let Some(run) = self.run.borrow().clone() {
             pe.close_channel(run.channel);
             run.finish();
         }
@@ -200,6 +216,7 @@ impl Part for Worker {
 
     fn retire(&self) {
         self.service.take();
+        self.run.take();
     }
 
     fn in_flight(&self) -> usize {

@@ -2,7 +2,9 @@
 //! answered.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
+use urom_abi::host::GivenUp;
 use urom_abi::{DocaError, Quantity, WorkerId};
 use urom_wire::frame::Notification;
 
@@ -14,12 +16,18 @@ const MANY: u64 = 8;
 
 /// A connection's tasks: made when first needed, then used again. A task's slot number travels with
 /// its command and comes back with the notification.
+///
+/// A command that is given up keeps its number until its late answer comes, so that this answer
+/// reaches no other command. Its task ends at once, and gets another number for the next command.
 #[derive(Default)]
 pub(crate) struct Flight {
+    /// The task of each number, if it has one.
     slots: Box<[Cell<Option<CmdTaskRef>>]>,
+    /// How many numbers were ever used.
     made: Cell<usize>,
     free: RefCell<Vec<CmdTaskRef>>,
     out: Cell<usize>,
+    rest: RefCell<Rest>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
     answered: Cell<u64>,
@@ -27,6 +35,28 @@ pub(crate) struct Flight {
     /// How many were answered when the last was submitted.
     answered_before: Cell<u64>,
     reported: Cell<bool>,
+}
+
+/// What commands that are given up leave behind, and all tasks.
+#[derive(Default)]
+struct Rest {
+    all: Vec<CmdTaskRef>,
+    /// Released tasks without a number.
+    spares: Vec<CmdTaskRef>,
+    /// Numbers without a task.
+    numbers: Vec<u16>,
+    /// Which numbers wait for a late answer, and whether the host had dropped the command.
+    given_up: BTreeMap<u16, bool>,
+    late: u64,
+    dropped: u64,
+}
+
+impl Rest {
+    /// A released task whose payload UCX does not read.
+    fn take_spare(&mut self) -> Option<CmdTaskRef> {
+        let at = self.spares.iter().position(|task| !task.sending.get())?;
+        Some(self.spares.swap_remove(at))
+    }
 }
 
 impl Flight {
@@ -37,8 +67,15 @@ impl Flight {
         flight
     }
 
+    /// How many commands have not ended, those included that are given up.
     pub(crate) fn count(&self) -> usize {
-        (self.submitted.get() - self.completed.get()) as usize
+        self.submitted.get().wrapping_sub(self.completed.get()) as usize
+    }
+
+    /// How many commands are given up now, and how many late answers came.
+    pub(crate) fn given_up(&self) -> GivenUp {
+        let Rest { given_up, late, dropped, .. } = &*self.rest.borrow();
+        GivenUp { waiting: given_up.len() as u64, late: *late, dropped: *dropped }
     }
 
     pub(crate) fn out(&self) -> usize {
@@ -106,19 +143,76 @@ impl Flight {
 
     #[cold]
     fn add(&self, make: impl FnOnce(u16) -> Option<CmdTaskRef>) -> Option<CmdTaskRef> {
+        let rest = &mut *self.rest.borrow_mut();
         let made = self.made.get();
-        let place = self.slots.get(made)?;
-        let task = make(u16::try_from(made).ok()?)?;
+        let number = rest.numbers.last().copied().or_else(|| u16::try_from(made).ok())?;
+        let place = self.slots.get(usize::from(number))?;
+        let task = match rest.take_spare() {
+            Some(task) => task,
+            None => {
+                let task = make(number)?;
+                rest.all.push(task);
+                task
+            }
+        };
+        if rest.numbers.pop().is_none() {
+            self.made.set(made + 1);
+        }
+        task.slot.set(Some(number));
         place.set(Some(task));
-        self.made.set(made + 1);
         Some(task)
     }
 
     #[inline]
     pub(crate) fn release(&self, task: CmdTaskRef) {
         task.head.stage.set(Stage::Free);
-        self.free.borrow_mut().push(task);
+        match task.slot.get() {
+            Some(_) => self.free.borrow_mut().push(task),
+            None => self.rest.borrow_mut().spares.push(task),
+        }
         self.out.set(self.out.get() - 1);
+    }
+
+    /// Ends a command in flight with a code, before its answer. The host may have dropped it.
+    #[cold]
+    pub(crate) fn give_up(&self, task: CmdTaskRef, code: DocaError, is_dropped: bool) {
+        if let Some(slot) = task.slot.get() {
+            self.slots[usize::from(slot)].set(None);
+            self.rest.borrow_mut().given_up.insert(slot, is_dropped);
+        }
+        task.give_up(code);
+        if !is_dropped {
+            // The completion that follows counts, and so does the late answer.
+            self.completed.set(self.completed.get().wrapping_sub(1));
+        }
+    }
+
+    /// Takes the late answer to a command that was given up. False when there is none in the slot.
+    #[cold]
+    pub(crate) fn answer_late(&self, slot: u16) -> bool {
+        let mut rest = self.rest.borrow_mut();
+        let Some(is_dropped) = rest.given_up.remove(&slot) else { return false };
+        let counter = if is_dropped { &mut rest.dropped } else { &mut rest.late };
+        *counter += 1;
+        rest.numbers.push(slot);
+        self.answered.set(self.answered.get() + 1);
+        self.completed();
+        true
+    }
+
+    /// The commands in flight whose time is over, and when that of the next one is.
+    #[cold]
+    pub(crate) fn overdue(&self, now: u64) -> (Vec<CmdTaskRef>, u64) {
+        let in_flight = |task: &&CmdTaskRef| task.head.stage.get() == Stage::InFlight;
+        let (mut overdue, mut next) = (Vec::new(), u64::MAX);
+        for task in self.rest.borrow().all.iter().filter(in_flight) {
+            match task.deadline.get() {
+                0 => {}
+                at if at <= now => overdue.push(*task),
+                at => next = next.min(at),
+            }
+        }
+        (overdue, next)
     }
 
     /// Counts a task whose command was sent; its stage is `InFlight` already.
@@ -150,7 +244,10 @@ impl Flight {
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
     pub(crate) fn flush(&self, code: DocaError) -> Vec<CmdTaskRef> {
-        let mut lost: Vec<_> = self.slots.iter().map_while(Cell::get).collect();
+        let mut rest = self.rest.borrow_mut();
+        let given_up = std::mem::take(&mut rest.given_up).len() as u64;
+        self.completed.set(self.completed.get().wrapping_add(given_up));
+        let mut lost = rest.all.clone();
         lost.retain(|task| task.head.stage.get() == Stage::InFlight);
         lost.sort_by_key(|task| task.serial.get());
         for task in &lost {
@@ -162,13 +259,13 @@ impl Flight {
 
     #[inline]
     pub(crate) fn completed(&self) {
-        self.completed.set(self.completed.get() + 1);
+        self.completed.set(self.completed.get().wrapping_add(1));
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        for task in self.slots.iter().map_while(Cell::get) {
+        for task in self.rest.get_mut().all.drain(..) {
             // SAFETY: `Run::check_over` waits until the host has no task and none is in flight, so
             // this is the last reference.
             unsafe { task.end() };
@@ -188,7 +285,7 @@ mod tests {
     }
 
     fn answer(flight: &Flight, task: CmdTaskRef) {
-        let (slot, status) = (task.slot(), DocaError::SUCCESS);
+        let (slot, status) = (task.slot.get().unwrap(), DocaError::SUCCESS);
         let notification = Notification { channel: 0, slot, status, payload: None, why: &[] };
         assert!(flight.answer(&notification, 8).is_some_and(|found| found == task));
         task.head.stage.set(Stage::Done);
@@ -198,7 +295,8 @@ mod tests {
     #[test]
     fn tasks_are_made_up_to_the_limit_and_then_used_again() {
         let flight = Flight::new(2);
-        let slot = || flight.allocate(|slot| CmdTaskRef::new(slot, 8)).map(|task| task.slot());
+        let allocate = || flight.allocate(|slot| CmdTaskRef::new(slot, 8));
+        let slot = || allocate().and_then(|task| task.slot.get());
         assert!(flight.allocate(|_| None).is_none());
         assert_eq!((flight.out(), slot(), slot(), slot()), (0, Some(0), Some(1), None));
         assert_eq!(flight.out(), 2);
@@ -209,6 +307,39 @@ mod tests {
             let nobodys = Notification { channel: 0, slot, status, payload, why: &[] };
             assert!(flight.answer(&nobodys, 8).is_none(), "{slot}");
         }
+    }
+
+    #[test]
+    fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
+        let flight = Flight::new(2);
+        let [first, other] = [(); 2].map(|()| submit(&flight));
+        first.deadline.set(5);
+        other.deadline.set(7);
+        assert!(flight.overdue(4).0.is_empty());
+        let (overdue, next) = flight.overdue(5);
+        assert!(overdue == [first] && next == 7);
+        flight.give_up(first, DocaError::TIME_OUT, false);
+        let end = first.end.get();
+        assert_eq!((end.status, end.given_up), (DocaError::TIME_OUT, 1));
+        // The host gets the end, and gives the task back.
+        flight.completed();
+        flight.release(first);
+        let waiting = |waiting| GivenUp { waiting, late: 0, dropped: 0 };
+        assert_eq!((flight.count(), flight.given_up()), (2, waiting(1)));
+        assert!(flight.allocate(|_| None).is_none(), "both numbers are in use");
+        assert!(flight.answer_late(0) && !flight.answer_late(0));
+        assert_eq!((flight.count(), flight.given_up().late), (1, 1));
+        let again = submit(&flight);
+        assert!(again == first && again.slot.get() == Some(0));
+        // The host drops this one, and the connection ends before the answer comes.
+        flight.give_up(again, DocaError::SKIPPED, true);
+        flight.release(again);
+        assert_eq!((flight.count(), flight.given_up().waiting), (2, 1));
+        assert!(flight.flush(DocaError::SHUTDOWN) == [other]);
+        assert_eq!((flight.count(), flight.given_up().waiting), (1, 0));
+        flight.completed();
+        flight.release(other);
+        assert!(flight.is_over());
     }
 
     #[test]

@@ -3,11 +3,12 @@
 pub(crate) mod queue;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
 use urom_abi::DocaError;
-use urom_abi::host::{self, CmdTaskCallback, CmdTaskEnd, Data};
+use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, Data};
 use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
@@ -84,7 +85,7 @@ impl Stage {
 
 /// The end of a task that has not ended, or has no response.
 const NO_END: CmdTaskEnd =
-    CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
+    CmdTaskEnd { status: DocaError::BAD_STATE, given_up: 0, response: ptr::null_mut(), length: 0 };
 
 /// A command: one slot of a connection, which makes it once and frees it.
 ///
@@ -93,7 +94,8 @@ const NO_END: CmdTaskEnd =
 pub(crate) struct CmdTask {
     tag: Tag,
     pub(crate) head: Head,
-    slot: u16,
+    /// Its number on the wire. A command that is given up keeps the number, so the task loses it.
+    pub(crate) slot: Cell<Option<u16>>,
     /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
     /// host gets the payload.
     pub(crate) sending: Cell<bool>,
@@ -104,10 +106,12 @@ pub(crate) struct CmdTask {
     /// The frame's header without the length; `None` without a plugin that the worker has.
     pub(crate) start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
-    /// How many nanoseconds the command has from its submit on; 0 for ever.
-    pub(crate) left: Cell<u64>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
+    /// How many nanoseconds the command has from its submit on; 0 for ever.
+    pub(crate) left: Cell<u64>,
+    /// When they are over, in nanoseconds of the monotonic clock; 0 for never.
+    pub(crate) deadline: Cell<u64>,
     pub(crate) serial: Cell<u64>,
     /// The next one of its [queue](queue::Queue).
     next: Cell<Option<CmdTaskRef>>,
@@ -116,12 +120,24 @@ pub(crate) struct CmdTask {
     pub(crate) end: Cell<CmdTaskEnd>,
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
-    pub(crate) user_area: UnsafeCell<[u64; 4]>,
+    /// The host's: DOCA's user data in front, [`AREA`] bytes for a host that knows of it.
+    pub(crate) user_area: UserArea,
     /// Why the command failed, if [`is_explained`](CmdTask::is_explained).
     why: RefCell<String>,
 }
 
 object!(CmdTask, Command);
+
+/// Memory of the host's in a task.
+#[repr(C, align(64))]
+pub(crate) struct UserArea(UnsafeCell<[u64; AREA / 8]>);
+
+impl UserArea {
+    #[inline]
+    pub(crate) fn start(&self) -> *mut c_void {
+        self.0.get().cast()
+    }
+}
 
 /// A command of a connection.
 ///
@@ -167,20 +183,21 @@ impl CmdTaskRef {
         let task = Box::new(CmdTask {
             tag: Tag::of::<CmdTask>(),
             head: Head::new(),
-            slot,
+            slot: Cell::new(Some(slot)),
             sending: Cell::new(false),
             is_explained: Cell::new(false),
             orphan: Cell::new(false),
             start: Cell::new(None),
             callback: Cell::new(None),
-            left: Cell::new(0),
             run: Cell::new(ptr::null()),
+            left: Cell::new(0),
+            deadline: Cell::new(0),
             serial: Cell::new(0),
             next: Cell::new(None),
             end: Cell::new(NO_END),
             payload: Buffer::new(ROOM, capacity)?,
             response: Buffer::new(0, 0)?,
-            user_area: UnsafeCell::new([0; 4]),
+            user_area: UserArea(UnsafeCell::new([0; AREA / 8])),
             why: RefCell::default(),
         });
         Some(CmdTaskRef(NonNull::from(Box::leak(task))))
@@ -226,38 +243,54 @@ impl CmdTask {
         unsafe { self.run.get().as_ref() }
     }
 
-    #[inline]
-    pub(crate) fn slot(&self) -> u16 {
-        self.slot
-    }
-
     /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self, start: Option<CommandStart>) {
         self.head.hold();
         self.start.set(start);
         self.callback.set(None);
-        self.left.set(0);
+        self.set_limit(0);
         self.is_explained.set(false);
         self.payload.reset();
         self.end.set(NO_END);
         // SAFETY: the task was free, so no host has the area's address any more.
-        unsafe { *self.user_area.get() = [0; 4] };
+        unsafe { *self.user_area.0.get() = [0; AREA / 8] };
+    }
+
+    /// The time that each later command of this task has, in nanoseconds; 0 for ever.
+    #[inline]
+    pub(crate) fn set_limit(&self, left: u64) {
+        self.left.set(left);
+        self.deadline.set(0);
     }
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
-        let start =
-            |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
+        let start = |run: &Run| {
+            run.plugin(plugin).zip(self.slot.get()).map(|(bit, slot)| run.command_start(slot, bit))
+        };
         self.start.set(self.run().and_then(start));
+    }
+
+    /// Notes that the host does not wait for the answer. The task has no number any more, so it
+    /// can only be released.
+    #[cold]
+    pub(crate) fn give_up(&self, code: DocaError) {
+        self.slot.set(None);
+        self.start.set(None);
+        self.answer(code, None);
+        self.end.set(CmdTaskEnd { given_up: 1, ..self.end.get() });
     }
 
     /// Notes how the command ended; `response` is the plugin's notification.
     #[inline]
     pub(crate) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
         let end = match response {
-            Some(payload) if self.response.fill(payload) => {
-                CmdTaskEnd { status, response: self.response.data().cast(), length: payload.len() }
-            }
+            Some(payload) if self.response.fill(payload) => CmdTaskEnd {
+                status,
+                given_up: 0,
+                response: self.response.data().cast(),
+                length: payload.len(),
+            },
             Some(_) => CmdTaskEnd { status: DocaError::NO_MEMORY, ..NO_END },
             None => CmdTaskEnd { status, ..NO_END },
         };

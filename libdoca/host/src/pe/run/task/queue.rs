@@ -37,6 +37,14 @@ impl Queue {
         }
     }
 
+    /// Adds a task in front of all others.
+    pub(crate) fn push_first(&self, task: CmdTaskRef) {
+        task.next.set(self.first.replace(Some(task)));
+        if task.next.get().is_none() {
+            self.last.set(Some(task));
+        }
+    }
+
     #[inline]
     pub(crate) fn pop(&self) -> Option<CmdTaskRef> {
         let task = self.first.get()?;
@@ -57,13 +65,15 @@ mod tests {
             assert!(queue.is_empty() && queue.pop().is_none());
             queue.push(tasks[0]);
             queue.push(tasks[1]);
-            assert_eq!((queue.len(), queue.pop().map(|task| task.slot())), (2, Some(1)));
+            assert_eq!((queue.len(), queue.pop().and_then(|task| task.slot.get())), (2, Some(1)));
             queue.push(tasks[2]);
-            assert_eq!(queue.first().map(|task| task.slot()), Some(2));
-            assert_eq!(
-                [queue.pop(), queue.pop()].map(|task| task.map(|task| task.slot())),
-                [Some(2), Some(3)]
-            );
+            let slot = |task: Option<CmdTaskRef>| task.and_then(|task| task.slot.get());
+            assert_eq!(slot(queue.first()), Some(2));
+            assert_eq!([queue.pop(), queue.pop()].map(slot), [Some(2), Some(3)]);
+            queue.push_first(tasks[1]);
+            queue.push(tasks[2]);
+            queue.push_first(tasks[0]);
+            assert_eq!([(); 3].map(|()| slot(queue.pop())), [Some(1), Some(2), Some(3)]);
         }
         // SAFETY: the queue is empty.
         tasks.into_iter().for_each(|task| unsafe { task.end() });
