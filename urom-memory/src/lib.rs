@@ -44,7 +44,8 @@ mod futex;
 mod inner;
 mod inventory;
 mod map;
-mod memfd;
+#[doc(hidden)]
+pub mod memfd;
 mod mmap;
 mod pool;
 mod range;

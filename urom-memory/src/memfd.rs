@@ -27,8 +27,9 @@ impl Memfd {
     /// New memory, all zeros. Its size is sealed, because a process that maps it would get a SIGBUS
     /// if it shrank.
     pub(crate) fn new(len: u64, others_write: bool) -> Result<Memfd> {
-        create(len, others_write)
-            .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))
+        let (fd, map) = create("urom-memory", len)
+            .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))?;
+        Ok(Memfd { map, fd, others_write, was_sealed: Once::new() })
     }
 
     /// The descriptor, for somebody else. Unless others may write, writes are possible from now on
@@ -83,13 +84,18 @@ pub fn require_file_size(len: u64) -> io::Result<()> {
     }
 }
 
-fn create(len: u64, others_write: bool) -> io::Result<Memfd> {
+/// A new memfd of `len` zeros, whose size is sealed, and its mapping.
+///
+/// # Errors
+/// The system's.
+#[doc(hidden)]
+pub fn create(name: &str, len: u64) -> io::Result<(OwnedFd, MmapRaw)> {
     require_file_size(len)?;
-    let fd = memfd_create("urom-memory", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let fd = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, len)?;
     let map = map(fd.as_fd(), 0, len, true)?;
     fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)?;
-    Ok(Memfd { map, fd, others_write, was_sealed: Once::new() })
+    Ok((fd, map))
 }
 
 fn map(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Result<MmapRaw> {
@@ -102,7 +108,11 @@ fn map(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Resu
 
 /// Maps memory that another process sent: `len` bytes at `offset`, which must be there for as long
 /// as the mapping is.
-pub(crate) fn map_received(
+///
+/// # Errors
+/// The system's, and `InvalidInput` for a descriptor of something else.
+#[doc(hidden)]
+pub fn map_received(
     fd: BorrowedFd<'_>,
     offset: u64,
     len: u64,

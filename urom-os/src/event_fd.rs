@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 /// A descriptor that is readable from [`raise`](EventFd::raise) to [`lower`](EventFd::lower).
 #[derive(Debug)]
@@ -16,6 +17,25 @@ impl EventFd {
     /// The operating system's: the process or the system has no more descriptors.
     pub fn new() -> io::Result<EventFd> {
         Ok(EventFd(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// The descriptor that another process sent.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn received(fd: OwnedFd) -> io::Result<EventFd> {
+        // `raise` must not wait, however full the other process has made the counter.
+        let flags = fcntl_getfl(&fd)?;
+        fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
+        Ok(EventFd(fd))
+    }
+
+    /// Another descriptor of the same counter.
+    ///
+    /// # Errors
+    /// The operating system's: the process or the system has no more descriptors.
+    pub fn try_clone(&self) -> io::Result<EventFd> {
+        self.0.try_clone().map(EventFd)
     }
 
     /// Makes the descriptor readable.

@@ -17,7 +17,7 @@ use urom_abi::MAX_PLUGINS;
 
 pub use super::failure::{Failure, LONGEST_TEXT, cut};
 pub use super::memory::{
-    MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
+    DoorAddress, MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
 };
 pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
@@ -187,6 +187,8 @@ pub enum HostToWorker {
     Ping,
     /// The first message: let me in.
     Attach(Attach),
+    /// The host hands no ring over: frames take UCX.
+    Reach(Reach),
     Domain {
         domain: u64,
         word: DomainWord,
@@ -208,13 +210,6 @@ pub enum DomainWord {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Attach {
     pub ticket: u128,
-    #[serde(
-        serialize_with = "bytes::serialize",
-        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
-    )]
-    pub ucx_address: Vec<u8>,
-    /// The channel number the host wants to see in notifications' frames.
-    pub channel: u16,
     /// The most tasks the host has in flight at a time; slots are below it. At most 65536.
     pub max_inflight: u32,
     pub max_message: u64,
@@ -223,17 +218,30 @@ pub struct Attach {
     pub program: String,
 }
 
+/// How a worker reaches a host over UCX.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Reach {
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+    )]
+    pub ucx_address: Vec<u8>,
+    /// The host's number for the connection, for the envelopes of notifications.
+    pub channel: u16,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToHost {
     Ping,
-    /// The host is in: it may connect UCX and send commands.
+    /// The host is in: it hands a ring over at the door, or connects UCX.
     Attached {
+        door: DoorAddress,
         #[serde(
             serialize_with = "bytes::serialize",
             deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
         )]
         ucx_address: Vec<u8>,
-        /// The channel number the worker wants to see in commands' frames.
+        /// The worker's number for the connection, for the envelopes of commands.
         channel: u16,
         /// The limit in bytes that now holds for both.
         max_message: u64,
@@ -331,20 +339,17 @@ mod tests {
 
     #[test]
     fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
-        let attach = |len, program| {
+        let attach = |program| {
             HostToWorker::Attach(Attach {
                 ticket: 1,
-                ucx_address: vec![0; len],
-                channel: 2,
                 max_inflight: 3,
                 max_message: 4096,
                 program: "p".repeat(program),
             })
         };
-        assert!(is_read(&attach(MAX_UCX_ADDRESS, LONGEST_PROGRAM)));
-        assert!(
-            !is_read(&attach(MAX_UCX_ADDRESS + 1, 0)) && !is_read(&attach(0, LONGEST_PROGRAM + 1))
-        );
+        let reach = |len| HostToWorker::Reach(Reach { ucx_address: vec![0; len], channel: 2 });
+        assert!(is_read(&attach(LONGEST_PROGRAM)) && !is_read(&attach(LONGEST_PROGRAM + 1)));
+        assert!(is_read(&reach(MAX_UCX_ADDRESS)) && !is_read(&reach(MAX_UCX_ADDRESS + 1)));
     }
 
     #[test]
@@ -361,8 +366,9 @@ mod tests {
                 is_possible
             );
             let (plugins, ucx_address) = (vec![address.clone(); count], Vec::new());
+            let door = DoorAddress::default();
             let attached =
-                WorkerToHost::Attached { ucx_address, channel: 1, max_message: 1, plugins };
+                WorkerToHost::Attached { door, ucx_address, channel: 1, max_message: 1, plugins };
             assert_eq!(is_read(&attached), is_possible);
         }
     }

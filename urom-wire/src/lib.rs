@@ -8,8 +8,9 @@
 //!   pair between daemon and worker. It exists before UCX is used, so both ends compare their UCX
 //!   versions first. It also stays: the kernel closes it when a process dies, and its heartbeats
 //!   show that a peer was stopped or cut off, which UCX alone does not notice.
-//! - **UCX active messages** between host and worker carry commands and notifications as
-//!   [`frame`]s, behind a [`pass`].
+//! - **A ring** or **UCX active messages** between host and worker carry commands and notifications
+//!   as [`frame`]s. On one machine they share a [`ring`]; between machines, and where the host
+//!   cannot hand descriptors over, frames travel over UCX in [envelopes](envelope).
 //!
 //! | module | what both ends use it for |
 //! | --- | --- |
@@ -27,6 +28,7 @@ mod bounded;
 mod bytes;
 pub mod control;
 pub mod domain;
+pub mod envelope;
 mod failure;
 pub mod frame;
 #[cfg(any(test, feature = "test-util"))]
@@ -36,12 +38,12 @@ pub mod hello;
 pub mod key;
 pub mod mailbox;
 pub mod memory;
-pub mod pass;
 pub mod patience;
 pub mod plain;
 pub mod proof;
 pub mod relay;
 pub mod remote;
+pub mod ring;
 pub mod stream;
 mod stuck;
 mod sync;

@@ -1,9 +1,10 @@
 //! Memory that a host shares with a worker: the messages about it, and the hand-over of what only a
 //! Unix socket can carry.
 //!
-//! A host asks for the worker's door, an address of a Unix socket. It connects there once for each
-//! memory that it shares, with the ticket of its control stream, and hands over a descriptor, or
-//! nothing but the number of its process, which the kernel tells. A host that cannot get there, on
+//! A worker that lets a host in gives it the address of its door, a Unix socket. The host connects
+//! there once for its [ring](crate::ring) and once for each memory that it shares, with the ticket
+//! of its control stream. It hands over descriptors, or nothing but the number of its process,
+//! which the kernel reports. A host that cannot get there, on
 //! another machine or in another container, offers its memory over the network.
 //!
 //! The first connection is the *lease*, which both ends keep: by it a host learns when the worker
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
 
-use super::{bounded, bytes};
+use super::{bounded, bytes, ring};
 use crate::awake::sleep;
 use crate::failure::Failure;
 
@@ -36,8 +37,6 @@ pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 /// What a host says of memory.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum MemoryWord {
-    /// Where can memory be handed over?
-    Door,
     Share(MemoryOffer),
     /// Later commands must not find the memory.
     End {
@@ -85,20 +84,23 @@ pub enum MemoryPlace {
     Network,
 }
 
+/// Where a host hands descriptors over.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct DoorAddress {
+    /// The address of the worker's socket, an abstract one if it begins with a zero; empty when
+    /// there is none.
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
+    )]
+    pub address: Vec<u8>,
+    /// The worker's [`machine`].
+    pub machine: u128,
+}
+
 /// What a worker says of memory.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum MemoryAnswer {
-    /// The address of its socket, an abstract one if it begins with a zero; empty when there is
-    /// none.
-    Door {
-        #[serde(
-            serialize_with = "bytes::serialize",
-            deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
-        )]
-        address: Vec<u8>,
-        /// The worker's [`machine`].
-        machine: u128,
-    },
     /// Commands may use it, or this failed.
     Shared { share: u64, result: Result<SharedBy, Failure> },
     /// No command uses it by this share, and none will.
@@ -130,6 +132,12 @@ const SLIP_LEN: usize = 24;
 
 /// The share of the slip that asks for the lease. No memory has it.
 pub const LEASE: u64 = 0;
+
+/// The share of the slip with the descriptors of a [ring](crate::ring). No memory has it.
+pub const RING: u64 = u64::MAX;
+
+/// The most descriptors with a slip.
+const MOST_DESCRIPTORS: usize = ring::DESCRIPTORS;
 
 /// What a worker says on the lease when it copies nothing of the host's process any more. The lease
 /// ends when nothing is mapped any more, either.
@@ -163,16 +171,12 @@ pub fn machine() -> u128 {
     u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default()
 }
 
-/// Hands memory over at a worker's door: a descriptor, or this process alone. Returns the
-/// connection when the worker has it. Waits for room in the backlog of the door, without a limit.
+/// Hands descriptors over at a worker's door, or this process alone. Returns the connection when
+/// the worker has them. Waits for room in the backlog of the door, without a limit.
 ///
 /// # Errors
 /// The system's, and `PermissionDenied` when the worker does not take it.
-pub async fn hand_over(
-    door: &Path,
-    slip: Slip,
-    fd: Option<BorrowedFd<'_>>,
-) -> io::Result<UnixStream> {
+pub async fn hand_over(door: &Path, slip: Slip, fds: &[BorrowedFd<'_>]) -> io::Result<UnixStream> {
     let mut stream = loop {
         match UnixStream::connect(door).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(AGAIN).await,
@@ -182,10 +186,10 @@ pub async fn hand_over(
     let bytes = slip.to_bytes();
     let sent = stream
         .async_io(Interest::WRITABLE, || {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
             let mut control = SendAncillaryBuffer::new(&mut space);
-            let fds = fd.map(|fd| [fd]);
-            if let Some(fds) = &fds {
+            if !fds.is_empty() {
                 control.push(SendAncillaryMessage::ScmRights(fds));
             }
             Ok(sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?)
@@ -210,8 +214,8 @@ pub async fn hand_over(
 #[derive(Debug)]
 pub struct Handed {
     pub slip: Slip,
-    /// The descriptor, if there was one.
-    pub fd: Option<OwnedFd>,
+    /// The descriptors, at most as many as a ring has.
+    pub fds: Vec<OwnedFd>,
     /// The process at the other end, in the numbers of this one; `None` when it has no number here
     /// or is another user's: with the rights of this user, its number could later stand for a
     /// process that the host has no right to.
@@ -227,24 +231,25 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     let is_own = peer.uid() == rustix::process::geteuid().as_raw();
     let process = peer.pid().filter(|pid| *pid > 0 && is_own);
     let mut bytes = [0; SLIP_LEN];
-    let (len, fd) = stream
+    let (len, fds) = stream
         .async_io(Interest::READABLE, || {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
             let mut control = RecvAncillaryBuffer::new(&mut space);
             let mut parts = [IoSliceMut::new(&mut bytes)];
             let flags = RecvFlags::CMSG_CLOEXEC;
             let message = recvmsg(stream.as_fd(), &mut parts, &mut control, flags)?;
-            let mut fds = control.drain().flat_map(|message| match message {
+            let fds = control.drain().filter_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(fds) => Some(fds),
                 _ => None,
             });
-            Ok((message.bytes, fds.next().and_then(|mut fds| fds.next())))
+            Ok((message.bytes, fds.flatten().collect()))
         })
         .await?;
     if len != SLIP_LEN {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(Handed { slip: Slip::from_bytes(bytes), fd, process })
+    Ok(Handed { slip: Slip::from_bytes(bytes), fds, process })
 }
 
 /// Tells the one at the door that it is taken.
@@ -285,10 +290,11 @@ mod tests {
             say_taken(&stream).unwrap();
             handed
         };
-        let (given, handed) = tokio::join!(hand_over(&path, SLIP, Some(file.as_fd())), worker);
+        let fds = [file.as_fd()];
+        let (given, handed) = tokio::join!(hand_over(&path, SLIP, &fds), worker);
         given.unwrap();
         assert_eq!((handed.slip, handed.process), (SLIP, Some(std::process::id() as i32)));
-        let mut theirs = std::fs::File::from(handed.fd.unwrap());
+        let mut theirs = std::fs::File::from(handed.fds.into_iter().next().unwrap());
         theirs.write_all(b"same file").unwrap();
         let mut text = String::new();
         let mut file = file;
@@ -305,12 +311,12 @@ mod tests {
         let worker = async {
             let (stream, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&stream).await.unwrap();
-            assert!(handed.fd.is_none());
+            assert!(handed.fds.is_empty());
         };
-        let (given, ()) = tokio::join!(hand_over(&path, SLIP, None), worker);
+        let (given, ()) = tokio::join!(hand_over(&path, SLIP, &[]), worker);
         assert_eq!(given.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         drop(listener);
-        let error = hand_over(&path, SLIP, None).await.unwrap_err();
+        let error = hand_over(&path, SLIP, &[]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 

@@ -1,8 +1,8 @@
-//! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) with
-//! loom's types instead, and tries every order of events.
+//! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) and the
+//! cells of a [`ring`](crate::ring) with loom's types instead, and tries every order of events.
 
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
-pub(crate) use std::sync::{Mutex, PoisonError};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use urom_os::EventFd;
 

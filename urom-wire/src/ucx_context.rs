@@ -2,24 +2,76 @@
 
 use ucx::{Context, ContextBuilder, Features};
 
-/// What a peer is told whose messages wait behind a place that nobody fills: see
-/// [`ucx::queue_probe`].
-pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
-    sent, which blocks UCX's receive queue for all others; start the worker again";
-
 /// Settings of a context, over the environment's.
 pub type Config = &'static [(&'static str, &'static str)];
 
+/// UCX's transports whose messages go through shared memory.
+const SHARED_MEMORY: [&str; 6] = ["posix", "sysv", "xpmem", "mm", "sm", "shm"];
+
+/// Whether the environment lets host and worker share memory: `UCX_TLS` is not set, or allows a
+/// transport that does.
+#[must_use]
+pub fn may_share_memory() -> bool {
+    std::env::var("UCX_TLS").map_or(true, |transports| allows_shared_memory(&transports))
+}
+
+fn allows_shared_memory(transports: &str) -> bool {
+    let (transports, is_allowed) = match transports.strip_prefix('^') {
+        Some(excluded) => (excluded, false),
+        None => (transports, true),
+    };
+    let names = |name: &str| name == "all" || SHARED_MEMORY.contains(&name);
+    transports.split(',').any(names) == is_allowed
+}
+
+/// `UCX_TLS` without shared memory.
+fn network_only(transports: Option<&str>) -> String {
+    let excluded = SHARED_MEMORY[..3].join(",");
+    match transports {
+        None | Some("all") => format!("^{excluded}"),
+        Some(all) if all.starts_with('^') => format!("{all},{excluded}"),
+        Some(some) => {
+            let rest: Vec<_> =
+                some.split(',').filter(|name| !SHARED_MEMORY.contains(name)).collect();
+            // UCX makes an endpoint that reaches nobody of a list without a transport.
+            if rest.is_empty() { "tcp".to_owned() } else { rest.join(",") }
+        }
+    }
+}
+
 /// A UCX context for frames. Its endpoints have UCX's handling of lost peers
-/// ([`ErrorMode::Peer`](ucx::ErrorMode), the default), and may use `posix` shared memory, but not
-/// `sysv`, whatever the environment says.
+/// ([`ErrorMode::Peer`](ucx::ErrorMode), the default) and use no shared memory: one queue of UCX's
+/// receives from all peers there, and a peer that is killed while it writes blocks it. Peers on one
+/// machine have a [`ring`](crate::ring).
 ///
 /// Without that handling UCX never closes an endpoint to a peer that has one back: each host would
 /// stay in the memory of a worker for good, with some MiB of the host's that UCX has attached. UCX
 /// need not look for lost peers itself: the control stream notices them.
 pub fn context() -> ContextBuilder {
+    let transports = std::env::var("UCX_TLS").ok();
     Context::builder(Features::AM | Features::WAKEUP)
-        .watched_shared_memory()
-        .config("SYSV_ERROR_HANDLING", "n")
+        .config("TLS", network_only(transports.as_deref()))
         .config("KEEPALIVE_INTERVAL", "inf")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_used_where_the_environment_allows_it_and_never_by_ucx() {
+        for (transports, allowed, network) in [
+            ("all", true, "^posix,sysv,xpmem"),
+            ("tcp", false, "tcp"),
+            ("tcp,posix", true, "tcp"),
+            ("sm,self", true, "self"),
+            ("shm", true, "tcp"),
+            ("^posix", false, "^posix,posix,sysv,xpmem"),
+            ("^tcp", true, "^tcp,posix,sysv,xpmem"),
+        ] {
+            let found = (allows_shared_memory(transports), network_only(Some(transports)));
+            assert_eq!(found, (allowed, network.to_owned()), "{transports}");
+        }
+        assert_eq!(network_only(None), "^posix,sysv,xpmem");
+    }
 }

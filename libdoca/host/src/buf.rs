@@ -5,7 +5,6 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::Buf;
-use urom_wire::frame::{MAX_CUT, Payload};
 
 use crate::handle::{Opaque, Tag, borrow, object};
 use crate::map::descriptor::Descriptor;
@@ -13,7 +12,6 @@ use crate::memory::{FixedMemory, copy};
 
 /// How many bytes of a response a host can always read: the fixed part of all known notifications.
 const READABLE: usize = 64;
-const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there before it comes");
 
 /// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
@@ -198,12 +196,11 @@ impl Buffer {
     }
 
     /// Copies a payload into the data, and grows if need be. False when there is no memory left.
-    /// Hosts read the first fields before they check the length, so missing ones are zero, as are
-    /// the zeros of a payload.
+    /// Hosts read the first fields before they check the length, so missing ones are zero.
     #[inline]
     #[must_use]
-    pub(super) fn fill(&self, payload: Payload<'_>) -> bool {
-        let (bytes, len) = (payload.bytes(), payload.len());
+    pub(super) fn fill(&self, bytes: &[u8]) -> bool {
+        let len = bytes.len();
         if self.space.get() < len.max(READABLE) && !self.grow(len) {
             return false;
         }
@@ -214,7 +211,7 @@ impl Buffer {
         // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is
         // initialised, and nobody else uses it while a task is in flight.
         copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
-        // No more than `space`. The zeros behind `bytes` lie in the `READABLE` ones: see `MAX_CUT`.
+        // No more than `space`.
         self.capacity.set(len);
         self.reset();
         true
@@ -257,23 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_what_came_with_its_zeros_and_what_a_short_one_lacks_is_zero() {
+    fn a_response_is_its_payload_and_the_fields_that_a_short_one_lacks_are_zero() {
         let buffer = Buffer::new(0, 0).unwrap();
-        for (sent, zeros) in
-            [(0, 0), (64, 0), (3, 0), (5000, 0), (8, 0), (16, 32), (0, 64), (20, 1), (63, 1)]
-        {
+        for len in [0, 64, 3, 5000, 8, 63] {
             // Whatever was there before.
-            assert!(buffer.fill(Payload::whole(&[8; READABLE])));
-            let payload = match zeros {
-                0 => Payload::whole(&[7; 5000][..sent]),
-                _ => Payload::cut(&[7; READABLE][..sent], zeros).unwrap(),
-            };
-            assert!(buffer.fill(payload));
-            assert_eq!((buffer.len(), buffer.data().addr() % 8), (sent + zeros, 0));
+            assert!(buffer.fill(&[8; READABLE]) && buffer.fill(&[7; 5000][..len]));
+            assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
             // SAFETY: a buffer that was filled has 64 bytes.
-            let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE.max(sent)) };
+            let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE.max(len)) };
             assert!(
-                bytes.iter().enumerate().all(|(at, byte)| *byte == if at < sent { 7 } else { 0 })
+                bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 })
             );
         }
     }

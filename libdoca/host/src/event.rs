@@ -1,7 +1,8 @@
 //! What the control thread tells a progress engine.
 
 use urom_wire::control::{Failure, PluginAddress};
-use urom_wire::pass::Pass;
+use urom_wire::envelope::Pass;
+use urom_wire::ring::Ring;
 
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) id: u64,
+    /// The ring that the worker took; without one, frames take UCX.
+    pub(super) ring: Option<Ring>,
     pub(super) ucx_address: Vec<u8>,
     pub(super) channel: u16,
     pub(super) max_message: usize,

@@ -17,6 +17,7 @@ mod channels;
 mod control_thread;
 mod daemon_link;
 mod device;
+mod door;
 mod embedded;
 mod event;
 mod exchange;

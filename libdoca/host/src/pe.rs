@@ -11,6 +11,7 @@ pub(crate) mod graph;
 pub(crate) mod local;
 mod notifications;
 mod ready;
+mod rings;
 pub(crate) mod run;
 mod sleep;
 pub(crate) mod tasks;
@@ -24,7 +25,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::Waker;
 
-use ::ucx::queue_probe::QueueProbe;
+use ::ucx::Worker;
 use rustix::event::epoll;
 use urom_abi::DocaError;
 use urom_abi::host::{CtxState, Task};
@@ -32,6 +33,7 @@ use urom_abi::host::{CtxState, Task};
 pub(super) use self::notifications::Lost;
 pub(crate) use self::ready::Other;
 use self::ready::ReadyQueue;
+use self::rings::Rings;
 use crate::channels::Channels;
 use crate::event::Mailbox;
 use crate::handle::{Tag, object};
@@ -41,9 +43,8 @@ use crate::pe::local::LocalTask;
 use crate::pe::run::Run;
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::sleep::{HostBell, Nap};
-use crate::pe::ucx::Transport;
 use urom_log::LineBudget;
-use urom_wire::pass::first_channel;
+use urom_wire::envelope::first_channel;
 
 /// How many commands one call of `progress_many` completes at most: a host checks the time between
 /// calls.
@@ -65,10 +66,8 @@ pub(super) struct Pe {
     bell: HostBell,
     nap: Nap,
     epoll: OwnedFd,
-    /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
-    /// before the queue.
-    pub(super) probe: RefCell<QueueProbe>,
-    transport: OnceCell<Transport>,
+    rings: Rings,
+    ucx: OnceCell<Worker>,
     ready: ReadyQueue,
     /// Runs that have frames to send, sends under way, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
@@ -109,8 +108,10 @@ impl Pe {
         ::ucx::require_descriptors(DESCRIPTORS)?;
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let (bell, nap) = (HostBell::new()?, Nap::new()?);
-        for source in [mailbox.wake().as_fd(), bell.wake.as_fd(), nap.timer.as_fd()] {
+        let (bell, nap, rings) = (HostBell::new()?, Nap::new()?, Rings::new()?);
+        let sources =
+            [mailbox.wake().as_fd(), bell.wake.as_fd(), nap.timer.as_fd(), rings.bell.as_fd()];
+        for source in sources {
             // The host asks whether there is anything, not what.
             epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         }
@@ -121,8 +122,8 @@ impl Pe {
             bell,
             nap,
             epoll,
-            transport: OnceCell::new(),
-            probe: RefCell::default(),
+            rings,
+            ucx: OnceCell::new(),
             ready: ReadyQueue::default(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),
@@ -197,7 +198,7 @@ impl Pe {
         self.step(1)
     }
 
-    /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
+    /// Delivers the oldest event. If none is ready, looks for answers up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
         if let Some(task) = self.ready.pop_command() {
@@ -206,17 +207,20 @@ impl Pe {
         if self.chores.get() {
             return self.progress_all(false);
         }
-        // The code below is there twice, so that the processor predicts the branches of each case
-        // separately.
-        if !self.progress_ucx(looks) {
-            return if self.is_called() || self.nap.is_due() { self.progress_rest() } else { 0 };
+        if let Some(task) = self.take_answer(looks) {
+            if self.nap.is_turn() {
+                self.ready.push_command(task);
+                return self.progress_rest();
+            }
+            return self.complete_command(task);
         }
-        if self.is_called() || self.nap.is_turn() {
+        let received = self.progress_ucx(looks);
+        if self.is_called() || self.nap.is_due() {
             return self.progress_rest();
         }
         match self.ready.pop_command() {
-            Some(task) => self.complete_command(task),
-            None => 0,
+            Some(task) if received => self.complete_command(task),
+            _ => 0,
         }
     }
 
@@ -225,7 +229,7 @@ impl Pe {
         self.chores.get() || self.mailbox.has_post()
     }
 
-    /// The rest of a progress for which UCX has had its turn.
+    /// The rest of a progress that has looked for answers.
     #[cold]
     fn progress_rest(&self) -> u8 {
         self.read_all();
@@ -241,11 +245,17 @@ impl Pe {
         let mut count = u32::from(self.step(LOOKS));
         while count != 0
             && count < MOST_AT_ONCE
-            && let Some(task) = self.ready.pop_command()
+            && let Some(task) = self.ready.pop_command().or_else(|| self.rest_of_answers())
         {
             count += u32::from(self.complete_command(task));
         }
         count
+    }
+
+    /// The next answer, where no other event is ready.
+    #[inline]
+    fn rest_of_answers(&self) -> Option<CmdTaskRef> {
+        if self.is_called() { None } else { self.take_answer(1) }
     }
 
     /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all
@@ -273,10 +283,10 @@ impl Pe {
     /// Advances everything. The host sees nothing of it.
     fn advance(&self) {
         self.flush();
-        let received = self.progress_ucx(1);
+        self.receive_from_rings();
+        self.progress_ucx(1);
         self.read_all();
         self.look();
-        self.try_queue(!received);
     }
 
     fn read_all(&self) {
@@ -302,9 +312,8 @@ impl Pe {
         let mut to_tend = self.to_tend.borrow_mut();
         to_tend.drain(..count);
         let exchanging = !self.exchanging.borrow().is_empty();
-        let probing = self.probe.borrow().is_running();
         let others = self.ready.has_others() || !self.waiting.borrow().is_empty();
-        self.chores.set(!to_tend.is_empty() || exchanging || probing || others);
+        self.chores.set(!to_tend.is_empty() || exchanging || others);
     }
 
     #[cold]

@@ -11,10 +11,7 @@ mod tests;
 mod told;
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{OnceCell, oneshot};
@@ -22,11 +19,11 @@ use tokio::task::JoinSet;
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{Failure, HostToWorker, MemoryAnswer, MemoryPlace, MemoryWord, SharedBy};
-use urom_wire::memory::machine;
 
 use self::lease::Lease;
 use self::ready::{Made, Offer, Reason, make_ready};
 pub(super) use self::told::{Late, Told};
+use crate::door::WorkerDoor;
 use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
 
@@ -52,9 +49,7 @@ pub(super) struct Sharing {
     /// The worker's name in log lines.
     worker: String,
     ticket: u128,
-    door: Door,
-    /// Whether the worker is on this machine, in whichever container.
-    is_here: bool,
+    door: WorkerDoor,
     /// The last line about a path that is slower than it could be.
     slow: String,
     /// From the first memory on that goes by the door.
@@ -86,19 +81,12 @@ struct Share {
     ending: Option<(u64, Told)>,
 }
 
-enum Door {
-    Unknown,
-    Asked,
-    Known(Option<PathBuf>),
-}
-
 impl Sharing {
-    pub(super) fn new(worker: &str, ticket: u128) -> Sharing {
+    pub(super) fn new(worker: &str, ticket: u128, door: WorkerDoor) -> Sharing {
         Sharing {
             worker: worker.to_owned(),
             ticket,
-            door: Door::Unknown,
-            is_here: false,
+            door,
             slow: String::new(),
             lease: Arc::default(),
             last: 0,
@@ -113,7 +101,7 @@ impl Sharing {
     }
 
     /// Begins to share memory.
-    pub(super) async fn share(&mut self, stream: &WorkerStream, offered: Offered) {
+    pub(super) fn share(&mut self, offered: Offered) {
         let memory = offered.memory;
         if self.known.contains_key(&memory) {
             let text = "this memory is shared with this worker already";
@@ -125,15 +113,10 @@ impl Sharing {
         self.shares.insert(self.last, share);
         self.waiting.push_back((self.last, offered));
         self.begin();
-        if matches!(self.door, Door::Unknown) {
-            self.door = Door::Asked;
-            stream.send(HostToWorker::Memory(MemoryWord::Door)).await;
-        }
     }
 
     /// Makes offers ready, up to the limit.
     fn begin(&mut self) {
-        let Door::Known(door) = &self.door else { return };
         let asked = self.shares.values().filter(|share| share.asked.is_some()).count();
         while self.ready.len() + asked < AT_ONCE
             && let Some((share, offered)) = self.waiting.pop_front()
@@ -141,7 +124,7 @@ impl Sharing {
             self.ready.spawn(make_ready(
                 share,
                 offered,
-                door.clone(),
+                self.door.clone(),
                 Arc::clone(&self.lease),
                 self.ticket,
             ));
@@ -203,11 +186,6 @@ impl Sharing {
     /// Hears the worker.
     pub(super) fn hear(&mut self, answer: MemoryAnswer) {
         match answer {
-            MemoryAnswer::Door { address, machine: theirs } => {
-                self.is_here = theirs != 0 && theirs == machine();
-                let door = !address.is_empty();
-                self.door = Door::Known(door.then(|| OsString::from_vec(address).into()));
-            }
             MemoryAnswer::Shared { share, result } => {
                 let Some(entry) = self.shares.get_mut(&share) else { return };
                 let Some((told, reason)) = entry.asked.take() else { return };
@@ -248,7 +226,7 @@ impl Sharing {
 
     /// Logs that a path is slower than this machine allows: each line once, until another differs.
     fn note_path(&mut self, path: MemoryPath, Reason { best, door }: Reason) {
-        if !self.is_here || path.0 <= best.0 {
+        if !self.door.is_here || path.0 <= best.0 {
             return;
         }
         let why = door.unwrap_or_else(|| {

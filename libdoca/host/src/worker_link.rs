@@ -10,19 +10,22 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
+use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, Failure, HostToDaemon, HostToWorker,
-    LONGEST_PROGRAM, PluginAddress, PluginEntry, StartWorker, Stuck, WorkerToHost,
+    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, DoorAddress, Failure, HostToDaemon,
+    HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry, Reach, StartWorker, Stuck,
+    WorkerToHost,
 };
 use urom_wire::domain::PIECE;
+use urom_wire::envelope::Pass;
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
-use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
 use crate::address::is_of_this_process;
 use crate::daemon_link::Request;
+use crate::door::WorkerDoor;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{fail_if, failure, stream_code};
 use crate::sharing::{Late, Offered, Sharing, Told};
@@ -35,6 +38,8 @@ pub(super) struct Visit {
     pub(super) worker: StartWorker,
     /// Without the ticket.
     pub(super) attach: Attach,
+    /// By this the worker ends the host's sleep.
+    pub(super) bell: EventFd,
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
     pub(super) health: Arc<Health>,
@@ -72,10 +77,10 @@ pub(super) async fn serve(
             late.end();
             Some(failure)
         }
-        Ok((mut stream, attached, ticket)) => {
+        Ok((mut stream, attached, ticket, door)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
-            let mut sharing = Sharing::new(&who, ticket);
+            let mut sharing = Sharing::new(&who, ticket, door);
             let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
             if end.is_none() {
@@ -100,7 +105,7 @@ pub(super) async fn serve(
 async fn enter(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
-) -> Result<(WorkerStream, Attached, u128), Failure> {
+) -> Result<(WorkerStream, Attached, u128, WorkerDoor), Failure> {
     let gone = || {
         failure!(
             CONNECTION_RESET,
@@ -144,10 +149,12 @@ async fn enter(
             })?;
         let (pass, max_message) = (Pass::new(ticket), visit.attach.max_message);
         stream.send(HostToWorker::Attach(Attach { ticket, ..visit.attach })).await;
-        let attached = admission(&mut stream, id, address, max_message, pass).await?;
+        let (mut attached, door) = admission(&mut stream, id, address, max_message, pass).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
-        Ok((stream, attached, ticket))
+        let door = WorkerDoor::new(door);
+        attached.ring = door.hand_ring(id, &visit.bell, ticket, attached.max_message).await;
+        Ok((stream, attached, ticket, door))
     };
     let within = visit.patience.at_least(CONNECT_DEADLINE);
     within.wait(attach).await.unwrap_or_else(|_| {
@@ -185,11 +192,12 @@ pub(super) async fn admission(
     address: SocketAddr,
     max_message: u64,
     pass: Pass,
-) -> Result<Attached, Failure> {
+) -> Result<(Attached, DoorAddress), Failure> {
     match stream.next().await {
-        Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
+        Ok(WorkerToHost::Attached { door, ucx_address, channel, max_message: theirs, plugins }) => {
             let max_message = theirs.min(max_message) as usize;
-            Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
+            let ring = None;
+            Ok((Attached { id, ring, ucx_address, channel, max_message, plugins, pass }, door))
         }
         Ok(WorkerToHost::Refused(failure)) => Err(with_own_variables(failure)),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
@@ -273,7 +281,8 @@ impl Watched<'_> {
                         let word = DomainWord::End;
                         stream.send_in_turn(HostToWorker::Domain { domain, word }).await;
                     }
-                    WorkerOrder::Share(offered) => sharing.share(stream, offered).await,
+                    WorkerOrder::Reach(reach) => stream.send(HostToWorker::Reach(reach)).await,
+                    WorkerOrder::Share(offered) => sharing.share(offered),
                     WorkerOrder::Unshare { memory, after, told } => {
                         sharing.unshare(stream, memory, after, told).await;
                     }
@@ -332,6 +341,8 @@ pub(super) enum WorkerOrder {
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
+    /// Frames take UCX.
+    Reach(Reach),
     Share(Offered),
     Unshare {
         /// How many commands were submitted before.

@@ -11,7 +11,8 @@ use lexopt::{Arg, Parser};
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
-use urom_wire::frame::{MAX_MAX_MESSAGE, MESSAGE_LEN, MIN_MAX_MESSAGE};
+use urom_wire::envelope::MESSAGE_LEN;
+use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use urom_wire::patience::Patience;
 
 use super::environment::{allowed, given};

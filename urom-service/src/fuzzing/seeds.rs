@@ -2,8 +2,8 @@
 
 use urom_wire::control::*;
 use urom_wire::domain::{Member, Participant};
-use urom_wire::frame;
 use urom_wire::fuzzing::corpus::{Seeds, strange};
+use urom_wire::fuzzing::frames;
 
 /// One step of a program: what it does, to whom, and a message.
 fn step<T: serde::Serialize>(kind: u8, whom: u8, message: &T) -> Vec<u8> {
@@ -55,14 +55,8 @@ pub(super) fn of_daemon() -> Seeds {
 }
 
 pub(super) fn of_worker_control() -> Seeds {
-    let attach = || Attach {
-        ticket: 7,
-        ucx_address: vec![1; 5],
-        channel: 3,
-        max_inflight: 32,
-        max_message: 4096,
-        program: String::new(),
-    };
+    let attach =
+        || Attach { ticket: 7, max_inflight: 32, max_message: 4096, program: String::new() };
     let enter = |link| {
         let expect = step(4, 0, &DaemonToWorker::Expect { ticket: 7 });
         [expect, vec![5 + 8 * link], step(0, link, &HostToWorker::Attach(attach()))].concat()
@@ -85,6 +79,10 @@ pub(super) fn of_worker_control() -> Seeds {
     let broken = [enter(0), domain(0, 5, DomainWord::Start { len: 9 }), starts(0, 6)].concat();
     let stranger = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
     let memory = |link, word| step(0, link, &HostToWorker::Memory(word));
+    let reach = |link| {
+        let reach = Reach { ucx_address: vec![1; 5], channel: 3 };
+        step(0, link, &HostToWorker::Reach(reach))
+    };
     let offer = |place| MemoryOffer {
         share: 2,
         memory: 6,
@@ -100,10 +98,10 @@ pub(super) fn of_worker_control() -> Seeds {
         let offers = places.map(|place| memory(link, MemoryWord::Share(offer(place))));
         let ends = memory(link, MemoryWord::End { memory: 6, share: 2, after: 0 });
         let leaves = memory(link, MemoryWord::Leave);
-        [memory(link, MemoryWord::Door), offers.concat(), ends, leaves].concat()
+        [reach(link), offers.concat(), ends, leaves].concat()
     };
     let memories = [enter(0), shares(0), vec![6]].concat();
-    let of_stranger = [vec![5], shares(0), vec![5 + 8], memory(1, MemoryWord::Door)].concat();
+    let of_stranger = [vec![5], shares(0), vec![5 + 8], reach(1)].concat();
     vec![
         ("memories".to_owned(), memories),
         ("memories-of-a-stranger".to_owned(), of_stranger),
@@ -121,10 +119,8 @@ pub(super) fn of_worker_frames() -> Seeds {
         let bytes = postcard::to_extend(&attach, Vec::new()).unwrap();
         [&[1, bytes.len() as u8], &bytes[..]].concat()
     };
-    let attach = |ucx_address, max_inflight, max_message| Attach {
+    let attach = |max_inflight, max_message| Attach {
         ticket: 0,
-        ucx_address,
-        channel: 0,
         max_inflight,
         max_message,
         program: String::new(),
@@ -146,8 +142,8 @@ pub(super) fn of_worker_frames() -> Seeds {
         0, 3, 3, 0, 2, 1, 1, 0x22, 9, 1, 2, 0x24, 0xff, 0x51, 3, 0x11, 7, 3, 3, 0, 0x10, 1, 0x12,
         2, 0x1f, 8, 0x11, 7, 2, 7,
     ];
-    let sent = frame::command_header(1, 2, 0, 3);
-    let bytes = [&[0, 6, 11], &sent[..], &[0, 1, 2, 7]].concat();
+    let sent = frames::command(2, 0, &[0, 1, 2]);
+    let bytes = [&[0, 6, 11], &sent[..], &[7]].concat();
     vec![
         ("all".to_owned(), [vec![0], all].concat()),
         ("damaged".to_owned(), damaged),
@@ -168,8 +164,7 @@ pub(super) fn of_worker_frames() -> Seeds {
                 15, 7,
             ],
         ),
-        ("no-address".to_owned(), came(attach(vec![1; 60], 8, 4096))),
-        ("no-slots".to_owned(), came(attach(vec![], 0, 4096))),
-        ("no-room".to_owned(), came(attach(vec![], 1, 10))),
+        ("no-slots".to_owned(), came(attach(0, 4096))),
+        ("no-room".to_owned(), came(attach(1, 10))),
     ]
 }

@@ -31,12 +31,12 @@ use crate::unproven::Unproven;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
-    Attach, DaemonToWorker, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, DoorAddress, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
+use urom_wire::envelope::Pass;
 use urom_wire::key::Secret;
 use urom_wire::mailbox::Mailbox;
 use urom_wire::memory::Handed;
-use urom_wire::pass::Pass;
 use urom_wire::stream::StreamError;
 
 const ADMISSION: Duration = Duration::from_secs(2);
@@ -127,8 +127,8 @@ struct Control {
     streams: JoinSet<()>,
     /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
-    /// Where hosts hand memory over, once one has asked; empty when there is no such place.
-    memory_door: Option<Vec<u8>>,
+    /// The door, once it was opened for a host. Its address is empty when it cannot be opened.
+    door_address: Option<DoorAddress>,
     /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
     door: Option<Option<Secret>>,
     stopping: bool,
@@ -158,7 +158,7 @@ impl Control {
             events,
             streams: JoinSet::new(),
             timers: JoinSet::new(),
-            memory_door: None,
+            door_address: None,
             door: None,
             stopping: false,
         }
@@ -275,10 +275,11 @@ impl Control {
                     self.throw_out(key, failure);
                 }
             }
-            HostToWorker::Memory(_) if !link.is_admitted() => {
-                let text = "a host attaches before it shares memory";
+            HostToWorker::Memory(_) | HostToWorker::Reach(_) if !link.is_admitted() => {
+                let text = "a host attaches before it is reached or shares memory";
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
             }
+            HostToWorker::Reach(reach) => self.mailbox.post(ToData::Reach { link: key, reach }),
             HostToWorker::Memory(word) => self.hear_of_memory(key, word, turn),
         }
     }
@@ -396,7 +397,9 @@ impl Control {
                 return false;
             }
             ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
-                let answer = WorkerToHost::Attached { ucx_address, channel, max_message, plugins };
+                let door = self.door_address();
+                let answer =
+                    WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
                 if let Some(link) = self.links.get_mut(&link) {
                     link.waits = None;
                     // A host that reads nothing is soon given up.

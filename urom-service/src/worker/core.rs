@@ -1,4 +1,4 @@
-//! Commands to plugins, and the plugins' turns: what happens between two turns of UCX.
+//! Commands to plugins, and their answers to the hosts.
 
 use std::os::fd::RawFd;
 use std::rc::Rc;
@@ -6,47 +6,43 @@ use std::rc::Rc;
 use tracing::debug;
 use urom_abi::DocaError;
 use urom_abi::command_room::CommandRoom;
+use urom_abi::descriptor::NotificationDesc;
 use urom_abi::extension::CancelReason;
+use urom_abi::plugin::WorkerNotify;
 use urom_os::clock;
-use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command, Unusual};
-use urom_wire::pass::Pass;
+use urom_wire::envelope::{Envelope, frames};
+use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER, Unusual};
 
-use super::control_thread::ControlHandle;
-use super::desk::Desk;
-use super::hosts::{Hosts, join, unsendable};
+use super::hosts::{Answer, Draft, Host, Hosts, Token};
 use super::instance::{Handled, Instance};
 use super::rounds::{ROUND, Rounds};
-use super::slot::Token;
 
-/// For how long a command there is memory in advance, in bytes at most, and up to which length it
-/// is called: a plugin copies it.
+/// The longest command for which there is memory in advance, in bytes. Longer ones are not called:
+/// a plugin copies a command that it is called with.
 const LONGEST_ROOM: usize = 4096;
+
+/// The most frames that one turn takes from a host: the other hosts and the plugins get their turn.
+const MOST_FRAMES: usize = 64;
 
 const NO_PLUGIN: u8 = u8::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Core {
     plugins: Vec<Instance>,
-    /// The place in `plugins` of each bit, and [`NO_PLUGIN`] of what is none.
+    /// The place in `plugins` of each bit, and [`NO_PLUGIN`] for the other bytes.
     by_bit: [u8; 256],
     rounds: Rounds,
-    /// Memory for the next command, if that is as long as the last one: it is got while nobody
-    /// waits for an answer.
+    /// Memory for the next command, if that is as long as the last one: it is allocated while no
+    /// command waits.
     room: Option<CommandRoom>,
     usual: usize,
-    pub(crate) hosts: Hosts,
-    strays: u64,
+    draft: Draft,
+    pub(crate) hosts: Rc<Hosts>,
     closed: bool,
 }
 
 impl Core {
-    pub(crate) fn new(
-        plugins: Vec<Instance>,
-        max_message: usize,
-        max_unread: usize,
-        desk: Rc<Desk>,
-        control: ControlHandle,
-    ) -> Core {
+    pub(crate) fn new(plugins: Vec<Instance>, max_message: usize, hosts: Rc<Hosts>) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
         for (place, plugin) in plugins.iter().enumerate() {
             by_bit[plugin.id.trailing_zeros() as usize % 64] = place as u8;
@@ -57,130 +53,124 @@ impl Core {
             by_bit,
             room: None,
             usual: 0,
-            hosts: Hosts::new(max_message, max_unread, desk, control),
-            strays: 0,
+            draft: Draft::new(max_message),
+            hosts,
             closed: false,
         }
     }
 
-    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has
-    /// messages that wait for room at the peer.
+    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or frames wait
+    /// for room at their hosts.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
-        self.hosts.is_sending() || self.rounds.any_owes() || self.hosts.desk.memories.is_busy()
+        self.hosts.is_waiting() || self.rounds.any_owes() || self.hosts.memories.is_busy()
     }
 
-    /// Whether the next turn begins after one look at UCX: something else is at work.
+    /// Whether the next turn begins after one look for commands: something else is at work.
     #[inline]
     pub(crate) fn is_at_work(&self) -> bool {
         self.owes() || self.rounds.any_moves()
     }
 
-    /// Asks the plugins what ends the worker's sleep. Whether none has something to do now.
+    /// Asks the plugins for the descriptors that end the worker's sleep. Returns whether all are
+    /// idle.
     pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
         self.plugins.iter().all(|plugin| plugin.arm(wake))
     }
 
-    pub(crate) fn strays(&self) -> u64 {
-        self.strays
-    }
-
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn is_idle(&mut self) -> bool {
-        self.hosts.is_empty() && !self.owes()
+    pub(crate) fn is_idle(&self) -> bool {
+        self.hosts.is_empty() && self.hosts.departed.borrow().is_empty() && !self.owes()
     }
 
-    /// Receives a message with commands. While they are few, those that end at once are answered
-    /// here: UCX finishes its round while the answer is on its way.
-    ///
-    /// All that a command passes through is part of this function, and none of what a caller knows
-    /// besides.
-    #[inline(never)]
-    pub(crate) fn receive(&mut self, pass: Pass, message: &[u8]) {
-        for command in frame::commands(message) {
-            match command {
-                Ok(command) => self.command(pass, &command),
-                Err(error) => self.unreadable(pass, error),
-            }
-        }
-        for place in self.rounds.take_fresh() {
-            self.run_plugin(place);
-        }
-        self.hosts.turn();
-    }
-
-    #[cold]
-    fn unreadable(&mut self, pass: Pass, error: Broken) {
-        let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
-        let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
-        limited!(warn, "{host} sent commands that cannot be read: {error}");
+    /// Handles the commands in hosts' rings. Returns whether there were any.
+    #[inline]
+    pub(crate) fn receive(&mut self) -> bool {
+        let hosts = Rc::clone(&self.hosts);
+        hosts.each_of_turn(|host| self.receive_from(host))
     }
 
     #[inline]
-    fn command(&mut self, pass: Pass, command: &Command<'_>) {
-        let &Command { channel, slot, plugin_bit, payload } = command;
-        let Hosts { connections, pool, dirty, due, .. } = &mut self.hosts;
-        let Some(connection) = connections.get(channel) else {
-            return self.stray(channel);
+    fn receive_from(&mut self, host: &Host) -> bool {
+        let mut inbox = host.inbox.borrow_mut();
+        let Some(inbox) = inbox.as_mut() else { return false };
+        for count in 0..MOST_FRAMES {
+            match inbox.receive() {
+                Ok(Some((header, body))) => self.command(host, &Command::read(header, body)),
+                Ok(None) => return count > 0,
+                Err(garbage) => {
+                    self.hosts.throw_out_for(host, garbage);
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// Handles a message with commands that came over UCX.
+    pub(crate) fn receive_message(&mut self, message: &[u8]) {
+        let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
+            return limited!(warn, "a message was dropped: it is shorter than its envelope");
         };
-        if connection.pass != pass {
+        let Some(host) = self.hosts.by_channel(channel) else {
+            // A host that was lost or thrown out a moment ago may have had commands under way.
+            return limited!(debug, "dropped a message for channel {channel}, where no host is");
+        };
+        if host.pass != pass {
             return limited!(
                 warn,
-                "dropped a command for channel {channel} without the pass of its host"
+                "dropped a message for channel {channel} without the pass of its host"
             );
         }
-        let place = self.by_bit[usize::from(plugin_bit)];
-        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
-            return self.unusual(pass, command);
-        };
-        let (dest_id, limit) = (connection.dest_id, connection.limit);
-        if connection.ends.count() {
-            due.push(channel);
-        }
-        let Some(vacant) = connection.vacant(slot) else {
-            return self.hosts.throw_out(channel, slot);
-        };
-        if COMMAND_HEADER + payload.len() > limit {
-            return self.hosts.refuse(
-                channel,
-                slot,
-                DocaError::TOO_BIG,
-                "it is over the message limit",
-            );
-        }
-        let token = Token { channel, slot, generation: vacant.next() };
-        vacant.occupy(place);
-        if payload.len() <= LONGEST_ROOM && plugin.is_callable() {
-            let ids = (dest_id, token.pack());
-            let placed =
-                connection.place(pool, slot, |room| match plugin.call(ids, payload, room) {
-                    Handled::Answered(DocaError::SUCCESS, len) => Ok(len),
-                    handled => Err(handled),
-                });
-            match placed {
-                Ok(Ok(())) => {
-                    connection.free(slot);
-                    join(dirty, channel, connection);
-                    return self.rounds.answered(usize::from(place));
-                }
-                Ok(Err(Handled::Pending)) => return self.rounds.owes(usize::from(place)),
-                Ok(Err(Handled::Declined)) => {}
-                Ok(Err(Handled::Answered(status, len))) => {
-                    self.rounds.answered(usize::from(place));
-                    return self.hosts.answered_with(plugin, token, status, len);
-                }
-                Err(status) => {
-                    connection.free(slot);
-                    return self.hosts.lose(channel, unsendable(status));
+        for frame in frames(message) {
+            match frame {
+                Ok((header, body)) => self.command(&host, &Command::read(header, body)),
+                Err(error) => {
+                    limited!(warn, "{} sent commands that cannot be read: {error}", host.name)
                 }
             }
         }
-        self.list(dest_id, token, payload, place);
     }
 
-    /// Puts a command, whose slot is occupied, into its plugin's list.
     #[inline]
-    fn list(&mut self, dest_id: u64, token: Token, payload: &[u8], place: u8) {
+    fn command(&mut self, host: &Host, command: &Command<'_>) {
+        let &Command { slot, plugin_bit, payload } = command;
+        let place = self.by_bit[usize::from(plugin_bit)];
+        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
+            return self.unusual(host, command);
+        };
+        self.hosts.count_command(host);
+        let Some(token) = host.occupy(slot, place) else {
+            return self.hosts.throw_out(host, slot);
+        };
+        if COMMAND_HEADER + payload.len() > host.limit {
+            host.free(slot);
+            let why = "it is over the message limit";
+            return self.hosts.refuse(host, &mut self.draft, slot, DocaError::TOO_BIG, why);
+        }
+        if payload.len() <= LONGEST_ROOM && plugin.is_callable() {
+            let ids = (host.dest_id, token.pack());
+            match plugin.call(ids, payload, self.draft.payload(host.longest())) {
+                Handled::Answered(status, len) => {
+                    self.rounds.answered(usize::from(place));
+                    let why = match status {
+                        DocaError::SUCCESS => String::new(),
+                        _ => failure_of(plugin, host, token, status),
+                    };
+                    host.free(slot);
+                    let answer = Answer { slot, status, payload: Some(len), why: &why };
+                    return self.hosts.answer(host, &mut self.draft, &answer);
+                }
+                Handled::Pending => return self.rounds.owes(usize::from(place)),
+                Handled::Declined => {}
+            }
+        }
+        self.list(host, token, payload, place);
+    }
+
+    /// Puts a command into its plugin's list.
+    #[inline]
+    fn list(&mut self, host: &Host, token: Token, payload: &[u8], place: u8) {
         let Some(plugin) = self.plugins.get_mut(usize::from(place)) else { return };
         let room = match self.room.take_if(|room| room.capacity() == payload.len()) {
             Some(room) => Some(room),
@@ -188,115 +178,84 @@ impl Core {
         };
         match room {
             Some(room) => {
-                let desc = room.fill(dest_id, plugin.id, token.pack(), payload);
+                let desc = room.fill(host.dest_id, plugin.id, token.pack(), payload);
                 self.usual = payload.len();
                 plugin.push(desc);
                 self.rounds.owes(usize::from(place));
             }
             None => {
-                let Token { channel, slot, .. } = token;
-                if let Some(connection) = self.hosts.connections.get(channel) {
-                    connection.free(slot);
-                }
-                self.hosts.refuse(channel, slot, DocaError::NO_MEMORY, "there is no memory for it")
+                host.free(token.slot);
+                let (status, why) = (DocaError::NO_MEMORY, "there is no memory for it");
+                self.hosts.refuse(host, &mut self.draft, token.slot, status, why);
             }
         }
     }
 
-    /// Handles a frame whose byte is not the bit of a plugin that is here.
+    /// Handles a frame whose byte is not the bit of a plugin of this worker.
     #[cold]
-    fn unusual(&mut self, pass: Pass, command: &Command<'_>) {
-        let &Command { channel, slot, .. } = command;
-        let Some(connection) = self.hosts.connections.get(channel) else { return };
-        let dest_id = connection.dest_id;
+    fn unusual(&mut self, host: &Host, command: &Command<'_>) {
+        let slot = command.slot;
         match command.unusual() {
             Some(Unusual::Cancel(reason)) => {
                 // Whatever a host sends, plugins get a reason that a host can have.
                 let is_late = reason == CancelReason::TIMED_OUT.0;
                 let reason =
                     if is_late { CancelReason::TIMED_OUT } else { CancelReason::CANCELLED };
-                self.cancel(channel, slot, reason);
+                self.cancel(host, slot, reason);
             }
+            _ if !host.is_free(slot) => self.hosts.throw_out(host, slot),
             Some(Unusual::Limited(command, left)) => {
-                let token = connection
-                    .vacant(slot)
-                    .map(|vacant| Token { channel, slot, generation: vacant.next() }.pack());
-                let Some(token) = token else { return self.hosts.throw_out(channel, slot) };
-                let at = clock::monotonic().saturating_add(left);
-                self.hosts.desk.set_deadline(dest_id, token, at);
-                self.command(pass, &command);
-                let connection = self.hosts.connections.get(channel);
-                let pending = connection.and_then(|connection| connection.at(channel, slot));
-                if pending.is_none_or(|(pending, _)| pending.pack() != token) {
-                    self.hosts.desk.forget_deadline(dest_id, token);
-                }
+                host.set_deadline(slot, clock::monotonic().saturating_add(left).max(1));
+                self.command(host, &command);
             }
-            None if connection.vacant(slot).is_none() => self.hosts.throw_out(channel, slot),
-            None => self.refuse_without_plugin(channel, slot),
+            None => {
+                self.hosts.count_command(host);
+                // It may have had a deadline.
+                host.free(slot);
+                let (status, why) = match self.closed {
+                    true => (DocaError::SHUTDOWN, "the worker stops"),
+                    false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
+                };
+                self.hosts.refuse(host, &mut self.draft, slot, status, why);
+            }
         }
     }
 
-    /// Tells a plugin that nobody waits for the command in a slot, if there is one: its answer may
-    /// have crossed the host's word.
-    fn cancel(&mut self, channel: u16, slot: u16, reason: CancelReason) {
-        let at = |core: &mut Core| {
-            let connection = core.hosts.connections.get(channel)?;
-            let (token, place) = connection.at(channel, slot)?;
-            Some((connection.dest_id, token.pack(), usize::from(place)))
-        };
-        let Some((_, _, place)) = at(self) else { return };
-        if self.plugins.get(place).is_some_and(Instance::has_commands) {
+    /// Cancels the command in a slot, if there is one: its answer may have crossed the cancel.
+    fn cancel(&mut self, host: &Host, slot: u16, reason: CancelReason) {
+        let Some((_, place)) = host.at(slot) else { return };
+        if self.plugins.get(usize::from(place)).is_some_and(Instance::has_commands) {
             // The command may be among them.
-            self.run_plugin(place);
+            self.run_plugin(place.into());
         }
-        if let Some((dest_id, token, place)) = at(self)
-            && let Some(plugin) = self.plugins.get(place)
+        if let Some((token, place)) = host.at(slot)
+            && let Some(plugin) = self.plugins.get(usize::from(place))
         {
-            plugin.cancel(dest_id, token, reason);
+            plugin.cancel(host.dest_id, token.pack(), reason);
         }
     }
 
-    #[cold]
-    fn refuse_without_plugin(&mut self, channel: u16, slot: u16) {
-        let (code, why) = match self.closed {
-            true => (DocaError::SHUTDOWN, "the worker stops"),
-            false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
-        };
-        self.hosts.refuse(channel, slot, code, why);
-    }
-
-    #[cold]
-    fn stray(&mut self, channel: u16) {
-        // A host that was lost or thrown out a moment ago may have had commands under way.
-        self.strays += 1;
-        limited!(debug, "dropped a command for channel {channel}, where no host is");
-    }
-
-    /// One turn: commands to the plugins, notifications from them, messages out. Whether anything
-    /// happened. Plugins that rest are polled at the rate that [`Rounds::due`] finds for so many
-    /// `looks` at UCX.
+    /// One turn: commands to the plugins, notifications from them, messages out. Returns whether
+    /// anything happened. Plugins that rest are polled at the rate that [`Rounds::due`] finds for
+    /// so many `looks` for commands.
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;
         // After a sleep, too: there may be connections that hosts have closed.
-        if self.hosts.desk.memories.is_busy() || looks == ROUND {
-            worked |= self.hosts.desk.memories.turn();
+        if self.hosts.memories.is_busy() || looks == ROUND {
+            worked |= self.hosts.memories.turn();
         }
         for place in self.rounds.due(looks) {
             worked |= self.run_plugin(place);
         }
-        if !self.hosts.due.is_empty() {
-            self.hosts.end_due();
-        }
+        self.hosts.end_due();
         if self.usual <= LONGEST_ROOM
             && self.room.as_ref().map(CommandRoom::capacity) != Some(self.usual)
         {
             self.room = CommandRoom::new(self.usual);
         }
-        if self.hosts.departed.has_news() {
-            self.hosts.departed.tell(&self.plugins);
-        }
-        self.hosts.turn() | worked
+        self.hosts.report_departed(&self.plugins);
+        worked | self.hosts.turn()
     }
 
     #[inline(always)]
@@ -304,7 +263,7 @@ impl Core {
         let Some(plugin) = self.plugins.get_mut(place) else { return false };
         let mut worked = plugin.has_commands();
         if worked && let Err(code) = plugin.deliver() {
-            self.hosts.give_up(plugin, place, code);
+            give_up(&self.hosts, &mut self.draft, plugin, place, code);
             if !plugin.owes() {
                 self.rounds.settled(place);
             }
@@ -312,14 +271,14 @@ impl Core {
         if plugin.progress() {
             worked = true;
             while let Some(notification) = plugin.finished() {
-                self.hosts.notification(plugin, place, notification);
+                notify(&self.hosts, &mut self.draft, plugin, place, notification);
             }
             if !plugin.owes() {
                 self.rounds.settled(place);
             }
         }
         plugin.rest();
-        if self.hosts.desk.take_moved() {
+        if self.hosts.take_moved() {
             self.rounds.moved(place);
             worked = true;
         }
@@ -328,12 +287,97 @@ impl Core {
 
     pub(crate) fn close_plugins(&mut self) {
         self.closed = true;
-        self.hosts.desk.memories.shut();
+        self.hosts.memories.shut();
         while let Some(plugin) = self.plugins.pop() {
             debug!("closing plugin `{}`", plugin.name);
             drop(plugin);
         }
-        self.hosts.answer_all(DocaError::SHUTDOWN);
+        self.hosts.answer_all(&mut self.draft, DocaError::SHUTDOWN);
         self.turn(ROUND);
+    }
+}
+
+/// Sends a plugin's notification to the host of its command.
+#[inline(always)]
+fn notify(
+    hosts: &Hosts,
+    draft: &mut Draft,
+    plugin: &mut Instance,
+    place: usize,
+    notification: NotificationDesc,
+) {
+    let &WorkerNotify { urom_context, len, status, .. } = notification.header();
+    let dest_id = notification.dest_id();
+    let token = Token::unpack(urom_context);
+    let Some(host) = hosts.vacate(token, dest_id, place) else {
+        return unasked(hosts, plugin, place, urom_context, dest_id);
+    };
+    plugin.answered();
+    let slot = token.slot;
+    if len > host.longest() as u64 {
+        let (name, limit) = (&plugin.name, host.limit);
+        let why = format!(
+            "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
+             of {limit}, which is the smaller one of service and host"
+        );
+        return hosts.refuse(&host, draft, slot, DocaError::TOO_BIG, &why);
+    }
+    let why = match status {
+        DocaError::SUCCESS => String::new(),
+        _ => failure_of(plugin, &host, token, status),
+    };
+    match plugin.pack(notification, draft.notification(host.limit)) {
+        Ok(len) => {
+            hosts.answer(&host, draft, &Answer { slot, status, payload: Some(len), why: &why })
+        }
+        Err(error) => {
+            let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
+            hosts.refuse(&host, draft, slot, error.code(), &why);
+        }
+    }
+}
+
+/// The reason that a plugin gave for the failure of a command.
+#[cold]
+fn failure_of(plugin: &Instance, host: &Host, token: Token, status: DocaError) -> String {
+    if status.0 > MAX_STATUS {
+        limited!(
+            warn,
+            "plugin `{}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
+             answer with a doca_error_t",
+            plugin.name,
+            status.0,
+            DocaError::UNEXPECTED
+        );
+    }
+    host.reason(token)
+}
+
+/// Refuses the commands that a plugin did not take.
+#[cold]
+fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize, code: DocaError) {
+    while let Some(command) = plugin.take_back() {
+        let token = Token::unpack(command.header().urom_context);
+        hosts.departed.borrow_mut().end(token.pack(), command.dest_id(), place);
+        if let Some(host) = hosts.vacate(token, command.dest_id(), place) {
+            hosts.refuse(&host, draft, token.slot, code, "its plugin did not take it");
+        }
+    }
+}
+
+/// Handles a notification for which no command is in flight.
+#[cold]
+fn unasked(hosts: &Hosts, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
+    if hosts.departed.borrow_mut().end(context, dest_id, place) {
+        plugin.answered();
+        debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
+    } else {
+        limited!(
+            warn,
+            "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
+             {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
+             both from the command, and answer it once",
+            plugin.name
+        );
     }
 }

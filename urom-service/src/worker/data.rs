@@ -1,10 +1,11 @@
-//! The data thread: UCX, the plugins, and the loop that runs them.
+//! The data thread: hosts' rings, UCX, the plugins, and the loop that runs them.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod memory;
 
 use std::cell::RefCell;
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::rc::Rc;
@@ -13,23 +14,23 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smallvec::{SmallVec, smallvec};
-use tracing::{debug, error, info, warn};
-use ucx::queue_probe::{Queue, QueueProbe, Verdict};
+use tracing::{debug, info};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_wire::control::{Attach, Failure, PluginAddress};
-use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_PROBE, MAX_SLOTS, MIN_MAX_MESSAGE};
+use urom_os::EventFd;
+use urom_wire::control::{Attach, Failure, PluginAddress, Reach};
+use urom_wire::envelope::{AM_COMMANDS, AM_GREET, Pass};
+use urom_wire::frame::{MAX_SLOTS, MIN_MAX_MESSAGE};
 use urom_wire::mailbox::Mailbox;
-use urom_wire::pass::Pass;
-use urom_wire::ucx_context::{BLOCKED, Config, context};
+use urom_wire::ring::Ring;
+use urom_wire::ucx_context::{Config, context};
 
 use super::Place;
 use super::config::{LOOPBACK, WorkerConfig, is_loopback};
-use super::connection::{Connection, Peer};
 use super::control_thread::ControlHandle;
 use super::core::Core;
-use super::desk::Desk;
 use super::domains::Domains;
+use super::hosts::{Bells, Hosts};
 use super::idle::{Idle, Pause};
 use super::instance::Instance;
 use super::lookups::Supply;
@@ -37,38 +38,33 @@ use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::services;
 use super::watch::Watch;
-use crate::host_names::HostName;
 
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How often an idle turn looks for commands: the rest of a turn takes longer than a look.
 const LOOKS: u32 = 32;
+
+/// After so many busy turns, hosts that went to sleep are woken.
+const ANNOUNCED: u32 = 16;
 
 /// After so many sleeps in a row that plugins ended for nothing, the next sleep is without their
 /// descriptors.
 const IN_VAIN: u32 = 4;
 
-/// The least time between two tests of the receive queue that strangers cause.
-const STRAYS_PAUSE: Duration = Duration::from_millis(100);
-
 pub(crate) struct Data {
-    /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the
-    /// queue.
-    probe: QueueProbe,
-    /// The number of stray commands at the last test that they caused, and its time.
-    strays: u64,
-    strays_tried: Instant,
     worker: Worker,
     core: Rc<RefCell<Core>>,
+    hosts: Rc<Hosts>,
+    /// Endpoints that UCX has lost, by channel and connection.
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
     watch: Arc<Watch>,
     max_message: usize,
     plugins: Vec<PluginAddress>,
-    last_dest_id: u64,
-    queue: Queue,
-    blocked: bool,
+    address: WorkerAddress,
     wakes: Vec<RawFd>,
+    turns: u32,
     /// Whether a plugin ended the last sleep, or kept the worker from it.
     woken_by_plugin: bool,
     /// How often in a row that was for nothing.
@@ -85,41 +81,40 @@ impl Data {
     ) -> Result<Data, Failure> {
         let mut open = Vec::new();
         let ucx_config = ucx_config(config.listen);
+        let no_bells = |error: io::Error| {
+            Failure::new(DocaError::OPERATING_SYSTEM, format!("the worker cannot sleep: {error}"))
+        };
+        let bells = Bells::new().map_err(no_bells)?;
+        bells.add_mailbox(mailbox.wake()).map_err(no_bells)?;
+        let hosts = Hosts::new(config.max_unread, ucx_config, control.clone(), bells);
         let supply = Supply {
             domains: Arc::clone(domains),
             services: services(config),
-            desk: Desk::new(ucx_config),
+            hosts: Rc::clone(&hosts),
             plain_doca: config.plain_doca,
         };
         for item in &config.plugins {
             open.push(Instance::open(item, &supply, &watch)?);
         }
         let plugins = open.iter().map(Instance::address).collect();
-        let core = Rc::new(RefCell::new(Core::new(
-            open,
-            config.max_message,
-            config.max_unread,
-            Rc::clone(&supply.desk),
-            control.clone(),
-        )));
+        let core = Core::new(open, config.max_message, Rc::clone(&hosts));
+        let core = Rc::new(RefCell::new(core));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
-        let (worker, queue) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
+        let worker = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
+        let address = worker.address().map_err(ucx_failed)?;
         Ok(Data {
             worker,
             core,
+            hosts,
             failed: Rc::default(),
             mailbox,
             control,
             watch,
             max_message: config.max_message,
             plugins,
-            last_dest_id: 0,
-            queue,
-            probe: QueueProbe::default(),
-            strays: 0,
-            strays_tried: Instant::now(),
-            blocked: false,
+            address,
             wakes: Vec::new(),
+            turns: 0,
             woken_by_plugin: false,
             in_vain: 0,
         })
@@ -134,9 +129,6 @@ impl Data {
             // A plugin that serves peers may get their next message soon.
             let owing = !worked && self.core.borrow().is_at_work();
             let pause = idle.after(worked, owing, Instant::now);
-            if !matches!(pause, Pause::Spin) {
-                self.probe_strays();
-            }
             match pause {
                 // No pause instruction: it takes longer than a whole turn.
                 Pause::Spin => {}
@@ -176,34 +168,26 @@ impl Data {
         if worked && !self.read_mail() {
             return None;
         }
-        let (received, looks) = self.receive();
-        worked |= received;
-        if !self.failed.borrow().is_empty() {
-            self.bury_failed();
-        }
-        if self.probe.is_running() {
-            // It is soon over, and sleeping would make it longer.
-            worked = true;
-            self.try_queue(!received);
-        }
-        worked |= self.core.borrow_mut().turn(if slept { ROUND } else { looks });
-        Some(worked)
-    }
-
-    /// Looks whether UCX has anything. Commands come by it alone and are run as they come, so while
-    /// nothing else is at work the rest of a turn can wait for a few looks. Whether anything came,
-    /// and after how many.
-    #[inline]
-    fn receive(&self) -> (bool, u32) {
-        let most = if self.core.borrow().is_at_work() { 1 } else { LOOKS };
+        let mut core = self.core.borrow_mut();
+        let most = if core.is_at_work() { 1 } else { LOOKS };
         let mut looks = 1;
-        while !self.worker.progress() {
-            if looks == most {
-                return (false, looks);
-            }
+        while !core.receive() && looks < most {
             looks += 1;
         }
-        (true, looks)
+        worked |= looks < most;
+        drop(core);
+        if self.hosts.use_ucx() {
+            worked |= self.worker.progress();
+            if !self.failed.borrow().is_empty() {
+                self.bury_failed();
+            }
+        }
+        worked |= self.core.borrow_mut().turn(if slept { ROUND } else { looks });
+        self.turns = self.turns.wrapping_add(1);
+        if !worked || self.turns.is_multiple_of(ANNOUNCED) {
+            self.hosts.announce();
+        }
+        Some(worked)
     }
 
     #[cold]
@@ -216,13 +200,13 @@ impl Data {
                         self.control.send(ToControl::Refused { link, failure });
                     }
                 }
+                ToData::Ring { link, ring, bell } => self.connect_ring(link, ring, bell),
+                ToData::Reach { link, reach } => self.reach(link, &reach),
                 ToData::Detach { link } => self.detach(link),
                 ToData::Lease { link, lease } => self.lease(link, lease),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
-                ToData::Unshare { link, end, turn: _turn } => {
-                    self.core.borrow_mut().hosts.unshare(link, end)
-                }
-                ToData::Leave { link } => self.core.borrow_mut().hosts.end_shares(link),
+                ToData::Unshare { link, end, turn: _turn } => self.hosts.unshare(link, end),
+                ToData::Leave { link } => self.hosts.end_shares(link),
             }
         }
         true
@@ -249,118 +233,95 @@ impl Data {
             );
             return refuse(DocaError::INVALID_VALUE, text);
         }
-        if self.blocked {
-            return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
-        }
-        self.core.borrow().hosts.departed.check()?;
-        let unreachable = |error: ucx::Error| {
-            let text = format!("the worker cannot reach this host: {error}");
-            Failure::new(DocaError::NOT_CONNECTED, text)
+        self.hosts.departed.borrow().check()?;
+        let Some(host) = self.hosts.admit(link, host, pass, limit, max_inflight) else {
+            let text = "the worker has as many connections as there can be";
+            return refuse(DocaError::FULL, text.to_owned());
         };
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
-        // uses: the guide's page on security says so.
-        let address =
-            unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.map_err(unreachable)?;
-        let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {
-            return refuse(
-                DocaError::FULL,
-                "the worker has as many connections as there can be".to_owned(),
-            );
-        };
-        self.last_dest_id += 1;
-        let dest_id = self.last_dest_id;
-        let failed = Rc::clone(&self.failed);
-        let hook = move |status| failed.borrow_mut().push((channel, dest_id, status));
-        let endpoint = self.worker.endpoint().on_error(hook).connect(&address);
-        let endpoint = endpoint.map_err(unreachable)?;
-        self.probe.met(&endpoint);
-        // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
-        endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let most_unread = self.core.borrow().hosts.allowance.messages;
-        let connection = Connection::new(
-            link,
-            dest_id,
-            Peer { channel: attach.channel, endpoint, pass, name: HostName::new(dest_id, host) },
-            max_inflight,
-            limit,
-            most_unread,
-        );
-        self.core.borrow_mut().hosts.admit(channel, connection);
         debug!(
-            "host {host} is connection {dest_id}, channel {channel}, with {max_inflight} tasks in flight and messages of \
-             {limit} bytes at most"
+            "{} is connection {}, channel {}, with {max_inflight} tasks in flight and messages of \
+             {limit} bytes at most",
+            host.name, host.dest_id, host.channel
         );
-        let (ucx_address, max_message) = (self.queue.address.as_bytes().to_vec(), limit as u64);
-        let plugins = self.plugins.clone();
-        self.control.send(ToControl::Attached { link, ucx_address, channel, max_message, plugins });
+        self.control.send(ToControl::Attached {
+            link,
+            ucx_address: self.address.as_bytes().to_vec(),
+            channel: host.channel,
+            max_message: limit as u64,
+            plugins: self.plugins.clone(),
+        });
         Ok(())
     }
 
-    fn detach(&mut self, link: LinkKey) {
-        let mut core = self.core.borrow_mut();
-        let Some(channel) = core.hosts.connections.number_of(link) else { return };
-        if let Some(connection) = core.hosts.part(channel) {
-            debug!("connection {} of {} has ended", connection.dest_id, connection.host);
-            core.hosts.abandon(connection);
-            drop(core);
-            self.probe_queue();
+    /// Connects a host by the ring that it handed over.
+    fn connect_ring(&self, link: LinkKey, ring: Ring, bell: EventFd) {
+        let Some(host) = self.hosts.by_link(link) else { return };
+        if let Err(error) = self.hosts.connect_ring(&host, ring, bell) {
+            let text = format!("the worker cannot wait for the host: {error}");
+            self.hosts.lose(&host, Failure::new(DocaError::OPERATING_SYSTEM, text));
         }
     }
 
-    /// Tests the receive queue after a host is gone, perhaps in the middle of a message. Without
-    /// other hosts it does not matter: the worker ends.
-    fn probe_queue(&mut self) {
-        if self.core.borrow().hosts.connections.is_empty() {
-            return;
+    /// Connects a host over UCX.
+    fn reach(&self, link: LinkKey, Reach { ucx_address, channel }: &Reach) {
+        let Some(host) = self.hosts.by_link(link) else { return };
+        if host.is_connected() {
+            let text = "a host says once how it is reached";
+            return self.hosts.lose(&host, Failure::new(DocaError::BAD_STATE, text));
         }
-        if let Err(error) = self.probe.begin(self.queue.clone()) {
-            warn!("cannot check whether messages of hosts still arrive: {error}");
-        }
-    }
-
-    /// Tests the receive queue if hosts that were thrown out sent more, and nothing comes now: the
-    /// end of no stream tells of theirs.
-    fn probe_strays(&mut self) {
-        let strays = self.core.borrow().strays();
-        if strays == self.strays
-            || self.probe.is_running()
-            || self.strays_tried.elapsed() < STRAYS_PAUSE
-        {
-            return;
-        }
-        (self.strays, self.strays_tried) = (strays, Instant::now());
-        self.probe_queue();
-    }
-
-    #[cold]
-    fn try_queue(&mut self, empty: bool) {
-        if self.probe.look(empty, Instant::now()) != Verdict::Blocked {
-            return;
-        }
-        error!("{BLOCKED}");
-        self.blocked = true;
-        self.core.borrow_mut().hosts.lose_all(&Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
-    }
-
-    #[cold]
-    fn bury_failed(&self) {
-        let mut core = self.core.borrow_mut();
-        for (channel, dest_id, status) in self.failed.take() {
-            let connection = core.hosts.connections.get(channel);
-            if connection.is_some_and(|connection| connection.dest_id == dest_id) {
-                let text = format!(
-                    "UCX lost the host: {}; start the worker again",
-                    status.with_variables()
-                );
-                core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
+        let (failed, number) = (Rc::clone(&self.failed), (host.channel, host.dest_id));
+        let hook = move |status| failed.borrow_mut().push((number.0, number.1, status));
+        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
+        // uses: the guide's page on security says so.
+        let address = unsafe { WorkerAddress::from_bytes(ucx_address) };
+        let connect = |address| self.worker.endpoint().on_error(hook).connect(&address);
+        match address.and_then(connect) {
+            Ok(endpoint) => {
+                // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
+                let greeting = channel.to_le_bytes();
+                endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
+                self.hosts.connect_ucx(&host, endpoint, *channel);
+            }
+            Err(error) => {
+                let text = format!("the worker cannot reach this host: {error}");
+                self.hosts.lose(&host, Failure::new(DocaError::NOT_CONNECTED, text));
             }
         }
     }
 
-    /// Sleeps until UCX or the control thread wakes it, but not long. Whether it was woken.
+    fn detach(&self, link: LinkKey) {
+        if let Some(host) = self.hosts.by_link(link) {
+            debug!("connection {} of {} has ended", host.dest_id, host.name);
+            self.hosts.part(&host);
+        }
+    }
+
+    #[cold]
+    fn bury_failed(&self) {
+        for (channel, dest_id, status) in self.failed.take() {
+            let host = self.hosts.by_channel(channel).filter(|host| host.dest_id == dest_id);
+            if let Some(host) = host {
+                let text = format!(
+                    "UCX lost the host: {}; start the worker again",
+                    status.with_variables()
+                );
+                self.hosts.lose(&host, Failure::new(DocaError::CONNECTION_RESET, text));
+            }
+        }
+    }
+
+    /// Sleeps until a host, UCX or the control thread wakes it, but not long. Whether it was woken.
     fn sleep(&mut self, longest: Duration) -> bool {
         self.woken_by_plugin = false;
-        match self.worker.arm() {
+        let woken = !self.hosts.sleep() || self.sleep_armed(longest);
+        self.hosts.wake();
+        woken
+    }
+
+    /// Sleeps, when hosts wake the worker.
+    fn sleep_armed(&mut self, longest: Duration) -> bool {
+        let ucx = self.hosts.use_ucx();
+        match if ucx { self.worker.arm() } else { Ok(true) } {
             Ok(true) => {}
             Ok(false) => return true,
             Err(problem) => {
@@ -376,11 +337,12 @@ impl Data {
             self.woken_by_plugin = true;
             return true;
         }
-        let Ok(ucx) = self.worker.event_fd() else { return false };
-        let mut fds: SmallVec<[PollFd<'_>; 16]> = smallvec![
-            PollFd::from_borrowed_fd(ucx, PollFlags::IN),
-            PollFd::new(self.mailbox.wake(), PollFlags::IN),
-        ];
+        let mut fds: SmallVec<[PollFd<'_>; 16]> =
+            smallvec![PollFd::new(&self.hosts.bells, PollFlags::IN)];
+        if ucx && let Ok(fd) = self.worker.event_fd() {
+            fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        }
+        let own = fds.len();
         for wake in &self.wakes {
             // SAFETY: it stays open until the plugin's next call, by the contract of `arm`. That
             // of a plugin that breaks it is somebody else's: the sleep ends early, or not.
@@ -390,23 +352,26 @@ impl Data {
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
         let woken = poll(&mut fds, Some(&limit)) != Ok(0);
-        self.woken_by_plugin = fds.iter().skip(2).any(|fd| !fd.revents().is_empty());
+        self.woken_by_plugin = fds.iter().skip(own).any(|fd| !fd.revents().is_empty());
+        if !fds[0].revents().is_empty() {
+            self.hosts.bells.silence();
+        }
         woken
     }
 
     fn end(&self) {
         self.core.borrow_mut().close_plugins();
-        let flush = |(_, connection): (u16, &mut Connection)| connection.flush_endpoint();
-        let flushes: Vec<_> =
-            self.core.borrow_mut().hosts.connections.iter_mut().map(flush).collect();
+        let flushes = self.hosts.flush_endpoints();
         let deadline = Instant::now() + LAST_WORDS;
-        while Instant::now() < deadline && flushes.iter().any(|flush| !flush.is_done()) {
+        let is_done = || flushes.iter().all(ucx::Request::is_done) && !self.hosts.is_waiting();
+        while Instant::now() < deadline && !is_done() {
             if !self.worker.progress() {
                 rustix::thread::sched_yield();
             }
             self.core.borrow_mut().turn(ROUND);
         }
-        self.core.borrow_mut().hosts.let_go();
+        self.hosts.announce();
+        self.hosts.let_go();
         info!("the plugins are closed");
     }
 }
@@ -420,8 +385,8 @@ fn ucx_config(listen: IpAddr) -> Config {
     }
 }
 
-/// A UCX worker that gives commands to `core`, and its receive queue.
-fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<(Worker, Queue)> {
+/// A UCX worker that gives commands to `core`.
+fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<Worker> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);
@@ -429,18 +394,11 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<(Worker, 
     let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
-        ucx::Data::Eager(bytes) => match Pass::split(bytes) {
-            Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
-            None => drop_message("it has no room for the pass that it should begin with"),
-        },
-        ucx::Data::Rendezvous(_) => drop_message("a host announced it instead of sending it"),
+        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive_message(bytes),
+        ucx::Data::Rendezvous(_) => {
+            limited!(warn, "a message was dropped: a host announced it instead of sending it")
+        }
     })?;
     worker.set_am_handler(AM_GREET, |_| {})?;
-    let queue = Queue::of(&worker, AM_PROBE)?;
-    Ok((worker, queue))
-}
-
-#[cold]
-fn drop_message(why: &str) {
-    limited!(warn, "a message was dropped: {why}");
+    Ok(worker)
 }

@@ -15,14 +15,14 @@ use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_log::guard;
 
-use super::desk::Desk;
 use super::domains::Domains;
+use super::hosts::Hosts;
 
 #[derive(Debug)]
 pub(crate) struct Supply {
     pub(crate) domains: Arc<Domains>,
     pub(crate) services: WorkerServices,
-    pub(crate) desk: Rc<Desk>,
+    pub(crate) hosts: Rc<Hosts>,
     /// Nothing but DOCA's interface is used.
     pub(crate) plain_doca: bool,
 }
@@ -34,7 +34,7 @@ pub(crate) struct PluginCtx {
     domains: Arc<Domains>,
     plugin: String,
     services: WorkerServices,
-    desk: Rc<Desk>,
+    hosts: Rc<Hosts>,
 }
 
 const LOOKUPS: DomainLookups = DomainLookups {
@@ -52,7 +52,7 @@ impl PluginCtx {
             domains: Arc::clone(&supply.domains),
             plugin,
             services: supply.services,
-            desk: Rc::clone(&supply.desk),
+            hosts: Rc::clone(&supply.hosts),
         };
         NonNull::from(Box::leak(Box::new(whole))).cast()
     }
@@ -63,19 +63,19 @@ impl PluginCtx {
         unsafe { &raw const (*ctx.cast::<PluginCtx>().as_ptr()).services }
     }
 
-    /// The desk behind a context; NULL without one. It stays until the context is freed.
+    /// The worker's hosts behind a context; NULL without one. It stays until the context is freed.
     ///
     /// # Safety
     /// `ctx` is NULL or the address that the plugin got, before the end of its `close`.
-    pub(crate) unsafe fn desk(ctx: *mut WorkerCtx) -> *const Desk {
+    pub(crate) unsafe fn hosts(ctx: *mut WorkerCtx) -> *const Hosts {
         if ctx.is_null() {
             return std::ptr::null();
         }
         // SAFETY: the caller's promise, and a plugin's context is the first member of a
         // `PluginCtx`.
-        let desk = unsafe { &raw const (*ctx.cast::<PluginCtx>()).desk };
+        let hosts = unsafe { &raw const (*ctx.cast::<PluginCtx>()).hosts };
         // SAFETY: nobody writes to this member until the context is freed.
-        Rc::as_ptr(unsafe { &*desk })
+        Rc::as_ptr(unsafe { &*hosts })
     }
 
     /// Frees a context.

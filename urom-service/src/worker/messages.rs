@@ -3,8 +3,10 @@
 use std::os::fd::OwnedFd;
 
 use tokio::sync::OwnedSemaphorePermit;
-use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress};
-use urom_wire::pass::Pass;
+use urom_os::EventFd;
+use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress, Reach};
+use urom_wire::envelope::Pass;
+use urom_wire::ring::Ring;
 
 use super::memory::HandedOffer;
 
@@ -21,6 +23,17 @@ pub(crate) enum ToData {
         host: String,
         attach: Attach,
         pass: Pass,
+    },
+    /// The host handed a ring over: its frames take that way. The bell ends the worker's sleep.
+    Ring {
+        link: LinkKey,
+        ring: Ring,
+        bell: EventFd,
+    },
+    /// The host's frames take UCX.
+    Reach {
+        link: LinkKey,
+        reach: Reach,
     },
     Detach {
         link: LinkKey,

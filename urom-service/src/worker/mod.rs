@@ -1,19 +1,14 @@
 //! The worker: it loads plugins and runs commands of hosts through them.
 //!
 //! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The
-//! *data* thread has UCX and the plugins; it never waits for anything but work. They leave each
+//! *data* thread has the hosts' rings, UCX and the plugins; it never waits for anything but work. They leave each
 //! other messages.
 
 mod config;
-mod connection;
-mod connections;
 pub(crate) mod control_thread;
 mod core;
 pub(crate) mod data;
-mod departed;
-mod desk;
 mod domains;
-mod ends;
 mod hosts;
 mod idle;
 mod instance;
@@ -21,10 +16,8 @@ mod intake;
 mod lookups;
 pub(crate) mod memory;
 mod messages;
-mod outgoing;
 mod rounds;
 mod services;
-mod slot;
 mod store;
 mod streams;
 mod watch;

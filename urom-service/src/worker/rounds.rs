@@ -1,10 +1,9 @@
 //! Which plugins have their turn.
 //!
-//! A plugin gets a few commands at once, and many in the next turn. One that owes answers is polled
-//! every turn. One that owes nothing may still serve others, so it is polled every turn for a
-//! moment, then once in [`ROUND`] steps, and after every sleep: a hand goes round as in a clock,
-//! one place for each look at UCX and each command. A turn after one look and one command polls two
-//! at most. One that moves something of its own, such as messages of its own UCX, is polled every
+//! A plugin that owes answers is polled every turn. One that owes nothing may still serve others,
+//! so it is polled every turn for a moment, then once in [`ROUND`] steps, and after every sleep: a
+//! hand goes round as in a clock, one place for each look for commands and each command. A turn
+//! after one look and one command polls two at most. One that moves something of its own, such as messages of its own UCX, is polled every
 //! turn for longer, and turns are short then.
 
 /// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
@@ -13,9 +12,6 @@ pub(crate) const ROUND: u32 = u64::BITS;
 /// For how many steps a plugin that moved something of its own is taken to go on: longer than a
 /// message and its answer take.
 const MOVING: u32 = 16 * ROUND;
-
-/// How many commands between two turns plugins get at once.
-const AT_ONCE: u32 = 4;
 
 #[derive(Debug)]
 pub(crate) struct Rounds {
@@ -27,7 +23,6 @@ pub(crate) struct Rounds {
     /// Those that moved something of their own, and for how many more steps they are awake.
     moving: u64,
     moves: u32,
-    fresh: u64,
     commands: u32,
     hand: u32,
 }
@@ -36,13 +31,12 @@ impl Rounds {
     pub(crate) fn new(plugins: usize) -> Rounds {
         debug_assert!(plugins <= ROUND as usize);
         let all = (0..plugins).fold(0, |all, place| all | bit(place));
-        Rounds { all, owing: 0, awake: all, moving: 0, moves: 0, fresh: 0, commands: 0, hand: 0 }
+        Rounds { all, owing: 0, awake: all, moving: 0, moves: 0, commands: 0, hand: 0 }
     }
 
     #[inline]
     pub(crate) fn owes(&mut self, place: usize) {
         self.owing |= bit(place);
-        self.fresh |= bit(place);
         self.commands += 1;
     }
 
@@ -66,16 +60,6 @@ impl Rounds {
         self.moving != 0
     }
 
-    /// The plugins that got commands since the last call, unless those are so many that one turn
-    /// for all of them costs less.
-    #[inline]
-    pub(crate) fn take_fresh(&mut self) -> Due {
-        if self.commands > AT_ONCE {
-            return Due(0);
-        }
-        Due(std::mem::take(&mut self.fresh))
-    }
-
     /// The plugin at this place has answered its last command.
     #[inline]
     pub(crate) fn settled(&mut self, place: usize) {
@@ -87,11 +71,10 @@ impl Rounds {
         self.owing != 0
     }
 
-    /// The plugins that are to be polled in this turn, after so many `looks` at UCX.
+    /// The plugins that are to be polled in this turn, after so many `looks` for commands.
     #[inline]
     pub(crate) fn due(&mut self, looks: u32) -> Due {
         let steps = looks.saturating_add(std::mem::take(&mut self.commands));
-        self.fresh = 0;
         self.moves = self.moves.saturating_sub(steps);
         if self.moves == 0 {
             self.moving = 0;
@@ -184,21 +167,6 @@ mod tests {
             assert_eq!(polls(&mut rounds, 62), [0]);
             assert_eq!(polls(&mut rounds, 1), [1]);
         }
-    }
-
-    #[test]
-    fn who_got_commands_is_told_once_and_the_hand_goes_on_for_each() {
-        let mut rounds = Rounds::new(62);
-        polls(&mut rounds, 200);
-        (0..3).for_each(|_| rounds.owes(40));
-        rounds.owes(7);
-        assert_eq!(rounds.take_fresh().collect::<Vec<_>>(), [7, 40]);
-        assert_eq!(rounds.take_fresh().count(), 0);
-        rounds.owes(7);
-        assert_eq!(rounds.take_fresh().count(), 0, "these are for the turn");
-        [7, 40].iter().for_each(|place| rounds.settled(*place));
-        assert_eq!(rounds.due(1).count(), 6);
-        assert_eq!(rounds.due(1).count(), 1);
     }
 
     #[test]

@@ -10,12 +10,12 @@ use urom_log::{guard, guard_or};
 use urom_memory::engine::{Shares, Site, functions};
 
 use super::config::WorkerConfig;
-use super::desk::Desk;
+use super::hosts::Hosts;
 use super::lookups::PluginCtx;
 use crate::plugin_log::worker_log;
 
 pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
-    functions::<Desk>(WorkerServices {
+    functions::<Hosts>(WorkerServices {
         worker_id: config.id.0,
         group_id: config.gid.into(),
         message_limit: config.max_message,
@@ -28,54 +28,56 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
     })
 }
 
-impl Site for Desk {
+impl Site for Hosts {
     unsafe fn serve(
         ctx: *mut WorkerCtx,
         _: &'static str,
         call: impl FnOnce(&Shares) -> Result<(), DocaError>,
     ) -> DocaError {
-        let call = |desk: &Desk| Some(call(&desk.memories.shares));
+        let call = |hosts: &Hosts| Some(call(&hosts.memories.shares));
         // SAFETY: the caller's promise.
-        guard(|| unsafe { at_desk(ctx, call) }.unwrap_or(Err(DocaError::BAD_STATE)))
+        guard(|| unsafe { with_hosts(ctx, call) }.unwrap_or(Err(DocaError::BAD_STATE)))
     }
 }
 
-/// What `ask` gives, or zero where a plugin calls on another thread.
+/// The answer of the worker's hosts, or zero where a plugin calls on another thread.
 ///
 /// # Safety
 /// `ctx` is NULL or the context of an open plugin.
-unsafe fn at_desk<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Desk) -> T) -> T {
+unsafe fn with_hosts<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Hosts) -> T) -> T {
     // SAFETY: the caller's promise.
-    let desk = unsafe { PluginCtx::desk(ctx) };
-    if desk.is_null() {
+    let hosts = unsafe { PluginCtx::hosts(ctx) };
+    if hosts.is_null() {
         return T::default();
     }
     // SAFETY: it lives as long as the context, and this member never changes.
-    let thread = unsafe { &raw const (*desk).thread };
+    let thread = unsafe { &raw const (*hosts).thread };
     // SAFETY: as above.
     if unsafe { *thread } != thread::current().id() {
         limited!(error, "a plugin called one of the worker's services on a thread of its own");
         return T::default();
     }
-    // SAFETY: as above, and this is the desk's thread.
-    ask(unsafe { &*desk })
+    // SAFETY: as above, and this is the thread of the hosts.
+    ask(unsafe { &*hosts })
 }
 
 unsafe extern "C" fn connection_limit(ctx: *mut WorkerCtx, dest_id: u64) -> usize {
-    let limit = |desk: &Desk| desk.limit(dest_id);
+    let limit = |hosts: &Hosts| hosts.by_dest_id(dest_id).map_or(0, |host| host.limit);
     // SAFETY: the plugin's promise.
-    guard_or(0, || unsafe { at_desk(ctx, limit) })
+    guard_or(0, || unsafe { with_hosts(ctx, limit) })
 }
 
 unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u64) -> u64 {
-    let deadline = |desk: &Desk| desk.deadline(dest_id, urom_context).unwrap_or(0);
+    let deadline = |hosts: &Hosts| {
+        hosts.of_command(dest_id, urom_context).map_or(0, |host| host.deadline(urom_context))
+    };
     // SAFETY: the plugin's promise.
-    guard_or(0, || unsafe { at_desk(ctx, deadline) })
+    guard_or(0, || unsafe { with_hosts(ctx, deadline) })
 }
 
 unsafe extern "C" fn moved(ctx: *mut WorkerCtx) {
     // SAFETY: the plugin's promise.
-    guard_or((), || unsafe { at_desk(ctx, Desk::set_moved) });
+    guard_or((), || unsafe { with_hosts(ctx, Hosts::set_moved) });
 }
 
 unsafe extern "C" fn explain(
@@ -96,7 +98,12 @@ unsafe extern "C" fn explain(
         // A character that was cut in two became another.
         let text = if len > LONGEST_FAILURE { text.trim_end_matches('\u{fffd}') } else { &text };
         let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let explain = |hosts: &Hosts| {
+            if let Some(host) = hosts.of_command(dest_id, urom_context) {
+                host.explain(urom_context, line);
+            }
+        };
         // SAFETY: the plugin's promise.
-        unsafe { at_desk(ctx, |desk| desk.explain(dest_id, urom_context, line)) };
+        unsafe { with_hosts(ctx, explain) };
     });
 }

@@ -2,7 +2,7 @@
 
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
-use urom_wire::frame::AM_COMMANDS;
+use urom_wire::envelope::AM_COMMANDS;
 
 use crate::support::client::{Connection, Note, any, attached, op, served, served_with, serving};
 use crate::support::is_reached_over_tcp;
@@ -283,8 +283,8 @@ fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_thrown_out_and_others_are_
 fn a_host_that_floods_without_taking_answers_is_thrown_out() {
     let (_uromd, mut client) = served_with(&["-m", "1000000"]);
     let host = client.attach(any(), 1);
-    let message =
-        [host.pass.as_bytes().as_slice(), &host.frame(0, 0, &words(op::BIG, 900_000))].concat();
+    let frame = host.frame(0, 0, &words(op::BIG, 900_000));
+    let message = [&host.envelope.to_bytes()[..], &frame].concat();
     // Never progressed, so no answer is taken; each answer is more than UCX buffers.
     for _ in 0..100 {
         host.endpoint.am_send_with(AM_COMMANDS, &[], message.clone(), ucx::AmFlags::EAGER).detach();

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
-use urom_wire::frame::AM_COMMANDS;
+use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass};
+use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::key::Key;
 use urom_wire::plain::Plain;
@@ -254,15 +255,15 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     // SAFETY: from a worker that this test started.
     let address = unsafe { WorkerAddress::from_bytes(&host.address) }.unwrap();
     let endpoint = stranger.endpoint().connect(&address).unwrap();
-    let mut wrong = host.pass.as_bytes().to_vec();
-    wrong[3] ^= 0x80;
+    let wrong = Pass::new(host.started.ticket ^ 0x8000_0000);
     let said = "without the pass of its host";
-    for (begins_with, lines) in [(&wrong[..], 2), (&[0; 4], 4)] {
+    for (pass, lines) in [(wrong, 2), (Pass::default(), 4)] {
+        let envelope = Envelope { pass, ..host.envelope };
         // In a slot that is free, and in one that there is not, for which a host would be thrown
         // out.
         for slot in [9, 99] {
             let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();
-            let message = [begins_with, &host.frame(slot, 0, &echo)].concat();
+            let message = bytes_of::message(envelope, &host.frame(slot, 0, &echo));
             let _ = endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).wait();
         }
         uromd.logged_times(lines, said);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ucx::{AmFlags, Request};
 use urom_wire::control::StartWorker;
-use urom_wire::frame::AM_COMMANDS;
+use urom_wire::envelope::AM_COMMANDS;
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, op};
@@ -50,7 +50,7 @@ fn status(pid: u64, name: &str) -> usize {
 /// send. Ends before when the host is thrown out.
 fn ask_without_reading(host: &Connection) {
     for begin in (0..SLOTS).step_by(TOGETHER.into()) {
-        let mut message = host.pass.as_bytes().to_vec();
+        let mut message = host.envelope.to_bytes().to_vec();
         for slot in begin..begin + TOGETHER {
             message.extend(host.frame(
                 slot,

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Body, now};
-use crate::frame;
+use super::{Body, frames, now};
+use crate::envelope::{Envelope, Pass};
 use crate::stream::send;
 
 /// Inputs for one target, by their names.
@@ -94,8 +94,9 @@ pub fn strange() -> Vec<u8> {
     };
     let kinds = (1..8).flat_map(|how| message(how, &[how; 2], &[how; 9])).collect();
     let bare = (1..8).flat_map(|how| message(how, &[], &[])).collect();
-    let command = frame::command_header(0, 0, 0, 0);
-    let with_pass = message(0, &[], &[&[1; 4][..], &command].concat());
+    let command = frames::command(0, 0, &[]);
+    let envelope = Envelope { pass: Pass::new(0x0101_0101), channel: 0 };
+    let with_pass = message(0, &[], &frames::message(envelope, &command));
     [kinds, bare, with_pass, message(2, b"expected", &[]), message(4, &[], &command), vec![7]]
         .concat()
 }

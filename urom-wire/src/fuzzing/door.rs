@@ -77,7 +77,8 @@ impl Rig {
                 let slip = handed.slip;
                 let shown = [&slip.ticket.to_le_bytes()[..], &slip.share.to_le_bytes()].concat();
                 assert_eq!(shown, bytes[..LEN]);
-                assert_eq!(handed.fd.is_some(), count > 0 && !first.is_empty());
+                let expected = if first.is_empty() { 0 } else { count };
+                assert_eq!(handed.fds.len(), expected);
                 assert_eq!(handed.process, Some(std::process::id() as i32));
             }
             Err(error) => {

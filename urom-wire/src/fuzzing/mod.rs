@@ -9,6 +9,7 @@ mod control;
 pub mod corpus;
 mod domain;
 mod door;
+pub mod frames;
 mod hello;
 pub mod memory;
 pub mod program;

@@ -36,8 +36,6 @@ pub(super) fn of_control() -> Seeds {
     let address = "127.0.0.1:5000".parse().unwrap();
     let attach = Attach {
         ticket: 7,
-        ucx_address: vec![1; 50],
-        channel: 3,
         max_inflight: 32,
         max_message: 4096,
         program: "host, process 7".to_owned(),
@@ -47,8 +45,9 @@ pub(super) fn of_control() -> Seeds {
         build: PluginBuild { version: 2, fingerprint: Some(6) },
         address: vec![8; 9],
     }];
-    let attached =
-        WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
+    let door = DoorAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
+    let (ucx_address, max_message) = (vec![2; 50], 4096);
+    let attached = WorkerToHost::Attached { door, ucx_address, channel: 4, max_message, plugins };
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
     let offer = |place| {
         let offer = MemoryOffer {
@@ -82,7 +81,7 @@ pub(super) fn of_control() -> Seeds {
         domain(DomainWord::Start { len: 3 }),
         domain(DomainWord::Piece(vec![1, 2, 3])),
         domain(DomainWord::End),
-        encoded(&HostToWorker::Memory(MemoryWord::Door)),
+        encoded(&HostToWorker::Reach(Reach { ucx_address: vec![1; 9], channel: 3 })),
         offer(MemoryPlace::Handed { offset: 4096 }),
         offer(MemoryPlace::Process),
         offer(MemoryPlace::Network),
@@ -96,7 +95,6 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::Refused(failure())),
         encoded(&WorkerToHost::Health(Some(stuck()))),
         encoded(&WorkerToHost::Health(None)),
-        memory(MemoryAnswer::Door { address: b"/run/urom/7".to_vec(), machine: 7 }),
         memory(MemoryAnswer::Shared { share: 2, result: Err(failure()) }),
         memory(MemoryAnswer::Shared {
             share: 2,

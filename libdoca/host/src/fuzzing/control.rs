@@ -3,15 +3,16 @@
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::{mpsc, oneshot};
-use urom_wire::control::HostToDaemon;
+use urom_wire::control::{DoorAddress, HostToDaemon};
+use urom_wire::envelope::Pass;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
-use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 
 use super::{loopback, stream};
 use crate::address::Address;
 use crate::daemon_link::{self, Request};
+use crate::door::WorkerDoor;
 use crate::event::Mailbox;
 use crate::sharing::Sharing;
 use crate::worker_link::{self, Health, Watched, WorkerOrder};
@@ -70,7 +71,7 @@ async fn from_worker(said: &[u8]) {
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());
     let watched = Watched { who, run: RUN, mailbox: &mailbox, patience, health: &health };
-    let mut sharing = Sharing::new("a worker", 7);
+    let mut sharing = Sharing::new("a worker", 7, WorkerDoor::new(DoorAddress::default()));
     let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
@@ -100,7 +101,7 @@ async fn admission(said: &[u8]) {
     const LIMIT: u64 = 256;
     let mut stream = stream(said);
     match worker_link::admission(&mut stream, 9, loopback(), LIMIT, Pass::default()).await {
-        Ok(attached) => {
+        Ok((attached, _)) => {
             stream.close().await;
             assert!(attached.id == 9 && attached.max_message as u64 <= LIMIT);
         }

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use tokio::sync::mpsc;
 use urom_abi::DocaError;
 use urom_abi::host::{self, CtxState, Data};
-use urom_wire::frame::{self, explained_header, notification_header};
+use urom_wire::envelope::{Envelope, Pass, frames};
+use urom_wire::frame::{NOTIFICATION_HEADER, Notification};
+use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
-use urom_wire::pass::Pass;
 
 use crate::event::Attached;
 use crate::handle::Opaque;
@@ -23,7 +24,7 @@ use crate::pe::run::task::Stage;
 const SLOTS: usize = 8;
 const LIMIT: usize = 256;
 /// The longest notification.
-const LONGEST: usize = LIMIT - frame::NOTIFICATION_HEADER;
+const LONGEST: usize = LIMIT - NOTIFICATION_HEADER;
 
 /// The library's memory for its tasks and the messages about them.
 const MEMORY: usize = 1 << 20;
@@ -72,6 +73,7 @@ impl FrameRig {
         let pass = Pass::new(77);
         run.let_in(Attached {
             id: 9,
+            ring: None,
             ucx_address: Vec::new(),
             channel: 5,
             max_message: LIMIT,
@@ -87,15 +89,15 @@ impl FrameRig {
         match step % 8 {
             0 | 1 => self.submit(),
             2 => {
-                let bytes = self.note(slot, program);
+                let bytes = note(slot, program);
                 self.send(self.pass, &bytes);
             }
             3 => {
-                let bytes = [self.note(slot, program), self.note(slot + 1, program)].concat();
+                let bytes = [note(slot, program), note(slot + 1, program)].concat();
                 self.send(self.pass, &bytes);
             }
             4 => {
-                let mut bytes = self.note(slot, program);
+                let mut bytes = note(slot, program);
                 let (at, with) = (usize::from(program.small()), program.small());
                 let at = at % bytes.len();
                 bytes[at] ^= with;
@@ -111,35 +113,6 @@ impl FrameRig {
             }
             _ => self.progress(),
         }
-    }
-
-    /// A notification: its status, its length, a byte to fill it, and how many zeros end it; or one
-    /// with the reason of a failure.
-    fn note(&self, slot: u16, program: &mut Program<'_>) -> Vec<u8> {
-        let (status, len) = (program.small(), program.small());
-        let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
-        let (channel, status) = (self.run.channel, DocaError(status));
-        if let 0xf8..=0xfc = len {
-            let payload = len.checked_sub(0xf9).map(usize::from);
-            let why = program.bytes();
-            let header = explained_header(channel, slot, status, payload, why.len() as u16);
-            return [&header[..], &vec![7; payload.unwrap_or(0)], why].concat();
-        }
-        let len = match len {
-            0xff => None,
-            0xfe => Some(LONGEST + 1),
-            0xfd => Some(LONGEST),
-            len => Some(usize::from(len) % 65),
-        };
-        let payload = len.map(|len| {
-            let (filled, zeros) = (program.small(), usize::from(program.small()));
-            let mut payload = vec![filled; len];
-            payload[len.saturating_sub(zeros)..].fill(0);
-            payload
-        });
-        let payload = payload.as_deref();
-        let (header, header_len, sent) = notification_header(channel, slot, status, payload);
-        [&header[..header_len], &payload.unwrap_or_default()[..sent]].concat()
     }
 
     fn submit(&mut self) {
@@ -158,14 +131,12 @@ impl FrameRig {
     }
 
     /// Notes the effect of a message's frames.
-    fn expect(&mut self, pass: Pass, frames: &[u8]) {
+    fn expect(&mut self, pass: Pass, message: &[u8]) {
         if pass != self.pass {
             return;
         }
-        for note in frame::notifications(frames).map_while(Result::ok) {
-            if note.channel != self.run.channel {
-                continue;
-            }
+        for (header, body) in frames(message).map_while(Result::ok) {
+            let Some(note) = Notification::read(header, body) else { continue };
             // A notification for a slot without a command in flight means nothing.
             let Some(number) = self.open.remove(&note.slot) else { continue };
             let why = String::from_utf8_lossy(note.why).replace(char::is_control, " ");
@@ -179,7 +150,8 @@ impl FrameRig {
 
     fn send(&mut self, pass: Pass, frames: &[u8]) {
         self.expect(pass, frames);
-        self.pe.on_notifications(&[pass.as_bytes(), frames].concat());
+        let envelope = Envelope { pass, channel: self.run.channel };
+        self.pe.on_notifications(&bytes_of::message(envelope, frames));
     }
 
     /// One call of the host's.
@@ -195,8 +167,7 @@ impl FrameRig {
     fn end(&mut self) {
         for slot in self.open.keys().copied().collect::<Vec<_>>() {
             let status = DocaError::SUCCESS;
-            let (header, len, _) = notification_header(self.run.channel, slot, status, Some(&[]));
-            self.send(self.pass, &header[..len]);
+            self.send(self.pass, &bytes_of::notification(slot, status, Some(&[]), &[]));
         }
         while !self.answered.is_empty() {
             let before = self.answered.len();
@@ -220,4 +191,24 @@ unsafe extern "C" fn done(task: *mut host::CmdTask, task_data: Data, _: Data) {
     let status = task.head.status.get();
     task.run().expect("its run").release(task);
     DONE.with_borrow_mut(|all| all.push((number, (status, response, why))));
+}
+
+/// A notification: its status, its length and a byte to fill it; or one with the reason of a
+/// failure.
+fn note(slot: u16, program: &mut Program<'_>) -> Vec<u8> {
+    let (status, len) = (program.small(), program.small());
+    let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
+    let status = DocaError(status);
+    if let 0xf8..=0xfc = len {
+        let payload = len.checked_sub(0xf9).map(|len| vec![7; len.into()]);
+        return bytes_of::notification(slot, status, payload.as_deref(), program.bytes());
+    }
+    let len = match len {
+        0xff => None,
+        0xfe => Some(LONGEST + 1),
+        0xfd => Some(LONGEST),
+        len => Some(usize::from(len) % 65),
+    };
+    let payload = len.map(|len| vec![program.small(); len]);
+    bytes_of::notification(slot, status, payload.as_deref(), &[])
 }

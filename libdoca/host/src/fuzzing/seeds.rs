@@ -1,8 +1,8 @@
 //! Real messages, and programs with them, as first inputs of the targets.
 
 use urom_wire::control::*;
-use urom_wire::frame;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
+use urom_wire::fuzzing::frames;
 
 /// A plugin that does not return.
 fn stuck() -> Stuck {
@@ -29,7 +29,6 @@ pub(super) fn of_host_control() -> Seeds {
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         encoded(&WorkerToHost::DomainEnded { domain: 6 }),
         encoded(&WorkerToHost::Health(Some(stuck()))),
-        memory(MemoryAnswer::Door { address: b"/run/urom/7".to_vec(), machine: 7 }),
         memory(MemoryAnswer::Shared { share: 1, result: Err(failure()) }),
         memory(MemoryAnswer::Shared { share: 2, result: Ok(by) }),
         memory(MemoryAnswer::Ended { share: 2 }),
@@ -59,7 +58,8 @@ pub(super) fn of_host_control() -> Seeds {
             build: PluginBuild { version: 2, fingerprint: Some(6) },
             address: vec![8; 9],
         }];
-        encoded(&WorkerToHost::Attached { ucx_address, channel: 4, max_message, plugins })
+        let door = DoorAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
+        encoded(&WorkerToHost::Attached { door, ucx_address, channel: 4, max_message, plugins })
     };
     let refused = encoded(&DaemonToHost::Refused(failure()));
     vec![
@@ -89,7 +89,7 @@ pub(super) fn of_host_frames() -> Seeds {
         &[0x0a, 26, 5, 0xfb, 1, b'x', 7, 0, 2, 6, 4, 0xaa, 0],
     ]
     .concat();
-    let bytes = [&[0, 5, 8][..], &frame::command_header(0, 0, 0, 0), &[7]].concat();
+    let bytes = [&[0, 5, 8][..], &frames::command(0, 0, &[]), &[7]].concat();
     vec![
         ("answers".to_owned(), [four.clone(), answers([0, 20, 0x80, 0x85]), four.clone()].concat()),
         ("two".to_owned(), vec![0, 0, 3, 0, 8, 1, 0, 0xff, 2]),

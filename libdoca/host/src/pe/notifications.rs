@@ -3,42 +3,43 @@
 use std::fmt;
 
 use urom_abi::WorkerId;
-use urom_wire::frame;
-use urom_wire::pass::Pass;
+use urom_wire::envelope::{self, Envelope};
+use urom_wire::frame::Notification;
 
 use crate::pe::Pe;
-use crate::pe::run::Run;
 
 /// Why a notification does not reach a task.
 pub(crate) enum Lost {
-    /// No task is in flight in this slot of this channel; with the worker's id, if the channel is
-    /// in use.
-    Nobodys(u16, u16, Option<u64>),
-    /// It names this worker's channel and has another pass.
-    Forged(u64),
+    /// No task is in flight in this slot; with the worker's id, if the channel is in use.
+    Nobodys(u16, Option<u64>),
+    /// The host has given the command up.
+    Late,
     /// It has this many bytes, and this many are allowed.
     TooLong(usize, usize),
-    Broken(frame::Broken),
+    /// The worker with this id sent bytes that are not a notification.
+    Malformed(u64),
+    Broken(envelope::Broken),
 }
 
 impl Lost {
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {
-            Lost::Nobodys(_, slot, Some(id)) => log!(
+            Lost::Nobodys(slot, Some(id)) => log!(
                 debug,
                 "a notification of worker {} for slot {slot}, which has no command in flight, was dropped",
                 WorkerId(id)
             ),
-            Lost::Nobodys(channel, ..) => {
-                log!(debug, "a notification for channel {channel}, which is closed, was dropped")
+            Lost::Nobodys(channel, None) => {
+                log!(debug, "notifications for channel {channel}, which is closed, were dropped")
             }
-            Lost::Forged(id) => pe.unreadable(format_args!(
-                "a notification without the pass of worker {}, whose channel it names, was dropped",
-                WorkerId(id)
-            )),
+            Lost::Late => {}
             Lost::TooLong(len, limit) => pe.unreadable(format_args!(
                 "a notification of {len} bytes came where {limit} are allowed; its task fails"
+            )),
+            Lost::Malformed(id) => pe.unreadable(format_args!(
+                "a malformed notification of worker {} was dropped",
+                WorkerId(id)
             )),
             Lost::Broken(error) => pe.unreadable(format_args!("notifications dropped: {error}")),
         }
@@ -46,42 +47,29 @@ impl Lost {
 }
 
 impl Pe {
-    #[inline(never)]
+    /// Handles a message over UCX, which comes from one worker.
     pub(crate) fn on_notifications(&self, message: &[u8]) {
-        let Some((pass, frames)) = Pass::split(message) else {
+        let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
             return self.unreadable(format_args!(
-                "a message was dropped: it has no room for the pass that it should begin with"
+                "a message was dropped: it is shorter than its envelope"
             ));
         };
-        let (channels, mut all_lost) = (self.channels.borrow(), Vec::new());
-        // A message comes from one worker.
-        let mut known: Option<(u16, &Run)> = None;
-        for notification in frame::notifications(frames) {
-            let lost = match notification {
-                Ok(notification) => {
-                    let channel = notification.channel;
-                    if known.is_none_or(|(known, _)| known != channel) {
-                        known = channels.get(channel).map(|run| (channel, &**run));
-                        known = known.filter(|(_, run)| run.has_pass(pass));
-                    }
-                    match known {
-                        Some((_, run)) => match run.on_notification(self, &notification) {
-                            Ok(()) => continue,
-                            Err(lost) => lost,
-                        },
-                        None => match channels.get(channel) {
-                            Some(run) => Lost::Forged(run.id()),
-                            None => Lost::Nobodys(channel, notification.slot, None),
-                        },
-                    }
-                }
-                Err(error) => Lost::Broken(error),
-            };
-            all_lost.push(lost);
+        let Some(run) = self.channels.borrow().get(channel).cloned() else {
+            return Lost::Nobodys(channel, None).report(self);
+        };
+        if !run.has_pass(pass) {
+            return self.unreadable(format_args!(
+                "a message without the pass of worker {}, whose channel it names, was dropped",
+                WorkerId(run.id())
+            ));
         }
-        // The reader of the log may be the host, which may call back.
-        drop(channels);
-        all_lost.into_iter().for_each(|lost| lost.report(self));
+        for frame in envelope::frames(message) {
+            let read = frame.map_err(Lost::Broken).and_then(|(header, body)| {
+                Notification::read(header, body).ok_or(Lost::Malformed(run.id()))
+            });
+            let lost = read.and_then(|notification| run.on_notification(self, &notification));
+            lost.err().into_iter().for_each(|lost| lost.report(self));
+        }
     }
 
     pub(crate) fn on_greeting(&self, header: &[u8]) {

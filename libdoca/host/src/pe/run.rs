@@ -1,8 +1,10 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
 pub(crate) mod flight;
-pub(crate) mod sender;
+mod link;
+mod ring_link;
 pub(crate) mod task;
+mod ucx_link;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -13,17 +15,19 @@ use ucx::{Status, WorkerAddress};
 use urom_abi::extension::CancelReason;
 use urom_abi::host::{CtxState, GivenUp};
 use urom_abi::{DocaError, WorkerId};
-use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::control::{Failure, PluginAddress, Reach};
+use urom_wire::envelope::{Envelope, Pass};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart, NOTIFICATION_HEADER, Notification};
-use urom_wire::pass::Pass;
 
 use crate::event::Attached;
 use crate::failure::{failure, refuse_if};
 use crate::pe::ctx::Context;
 use crate::pe::run::flight::Flight;
-use crate::pe::run::sender::Sender;
+use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::task::queue::Queue;
 use crate::pe::run::task::{CmdTaskRef, Stage};
+use crate::pe::run::ucx_link::UcxLink;
 use crate::pe::{Lost, Pe};
 use crate::running::WorkerPlace;
 use crate::sharing::{Late, Told};
@@ -54,12 +58,16 @@ pub(crate) struct Run {
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
     pub(crate) flight: Flight,
-    sender: Sender,
+    /// The way to the worker, once this host is connected to it.
+    link: OnceCell<Link>,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
     parked: Queue,
-    pub(crate) broken: Cell<Option<Status>>,
+    broken: Cell<Option<Broken>>,
     tended: Cell<bool>,
 }
+
+/// The most notifications without a task that one look at a ring skips.
+const MOST_UNUSUAL: usize = 64;
 
 /// A plugin of a run's worker: which bit its id is.
 #[derive(Clone, Copy)]
@@ -92,7 +100,7 @@ impl Run {
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
             flight: Flight::new(max_inflight),
-            sender: Sender::default(),
+            link: OnceCell::new(),
             parked: Queue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
@@ -142,7 +150,7 @@ impl Run {
         if let Err(failure) = self.connect(pe, attached) {
             self.lose(pe, &failure);
         } else if self.greeted.get() {
-            self.announce(pe);
+            self.announce_running(pe);
         }
     }
 
@@ -151,31 +159,47 @@ impl Run {
         self.attached.get().is_some_and(|attached| attached.pass == pass)
     }
 
-    fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
+    fn connect(&self, pe: &Pe, mut attached: Attached) -> Result<(), Failure> {
         let id = WorkerId(attached.id);
         if attached.max_message <= NOTIFICATION_HEADER {
             let len = attached.max_message;
             return Err(failure!(IO_FAILED, "worker {id}: it allows messages of only {len} bytes"));
         }
+        let link = match attached.ring.take() {
+            Some(ring) => {
+                self.greeted.set(true);
+                self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
+                Link::Ring(Box::new(RingLink::new(ring)))
+            }
+            None => Link::Ucx(Box::new(self.connect_ucx(pe, &attached)?)),
+        };
+        // A worker lets a host in once.
+        let _ = self.link.set(link);
+        self.let_in(attached);
+        Ok(())
+    }
+
+    /// Connects over UCX, and has the worker do so.
+    fn connect_ucx(&self, pe: &Pe, attached: &Attached) -> Result<UcxLink, Failure> {
         let me = Weak::clone(&self.me);
-        let transport = pe.transport()?;
+        let hook = move |status| {
+            if let Some(run) = me.upgrade() {
+                run.on_broken(Broken::Ucx(status));
+            }
+        };
+        let ucx = pe.ucx()?;
         // SAFETY: from the worker that the service sent this host to. A service is trusted with the
         // memory of its hosts: the guide's page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
-        let endpoint = address.and_then(|address| {
-            let hook = move |status| {
-                if let Some(run) = me.upgrade() {
-                    run.on_broken(status);
-                }
-            };
-            transport.ucx.endpoint().on_error(hook).connect(&address)
-        });
-        let endpoint =
-            endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
-        pe.probe.borrow_mut().met(&endpoint);
-        self.sender.open(endpoint, attached.channel, attached.pass);
-        self.let_in(attached);
-        Ok(())
+        let endpoint = address.and_then(|address| ucx.endpoint().on_error(hook).connect(&address));
+        let connected = endpoint.and_then(|endpoint| Ok((endpoint, ucx.address()?)));
+        let (endpoint, own) = connected.map_err(|error| {
+            failure!(CONNECTION_RESET, "worker {}: {error}", WorkerId(attached.id))
+        })?;
+        let (ucx_address, channel) = (own.as_bytes().to_vec(), self.channel);
+        self.order(WorkerOrder::Reach(Reach { ucx_address, channel }));
+        let envelope = Envelope { pass: attached.pass, channel: attached.channel };
+        Ok(UcxLink::new(endpoint, envelope))
     }
 
     pub(crate) fn let_in(&self, attached: Attached) {
@@ -186,11 +210,11 @@ impl Run {
 
     pub(crate) fn on_greeting(&self, pe: &Pe) {
         if !self.greeted.replace(true) && self.attached.get().is_some() && !self.leaving.get() {
-            self.announce(pe);
+            self.announce_running(pe);
         }
     }
 
-    fn announce(&self, pe: &Pe) {
+    fn announce_running(&self, pe: &Pe) {
         pe.announce(&self.ctx, CtxState::RUNNING);
     }
 
@@ -212,8 +236,8 @@ impl Run {
     }
 
     #[cold]
-    fn on_broken(&self, status: Status) {
-        self.broken.set(Some(status));
+    fn on_broken(&self, broken: Broken) {
+        self.broken.set(Some(broken));
         self.tend_later(&self.pe);
     }
 
@@ -225,7 +249,6 @@ impl Run {
             // The worker's last messages count.
             pe.drain();
             self.lose(pe, &failure);
-            pe.probe_queue();
         }
         self.check_over(pe);
     }
@@ -251,7 +274,10 @@ impl Run {
     fn leave(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
         self.refusal.set(refusal);
-        self.sender.close(gracefully);
+        if let Some(link) = self.link.get() {
+            link.close(gracefully);
+        }
+        pe.remove_ring(self);
         while let Some(task) = self.parked.pop() {
             pe.push_command(task);
         }
@@ -288,8 +314,13 @@ impl Run {
     }
 
     #[inline]
+    fn is_busy(&self) -> bool {
+        self.link.get().is_some_and(Link::is_busy)
+    }
+
+    #[inline]
     fn tend_if_busy(&self) {
-        if self.sender.is_busy() && !self.tended.get() {
+        if self.is_busy() && !self.tended.get() {
             self.tend_later(&self.pe);
         }
     }
@@ -306,32 +337,49 @@ impl Run {
     /// Sends what waits, takes back what is sent, and sees to a broken endpoint.
     pub(crate) fn tend(&self, pe: &Pe) {
         self.tended.set(false);
-        if let Some(status) = self.broken.take() {
-            let code = if status == Status::ENDPOINT_TIMEOUT {
-                DocaError::TIME_OUT
-            } else {
-                DocaError::CONNECTION_RESET
-            };
+        if let Some(broken) = self.broken.take() {
             pe.drain();
-            self.lose(
-                pe,
-                &failure!(
-                    code = code,
-                    "worker {} was lost: UCX says {}; start it again",
-                    WorkerId(self.id()),
-                    status.with_variables()
-                ),
-            );
+            self.lose(pe, &self.why_broken(broken));
         }
         if self.leaving.get() {
             return;
         }
-        if let Err(status) = self.sender.tend() {
-            self.broken.set(Some(status));
-        }
+        self.tend_link();
         self.unpark(pe);
-        if self.broken.get().is_some() || self.sender.is_busy() {
+        if self.is_broken() || self.is_busy() {
             self.tend_later(pe);
+        }
+    }
+
+    fn tend_link(&self) {
+        if let Some(Err(status)) = self.link.get().map(Link::tend) {
+            self.broken.set(Some(Broken::Ucx(status)));
+        }
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.get().is_some()
+    }
+
+    fn why_broken(&self, broken: Broken) -> Failure {
+        let id = WorkerId(self.id());
+        match broken {
+            Broken::Ring(garbage) => failure!(
+                IO_FAILED,
+                "worker {id} was lost: it wrote into the ring: {garbage}; start it again"
+            ),
+            Broken::Ucx(status) => {
+                let code = if status == Status::ENDPOINT_TIMEOUT {
+                    DocaError::TIME_OUT
+                } else {
+                    DocaError::CONNECTION_RESET
+                };
+                failure!(
+                    code = code,
+                    "worker {id} was lost: UCX says {}; start it again",
+                    status.with_variables()
+                )
+            }
         }
     }
 
@@ -363,7 +411,7 @@ impl Run {
 
     #[inline]
     pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
-        CommandStart::new(self.attached.get().map_or(0, |attached| attached.channel), slot, bit)
+        CommandStart::new(slot, bit)
     }
 
     #[inline]
@@ -377,23 +425,20 @@ impl Run {
     pub(crate) fn submit(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         self.refusal.get().check()?;
         task.payload.check()?;
-        let (start, len) = (task.start.get().ok_or(DocaError::INVALID_VALUE)?, task.payload.len());
-        let header = match task.left.get() {
-            0 => start.header(len),
-            _ => start.header_with_deadline(len),
-        };
+        let header = task.header(task.start.get().ok_or(DocaError::INVALID_VALUE)?);
+        let link = self.link.get().ok_or(DocaError::BAD_STATE)?;
         task.begin();
         let before = task.head.stage.replace(Stage::InFlight);
-        let (alone, tasks) = (self.flight.is_alone(), self.flight.out());
-        if let Err(status) = self.sender.submit(task, header, alone, tasks) {
+        if let Err(status) = link.submit(task, header, || self.flight.is_alone()) {
             task.head.stage.set(before);
-            self.on_broken(status);
+            self.on_broken(Broken::Ucx(status));
             return Err(DocaError::CONNECTION_RESET);
         }
         self.flight.submitted(&task);
         if task.left.get() != 0 {
             task.deadline.set(self.pe.deadline_in(task.left.get()));
         }
+        self.pe.wrote();
         self.tend_if_busy();
         Ok(())
     }
@@ -402,8 +447,10 @@ impl Run {
         if self.leaving.get() {
             return;
         }
-        if let Err(status) = self.sender.tend() {
-            self.on_broken(status);
+        self.tend_link();
+        self.announce();
+        if self.is_broken() {
+            self.tend_later(&self.pe);
         }
         self.tend_if_busy();
     }
@@ -443,9 +490,12 @@ impl Run {
     ) -> Result<(), DocaError> {
         let start = task.start.get().filter(|_| task.head.stage.get() == Stage::InFlight);
         let start = start.ok_or(DocaError::BAD_STATE)?;
-        if let Err(status) = self.sender.cancel(start.cancel(reason.0)) {
-            self.on_broken(status);
+        if let Some(Err(status)) =
+            self.link.get().map(|link| link.cancel(task, start.cancel(reason.0)))
+        {
+            self.on_broken(Broken::Ucx(status));
         }
+        self.pe.wrote();
         let code = match reason {
             CancelReason::TIMED_OUT => DocaError::TIME_OUT,
             _ => DocaError::SKIPPED,
@@ -459,32 +509,86 @@ impl Run {
         self.flight.given_up()
     }
 
+    /// Finds the task that a notification answers.
+    ///
+    /// # Errors
+    /// The host has given the command up; or none is in flight in the slot.
+    #[inline]
+    fn answered(
+        &self,
+        notification: &Notification<'_>,
+    ) -> Result<(CmdTaskRef, Option<Lost>), Lost> {
+        let limit = self.longest.get();
+        let Some(task) = self.flight.answer(notification, limit) else {
+            return Err(match self.flight.answer_late(notification.slot) {
+                true => Lost::Late,
+                false => Lost::Nobodys(notification.slot, Some(self.id())),
+            });
+        };
+        if !notification.why.is_empty() {
+            task.explain(notification.why);
+        }
+        let too_long = notification.payload.filter(|payload| payload.len() > limit);
+        Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))
+    }
+
+    /// Completes the command that a notification over UCX answers.
+    ///
     /// # Errors
     /// No command is in flight in its slot; or it is too long, and its task fails.
-    #[inline]
     pub(crate) fn on_notification(
         &self,
         pe: &Pe,
         notification: &Notification<'_>,
     ) -> Result<(), Lost> {
-        let limit = self.longest.get();
-        let Some(task) = self.flight.answer(notification, limit) else {
-            if self.flight.answer_late(notification.slot) {
-                return Ok(());
-            }
-            return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
-        };
-        if !notification.why.is_empty() {
-            task.explain(notification.why);
-        }
+        let (task, lost) = self.answered(notification)?;
         if task.sending.get() || !self.parked.is_empty() {
             self.parked.push(task);
         } else {
             pe.push_command(task);
         }
-        match notification.payload {
-            Some(payload) if payload.len() > limit => Err(Lost::TooLong(payload.len(), limit)),
-            _ => Ok(()),
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// The task that the next notification in the ring answers; `None` without one.
+    #[inline]
+    pub(crate) fn take_answer(&self) -> Option<CmdTaskRef> {
+        let ring = self.link.get().and_then(Link::ring)?;
+        for _ in 0..MOST_UNUSUAL {
+            match ring.receive(|notification| self.answered(notification)) {
+                Ok(Some(Ok((task, None)))) => return Some(task),
+                Ok(None) => return None,
+                Ok(Some(Ok((task, Some(lost))))) => {
+                    lost.report(&self.pe);
+                    return Some(task);
+                }
+                Ok(Some(Err(lost))) => lost.report(&self.pe),
+                Err(garbage) => {
+                    if !self.is_broken() {
+                        self.on_broken(Broken::Ring(garbage));
+                    }
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// Wakes a worker that went to sleep while the last commands were written into the ring.
+    pub(crate) fn announce(&self) {
+        if let Some(ring) = self.link.get().and_then(Link::ring) {
+            ring.announce();
+        }
+    }
+
+    /// Whether the worker wakes this host from now on.
+    pub(crate) fn sleep(&self) -> bool {
+        self.link.get().and_then(Link::ring).is_none_or(RingLink::sleep)
+    }
+
+    pub(crate) fn wake(&self) {
+        if let Some(ring) = self.link.get().and_then(Link::ring) {
+            ring.wake();
         }
     }
 

@@ -173,8 +173,8 @@ impl Pe {
         let nothing = quiet
             && self.ready.is_empty()
             && !self.mailbox.has_post()
-            && !self.probe.borrow().is_running()
-            && !self.to_tend.borrow().iter().any(|run| run.broken.get().is_some())
+            && !self.to_tend.borrow().iter().any(|run| run.is_broken())
+            && self.rings.sleep()
             && self.arm()?;
         if !nothing {
             self.bell.ring();
@@ -225,11 +225,7 @@ impl Pe {
     }
 
     fn arm(&self) -> Result<bool, DocaError> {
-        let Some(transport) = self.current() else { return Ok(true) };
-        if transport.blocked.get() {
-            return Ok(true);
-        }
-        let ucx = &transport.ucx;
+        let Some(ucx) = self.ucx.get() else { return Ok(true) };
         // UCX refuses once for a signal whose message was already received: the host would wake for
         // nothing.
         for _ in 0..ARM_ATTEMPTS {
@@ -260,6 +256,7 @@ impl Pe {
     /// Makes the descriptor wait again. Progress handles UCX's events.
     pub(crate) fn clear_notification(&self) {
         self.bell.silence();
+        self.rings.wake();
         self.nap.end();
         if self.mailbox.has_post() {
             self.read_mail();

@@ -25,7 +25,7 @@ pub(super) struct Lease(UnixStream);
 impl Lease {
     /// Asks for it at the worker's door.
     pub(super) async fn take(door: &Path, ticket: u128) -> io::Result<Lease> {
-        hand_over(door, Slip { ticket, share: LEASE }, None).await.map(Lease)
+        hand_over(door, Slip { ticket, share: LEASE }, &[]).await.map(Lease)
     }
 
     /// Waits until the worker copies nothing of this process any more, but not for ever. Returns

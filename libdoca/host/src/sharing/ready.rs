@@ -1,23 +1,18 @@
 //! Prepares the offer of a share: chooses the path, and keeps the reason for a slower one.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::OnceCell;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::awake::timeout;
 use urom_wire::control::{Failure, MemoryOffer, MemoryPlace};
 use urom_wire::memory::{Slip, hand_over};
 
 use super::lease::Lease;
 use super::{Offered, Told};
+use crate::door::WorkerDoor;
 use crate::memory_thread::{MemoryThread, Served};
-
-/// The timeout of one visit to the worker's door.
-const AT_DOOR: Duration = Duration::from_secs(2);
 
 /// Why the path of a share is slower than the best one for its memory, if it is.
 pub(super) struct Reason {
@@ -44,24 +39,20 @@ pub(super) struct Offer {
 pub(super) async fn make_ready(
     share: u64,
     offered: Offered,
-    door: Option<PathBuf>,
+    door: WorkerDoor,
     lease: Arc<OnceCell<Lease>>,
     ticket: u128,
 ) -> Made {
     let Offered { memory, address, len, access, fd, path, told } = offered;
     let slip = Slip { ticket, share };
     let hand = async |fd: Option<&OwnedFd>| {
-        let Some(door) = &door else {
-            return Err("the worker cannot open a socket for it, as its log says".to_owned());
-        };
-        let visit = async {
+        let fd = fd.map(OwnedFd::as_fd);
+        let visit = async |path: &Path| {
             // Only a lease that was taken is kept: the next share tries again.
-            lease.get_or_try_init(|| Lease::take(door, ticket)).await?;
-            hand_over(door, slip, fd.map(OwnedFd::as_fd)).await
+            lease.get_or_try_init(|| Lease::take(path, ticket)).await?;
+            hand_over(path, slip, fd.as_slice()).await.map(drop)
         };
-        let visited = timeout(AT_DOOR, visit).await;
-        let visited = visited.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        visited.map(drop).map_err(|error| at_door(door, &error))
+        door.visit(visit).await
     };
     let choose = async {
         let offer = |place, ucx_address, reason, thread| Offer {
@@ -97,15 +88,4 @@ pub(super) async fn make_ready(
         Ok(offer(place, ucx_address, reason, Some(thread)))
     };
     Made { share, told, offer: choose.await }
-}
-
-/// The reason for a failed visit to a door.
-fn at_door(door: &Path, error: &io::Error) -> String {
-    let hint = match error.kind() {
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
-            "; containers need one network namespace, or a common folder for `uromd --socket-dir`"
-        }
-        _ => "",
-    };
-    format!("the socket {door:?} of the worker cannot be used: {error}{hint}")
 }

@@ -11,11 +11,11 @@ use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
 use urom_wire::control::{
-    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
+    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker, WorkerToHost,
 };
-use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass};
+use urom_wire::frame::{CommandStart, HEADER_LEN};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::pass::Pass;
 use urom_wire::ucx_context::context;
 
 use super::link::Link;
@@ -125,8 +125,6 @@ impl Wire {
         worker.set_am_handler(AM_GREET, move |_| seen.set(true))?;
         link.send(HostToWorker::Attach(Attach {
             ticket: started.ticket,
-            ucx_address: worker.address()?.as_bytes().to_vec(),
-            channel: CHANNEL,
             max_inflight: ware.in_flight.into(),
             max_message: 4096,
             program: "rude".to_owned(),
@@ -140,6 +138,8 @@ impl Wire {
                 other => bail!("{other:?} instead of a welcome"),
             }
         };
+        let ucx_address = worker.address()?.as_bytes().to_vec();
+        link.send(HostToWorker::Reach(Reach { ucx_address, channel: CHANNEL }));
         // SAFETY: from the worker, which this suite started.
         let address =
             unsafe { WorkerAddress::from_bytes(&address) }.map_err(|error| anyhow!("{error}"))?;
@@ -174,12 +174,13 @@ impl Wire {
     /// Sends one message with a command in each of these slots.
     pub(super) fn send(&mut self, slots: Range<u16>) {
         let command = &self.ware.command;
-        let len = Pass::LEN + slots.len() * (frame::HEADER_LEN + command.len());
+        let len = Envelope::LEN + slots.len() * (HEADER_LEN + command.len());
         let mut message = Vec::with_capacity(len);
-        message.extend_from_slice(Pass::new(self.started.ticket).as_bytes());
+        let envelope = Envelope { pass: Pass::new(self.started.ticket), channel: self.channel };
+        message.extend_from_slice(&envelope.to_bytes());
         for slot in slots {
-            let header = frame::command_header(self.channel, slot, self.started.bit, command.len());
-            message.extend_from_slice(&header);
+            let header = CommandStart::new(slot, self.started.bit).header(command.len());
+            message.extend_from_slice(&header.word().to_le_bytes());
             message.extend_from_slice(command);
         }
         self.sending = Some(self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));

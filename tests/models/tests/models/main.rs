@@ -2,6 +2,8 @@
 
 #![allow(unreachable_pub, reason = "what is public where it comes from")]
 
+#[path = "../../../../urom-wire/src/ring/cells.rs"]
+mod cells;
 #[path = "../../../../urom-wire/src/mailbox.rs"]
 mod mailbox;
 mod mailboxes;
@@ -10,8 +12,11 @@ mod notifier;
 #[path = "../../../../ucx/src/queue_probe/state.rs"]
 mod probe_state;
 mod probe_states;
+mod rings;
 mod sleepers;
 mod sync;
 mod wakers;
 #[path = "../../../../urom-pdk/src/woken.rs"]
 mod woken;
+
+use urom_wire::frame;

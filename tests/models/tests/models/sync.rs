@@ -6,9 +6,9 @@ use std::io;
 
 use loom::sync::Condvar;
 pub(crate) use loom::sync::Mutex;
-use loom::sync::atomic::{self, fence};
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-pub(crate) use std::sync::PoisonError;
+use loom::sync::atomic;
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::{Arc, PoisonError};
 
 /// A flag. loom takes operations for acquire and release at most, but models fences in full. What
 /// sequential consistency adds is that no load comes before a store that it follows: there is a

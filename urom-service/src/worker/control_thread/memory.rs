@@ -1,9 +1,14 @@
-//! What hosts say of the memory that they share, and what they hand over at the door.
+//! Messages of hosts about the memory that they share, and their hand-overs at the door.
 
+use std::io;
+use std::os::fd::OwnedFd;
+
+use tokio::net::UnixStream;
 use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
-use urom_wire::control::{Failure, MemoryAnswer, MemoryWord, WorkerToHost};
-use urom_wire::memory::{LEASE, Slip, machine, say_taken};
+use urom_wire::control::{DoorAddress, Failure, MemoryAnswer, MemoryWord, WorkerToHost};
+use urom_wire::memory::{Handed, LEASE, RING, Slip, machine, say_taken};
+use urom_wire::ring::{self, DESCRIPTORS};
 
 use super::{Control, ControlEvent};
 use crate::worker::memory::HandedOffer;
@@ -16,11 +21,6 @@ const MOST_HANDED: usize = 64;
 impl Control {
     pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord, turn: Turn) {
         match word {
-            MemoryWord::Door => {
-                let address = self.memory_door();
-                let machine = machine();
-                self.say_of_memory(key, MemoryAnswer::Door { address, machine });
-            }
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
                 // Also what was handed over too late to be offered so.
@@ -37,9 +37,9 @@ impl Control {
         }
     }
 
-    /// The address of the door, which is opened when the first host asks; empty when it cannot be.
-    fn memory_door(&mut self) -> Vec<u8> {
-        if let Some(address) = &self.memory_door {
+    /// The address of the door, which is opened for the first host.
+    pub(super) fn door_address(&mut self) -> DoorAddress {
+        if let Some(address) = &self.door_address {
             return address.clone();
         }
         let address = match Door::open(self.config.id, self.config.socket.as_deref()) {
@@ -49,11 +49,14 @@ impl Control {
                 address
             }
             Err(problem) => {
-                limited!(warn, "hosts cannot hand memory over, which makes it slower: {problem}");
+                limited!(
+                    warn,
+                    "hosts cannot hand over rings and memory, which makes both slower: {problem}"
+                );
                 Vec::new()
             }
         };
-        self.memory_door.insert(address).clone()
+        self.door_address.insert(DoorAddress { address, machine: machine() }).clone()
     }
 
     /// Keeps what was handed over for the host whose ticket came with it, or gives it its lease.
@@ -62,8 +65,11 @@ impl Control {
         let Slip { ticket, share } = handed.slip;
         let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
         // One without a ticket is told nothing: the connection closes.
-        let Some((key, link)) = self.links.iter_mut().find(of_ticket) else { return };
+        let Some((&key, link)) = self.links.iter_mut().find(of_ticket) else { return };
         let is_lease = share == LEASE;
+        if share == RING {
+            return self.ring_at_door(key, handed, &stream);
+        }
         // A host may have given up before it had the answer, and asks for its lease again.
         let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
         if is_over || say_taken(&stream).is_err() {
@@ -73,7 +79,23 @@ impl Control {
             link.has_handed = true;
             link.handed.insert(share, handed);
         } else if let Ok(lease) = stream.into_std() {
-            self.mailbox.post(ToData::Lease { link: *key, lease: lease.into() });
+            self.mailbox.post(ToData::Lease { link: key, lease: lease.into() });
+        }
+    }
+
+    /// Gives a host's ring to the data thread. A host whose ring is not taken goes over UCX.
+    fn ring_at_door(&self, link: LinkKey, handed: Handed, stream: &UnixStream) {
+        let taken = match <[OwnedFd; DESCRIPTORS]>::try_from(handed.fds) {
+            Ok(fds) => ring::open(fds, self.config.max_message),
+            Err(_) => Err(io::ErrorKind::InvalidInput.into()),
+        };
+        match taken {
+            Ok((ring, bell)) => {
+                self.mailbox.post(ToData::Ring { link, ring, bell });
+                // A host that does not read the answer has left.
+                let _ = say_taken(stream);
+            }
+            Err(problem) => limited!(warn, "the ring of a host cannot be used: {problem}"),
         }
     }
 

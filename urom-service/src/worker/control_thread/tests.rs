@@ -20,8 +20,6 @@ use crate::worker::watch::Calls;
 fn attach(ticket: u128) -> HostToWorker {
     HostToWorker::Attach(Attach {
         ticket,
-        ucx_address: Vec::new(),
-        channel: 1,
         max_inflight: 1,
         max_message: 64,
         program: String::new(),
@@ -308,7 +306,7 @@ fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
 async fn shows(worker: &mut Worker, ticket: u128, share: u64) -> bool {
     let (mut theirs, stream) = tokio::net::UnixStream::pair().unwrap();
     let slip = urom_wire::memory::Slip { ticket, share };
-    let handed = Handed { slip, fd: None, process: Some(7) };
+    let handed = Handed { slip, fds: Vec::new(), process: Some(7) };
     worker.control.handle(ControlEvent::AtDoor(Handover { handed, stream }));
     tokio::io::AsyncReadExt::read_u8(&mut theirs).await.is_ok()
 }

@@ -10,11 +10,12 @@ use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
-use urom_wire::frame::{self, AM_NOTIFICATIONS, CommandStart, DEADLINE_LEN, Unusual};
+use urom_wire::control::Reach;
+use urom_wire::envelope::{AM_NOTIFICATIONS, Envelope, frames};
+use urom_wire::frame::{Command, CommandStart, DEADLINE_LEN, Notification, Unusual};
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
-use urom_wire::fuzzing::{recent, sent};
-use urom_wire::pass::Pass;
+use urom_wire::fuzzing::{frames as bytes_of, recent, sent};
 
 use self::strange::Strange;
 
@@ -82,8 +83,8 @@ fn pass_of(link: LinkKey) -> Pass {
     Pass::new(u128::from(link / 2))
 }
 
-/// Frames that came for hosts, and what each message began with.
-type Notes = Rc<RefCell<Vec<(Pass, Vec<u8>)>>>;
+/// Frames that came for hosts, and the envelope of each message.
+type Notes = Rc<RefCell<Vec<(Envelope, Vec<u8>)>>>;
 
 struct FuzzedWorker {
     data: Data,
@@ -113,16 +114,11 @@ impl FuzzedWorker {
         let watch = Arc::new(Watch::default());
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");
-        let desk = Desk::new(&[]);
-        let supply = Supply {
-            domains,
-            services: services(&config),
-            desk: Rc::clone(&desk),
-            plain_doca: false,
-        };
+        let hosts = Rc::clone(&data.hosts);
+        let services = services(&config);
+        let supply = Supply { domains, services, hosts, plain_doca: false };
         let instance = plugin::open(&supply, &watch);
-        *data.core.borrow_mut() =
-            Core::new(vec![instance], LIMIT, config.max_unread, desk, control);
+        *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, Rc::clone(&data.hosts));
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
         let into = Rc::clone(&notes);
@@ -130,8 +126,8 @@ impl FuzzedWorker {
             let ucx::Data::Eager(bytes) = message.data else {
                 panic!("a message that was not sent eagerly")
             };
-            let (pass, frames) = Pass::split(bytes).expect("a worker sends its pass");
-            into.borrow_mut().push((pass, frames.to_vec()));
+            let (envelope, frames) = Envelope::split(bytes).expect("an envelope");
+            into.borrow_mut().push((envelope, frames.to_vec()));
         };
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
         ucx.set_am_handler(AM_GREET, |message| {
@@ -139,7 +135,7 @@ impl FuzzedWorker {
             assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
         })
         .expect("a handler");
-        let endpoint = ucx.endpoint().connect(&data.queue.address).expect("an endpoint");
+        let endpoint = ucx.endpoint().connect(&data.address).expect("an endpoint");
         let mut rig = FuzzedWorker {
             data,
             from_data,
@@ -161,23 +157,22 @@ impl FuzzedWorker {
         let link = LinkKey::from(host) + 1;
         match step % 8 {
             0 => {
-                let attach = self.attach();
+                let attach = FuzzedWorker::attach();
                 self.come(link, attach);
             }
             1 => {
-                // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or
-                // whole.
-                let attach =
-                    postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach());
+                // Any bytes.
+                let attach = postcard::from_bytes(program.bytes())
+                    .unwrap_or_else(|_| FuzzedWorker::attach());
                 self.come(link, attach);
             }
             2 => self.leave(link),
             3 | 4 => {
-                let bytes = self.frames(link, program);
-                self.send(pass_of(link), bytes);
+                let bytes = FuzzedWorker::frames(program);
+                self.send(self.envelope(link), bytes);
             }
             5 => {
-                let mut bytes = self.frames(link, program);
+                let mut bytes = FuzzedWorker::frames(program);
                 let (at, with) = (usize::from(program.small()), program.small());
                 if !bytes.is_empty() {
                     let at = at % bytes.len();
@@ -185,9 +180,10 @@ impl FuzzedWorker {
                     bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 }
                 // As the host sends it, or as another one does.
-                self.send(pass_of(LinkKey::from(with >> 6)), bytes);
+                let pass = pass_of(LinkKey::from(with >> 6));
+                self.send(Envelope { pass, ..self.envelope(link) }, bytes);
             }
-            6 if step < 8 => self.send(pass_of(link), program.bytes().to_vec()),
+            6 if step < 8 => self.send(self.envelope(link), program.bytes().to_vec()),
             6 => self.send_strange(step / 8, program),
             _ => {
                 if step & 8 != 0 {
@@ -198,11 +194,9 @@ impl FuzzedWorker {
         }
     }
 
-    fn attach(&self) -> Attach {
+    fn attach() -> Attach {
         Attach {
             ticket: 0,
-            ucx_address: self.ucx.address().expect("an address").as_bytes().to_vec(),
-            channel: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
             program: String::new(),
@@ -219,16 +213,11 @@ impl FuzzedWorker {
         self.next += 1;
         let pass = pass_of(link);
         self.hosts.insert(link, FuzzedHost { own: channel, pass, ..FuzzedHost::default() });
-        self.data.mailbox.post(ToData::Attach {
-            link,
-            host: "fuzzed".to_owned(),
-            attach: Attach { channel, ..attach },
-            pass,
-        });
+        self.data.mailbox.post(ToData::Attach { link, host: "fuzzed".to_owned(), attach, pass });
+        let ucx_address = self.ucx.address().expect("an address").as_bytes().to_vec();
+        let reach = Reach { ucx_address, channel };
+        self.data.mailbox.post(ToData::Reach { link, reach });
         self.turn();
-        // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a
-        // thousand times as long as an input and has tests of its own.
-        self.data.probe = QueueProbe::default();
     }
 
     fn leave(&mut self, link: LinkKey) {
@@ -243,8 +232,7 @@ impl FuzzedWorker {
     }
 
     /// Up to four frames of a host: commands, some with a deadline, and cancels.
-    fn frames(&self, link: LinkKey, program: &mut Program<'_>) -> Vec<u8> {
-        let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(0);
+    fn frames(program: &mut Program<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         for _ in 0..=program.small() % 4 {
             let (slot, kind) = (program.small(), program.small());
@@ -252,35 +240,39 @@ impl FuzzedWorker {
             let slot = u16::from(slot) % (u16::from(SLOTS) + 1);
             let len = if kind >= 0xf0 { LIMIT } else { usize::from(kind & 0x0f) };
             let bit = if kind & 0x80 == 0 { 0 } else { NO_BIT };
-            let start = CommandStart::new(channel, slot, bit);
+            let start = CommandStart::new(slot, bit);
             match kind & 0x70 {
                 0x10 => {
-                    bytes.extend_from_slice(&start.cancel(u32::from(kind & 0x0f)));
+                    bytes.extend(start.cancel(u32::from(kind & 0x0f)).word().to_le_bytes());
                     continue;
                 }
                 0x20 => {
-                    bytes.extend_from_slice(&start.header_with_deadline(len));
+                    bytes.extend(start.header_with_deadline(len).word().to_le_bytes());
                     bytes.extend_from_slice(&[program.small(); DEADLINE_LEN]);
                 }
-                _ => bytes.extend_from_slice(&start.header(len)),
+                _ => bytes.extend(start.header(len).word().to_le_bytes()),
             }
             bytes.resize(bytes.len() + len, program.small());
         }
         bytes
     }
 
-    /// What the frames of a message that begins with `pass` mean.
-    fn expect(&mut self, pass: Pass, frames: &[u8]) {
-        for command in frame::commands(frames).map_while(Result::ok) {
+    /// The envelope of a host's messages.
+    fn envelope(&self, link: LinkKey) -> Envelope {
+        let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(u16::MAX);
+        Envelope { pass: pass_of(link), channel }
+    }
+
+    /// Notes the effect of a message's frames.
+    fn expect(&mut self, Envelope { pass, channel }: Envelope, message: &[u8]) {
+        for (header, body) in frames(message).map_while(Result::ok) {
+            let command = Command::read(header, body);
             self.unseen += 1;
-            let of =
-                |host: &&mut FuzzedHost| host.channel == Some(command.channel) && host.pass == pass;
+            let of = |host: &&mut FuzzedHost| host.channel == Some(channel) && host.pass == pass;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             if matches!(command.unusual(), Some(Unusual::Cancel(_))) {
                 continue;
             }
-            // Frames in one channel may be those of several slots' worth of answers.
-            host.misbehaved |= self.unseen > usize::from(SLOTS);
             match host.waiting.get_mut(usize::from(command.slot)) {
                 Some(waiting) => {
                     host.misbehaved |= *waiting > 0;
@@ -291,10 +283,10 @@ impl FuzzedWorker {
         }
     }
 
-    fn send(&mut self, pass: Pass, frames: Vec<u8>) {
-        self.expect(pass, &frames);
+    fn send(&mut self, envelope: Envelope, frames: Vec<u8>) {
+        self.expect(envelope, &frames);
         sent::count();
-        let bytes = [pass.as_bytes().as_slice(), &frames].concat();
+        let bytes = bytes_of::message(envelope, &frames);
         self.endpoint.am_send_with(AM_COMMANDS, &[], bytes, AmFlags::EAGER).detach();
         if self.unseen > 64 {
             self.turn();
@@ -312,15 +304,15 @@ impl FuzzedWorker {
             self.hear(message);
         }
         let notes = self.notes.take();
-        for (pass, note) in notes
-            .iter()
-            .flat_map(|(pass, notes)| frame::notifications(notes).map(move |note| (*pass, note)))
-        {
-            let note = note.expect("a worker sends whole frames");
+        let all = notes.iter().flat_map(|(envelope, notes)| {
+            frames(notes).map(move |frame| (*envelope, frame.expect("whole frames")))
+        });
+        for (envelope, (header, body)) in all {
+            let note = Notification::read(header, body).expect("a notification");
             // One that was thrown out or has left may still be told.
-            let of = |host: &&mut FuzzedHost| host.own == note.channel;
+            let of = |host: &&mut FuzzedHost| host.own == envelope.channel;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
-            assert!(host.pass == pass, "a host is told with its own pass");
+            assert!(host.pass == envelope.pass, "a host is told with its own pass");
             let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");
             *waiting = waiting.checked_sub(1).expect("an answer to a command");
         }
@@ -380,6 +372,6 @@ impl FuzzedWorker {
         for link in 1..=LinkKey::from(HOSTS) {
             self.leave(link);
         }
-        assert!(self.data.core.borrow_mut().is_idle(), "something is left of commands");
+        assert!(self.data.core.borrow().is_idle(), "something is left of commands");
     }
 }

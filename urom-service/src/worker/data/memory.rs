@@ -13,16 +13,14 @@ use crate::worker::messages::{LinkKey, ToControl};
 impl Data {
     pub(super) fn lease(&self, link: LinkKey, lease: OwnedFd) {
         if let Some(dest_id) = self.dest_id(link) {
-            self.core.borrow().hosts.desk.memories.lease(dest_id, lease);
+            self.hosts.memories.lease(dest_id, lease);
         }
     }
 
     pub(super) fn share(&self, link: LinkKey, shared: HandedOffer) {
         let Some(dest_id) = self.dest_id(link) else { return };
         let MemoryOffer { share, memory, .. } = shared.offer;
-        let core = self.core.borrow();
-        let memories = &core.hosts.desk.memories;
-        let result = memories.share(dest_id, link, shared, self.control.clone());
+        let result = self.hosts.memories.share(dest_id, link, shared, self.control.clone());
         match &result {
             Ok(by) => {
                 let path = MemoryPath(by.path).name();
@@ -35,7 +33,6 @@ impl Data {
     }
 
     fn dest_id(&self, link: LinkKey) -> Option<u64> {
-        let mut core = self.core.borrow_mut();
-        core.hosts.connections.of(link).map(|connection| connection.dest_id)
+        self.hosts.by_link(link).map(|host| host.dest_id)
     }
 }

@@ -1,44 +1,151 @@
-//! Ends shares of hosts when their commands have come.
+//! The ends of shares of memory. Commands take another way than the requests of a host to end a
+//! share, so an end waits for the commands that its host sent before.
+
+use std::cell::{Cell, RefCell};
 
 use urom_wire::control::MemoryAnswer;
 
-use super::Hosts;
+use super::{Host, Hosts};
 use crate::worker::messages::{EndOfShare, LinkKey, ToControl};
 
+/// The ends of one host's shares that wait, each of a share that there is.
+#[derive(Debug)]
+pub(super) struct Ends {
+    /// How many commands have come.
+    came: Cell<u64>,
+    /// How many have come when the next end is due.
+    next: Cell<u64>,
+    /// The next one is last.
+    waiting: RefCell<Vec<EndOfShare>>,
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends { came: Cell::new(0), next: Cell::new(u64::MAX), waiting: RefCell::default() }
+    }
+}
+
+impl Ends {
+    /// Counts a command. Whether an end is due now that was not before: all other commands cost a
+    /// comparison, however many ends wait.
+    #[inline]
+    fn count(&self) -> bool {
+        self.came.set(self.came.get() + 1);
+        self.came.get() == self.next.get()
+    }
+
+    fn postpone(&self, end: EndOfShare) {
+        let mut waiting = self.waiting.borrow_mut();
+        let place = waiting.partition_point(|other| other.after > end.after);
+        waiting.insert(place, end);
+        self.see_next(&waiting);
+    }
+
+    /// Takes back the end of a share. Whether it waited.
+    fn take(&self, share: u64) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        let place = waiting.iter().position(|end| end.share == share);
+        let taken = place.map(|place| waiting.remove(place));
+        self.see_next(&waiting);
+        taken.is_some()
+    }
+
+    /// Takes the ends that are due.
+    fn take_due(&self) -> Vec<EndOfShare> {
+        let mut waiting = self.waiting.borrow_mut();
+        let place = waiting.partition_point(|end| end.after > self.came.get());
+        let due = waiting.split_off(place);
+        self.see_next(&waiting);
+        due
+    }
+
+    fn clear(&self) {
+        self.waiting.borrow_mut().clear();
+        self.next.set(u64::MAX);
+    }
+
+    fn see_next(&self, waiting: &[EndOfShare]) {
+        self.next.set(waiting.last().map_or(u64::MAX, |end| end.after));
+    }
+}
+
 impl Hosts {
+    /// Counts a command of a host.
+    #[inline]
+    pub(crate) fn count_command(&self, host: &Host) {
+        if host.ends.count() {
+            self.due.borrow_mut().extend(self.by_channel(host.channel));
+        }
+    }
+
     /// Ends a share when its host's commands have come.
-    pub(crate) fn unshare(&mut self, link: LinkKey, end: EndOfShare) {
-        let Some(connection) = self.connections.of(link) else { return };
+    pub(crate) fn unshare(&self, link: LinkKey, end: EndOfShare) {
+        let Some(host) = self.by_link(link) else { return };
         let EndOfShare { memory, share, after } = end;
-        let (memories, dest_id) = (&self.desk.memories, connection.dest_id);
-        if !memories.shares.is_shared(dest_id, memory, share) {
+        let shares = &self.memories.shares;
+        if !shares.is_shared(host.dest_id, memory, share) {
             let answer = MemoryAnswer::Ended { share };
             return self.control.send(ToControl::Memory { link, answer });
         }
         // A second end waits for nothing, so that there are never more of them than shares.
-        if connection.ends.take(share) || connection.ends.have_come(after) {
-            memories.shares.unshare(dest_id, memory, share);
+        if host.ends.take(share) || host.ends.came.get() >= after {
+            shares.unshare(host.dest_id, memory, share);
         } else {
-            connection.ends.postpone(end);
+            host.ends.postpone(end);
         }
     }
 
     /// Ends the shares whose last commands have gone to their plugins.
-    #[cold]
-    pub(crate) fn end_due(&mut self) {
-        while let Some(channel) = self.due.pop() {
-            let Some(connection) = self.connections.get(channel) else { continue };
-            for EndOfShare { memory, share, .. } in connection.ends.take_due() {
-                self.desk.memories.shares.unshare(connection.dest_id, memory, share);
+    #[inline]
+    pub(crate) fn end_due(&self) {
+        if self.due.borrow().is_empty() {
+            return;
+        }
+        for host in self.due.take() {
+            for EndOfShare { memory, share, .. } in host.ends.take_due() {
+                self.memories.shares.unshare(host.dest_id, memory, share);
             }
         }
     }
 
     /// Ends all that a host shares.
-    pub(crate) fn end_shares(&mut self, link: LinkKey) {
-        if let Some(connection) = self.connections.of(link) {
-            connection.ends.clear();
-            self.desk.memories.close(connection.dest_id);
+    pub(crate) fn end_shares(&self, link: LinkKey) {
+        if let Some(host) = self.by_link(link) {
+            host.ends.clear();
+            self.memories.close(host.dest_id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(share: u64, after: u64) -> EndOfShare {
+        EndOfShare { memory: share, share, after }
+    }
+
+    fn shares(ends: &[EndOfShare]) -> Vec<u64> {
+        ends.iter().map(|end| end.share).collect()
+    }
+
+    #[test]
+    fn an_end_is_due_with_its_last_command_and_makes_no_work_before() {
+        let ends = Ends::default();
+        // Of commands that never come.
+        (10..4000).for_each(|share| ends.postpone(end(share, u64::MAX - share)));
+        for (share, after) in [(1, 5), (2, 3), (3, 5), (4, 1000)] {
+            ends.postpone(end(share, after));
+        }
+        assert_eq!([(); 4].map(|()| ends.count()), [false, false, true, false]);
+        assert_eq!(shares(&ends.take_due()), [2]);
+        assert!(ends.count() && !ends.count());
+        let mut due = shares(&ends.take_due());
+        due.sort_unstable();
+        assert_eq!(due, [1, 3]);
+        assert_eq!((6..999).filter(|_| ends.count()).count(), 0);
+        assert!(ends.take(4) && !ends.take(4));
+        assert!(!ends.count(), "it was taken back");
+        assert!(ends.take_due().is_empty());
     }
 }

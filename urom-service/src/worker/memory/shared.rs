@@ -108,7 +108,8 @@ impl Memories {
             MemoryPlace::Handed { offset } => {
                 let no_fd =
                     || offered.refuse(DocaError::NOT_FOUND, "no descriptor was handed over");
-                let fd = handed.and_then(|handed| handed.fd).ok_or_else(no_fd)?;
+                let fd =
+                    handed.and_then(|handed| handed.fds.into_iter().next()).ok_or_else(no_fd)?;
                 let is_writable = offered.access.others_write();
                 let mapped = Mapped::new(fd.as_fd(), offset, offered.len, is_writable);
                 let why = |error: std::io::Error| {

@@ -9,13 +9,14 @@ use std::time::Instant;
 use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{
-    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker,
     WorkerToHost,
 };
-use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass, frames};
+use urom_wire::frame::Notification;
+use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
-use urom_wire::pass::Pass;
 use urom_wire::stream::StreamError;
 use urom_wire::ucx_context::context;
 
@@ -188,11 +189,10 @@ pub(crate) struct Connection {
     pub(crate) link: Link<WorkerToHost, HostToWorker>,
     pub(crate) started: Started,
     pub(crate) max_message: u64,
-    pub(crate) channel: u16,
     /// Where its worker is reached over UCX.
     pub(crate) address: Vec<u8>,
-    /// What its messages begin with.
-    pub(crate) pass: Pass,
+    /// The envelope of its messages.
+    pub(crate) envelope: Envelope,
     pub(crate) worker: Worker,
     pub(crate) endpoint: Endpoint,
     notes: Rc<RefCell<VecDeque<Note>>>,
@@ -241,12 +241,12 @@ impl Connection {
         let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
         let handler = move |message: ucx::Message<'_>| {
             let Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            let (begins_with, bytes) = Pass::split(bytes).expect("a pass");
-            assert_eq!(begins_with, pass);
+            let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
+            assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
             *count.borrow_mut() += 1;
-            for frame in frame::notifications(bytes) {
-                let frame = frame.unwrap();
-                assert_eq!(frame.channel, CHANNEL);
+            for frame in frames(bytes) {
+                let (header, body) = frame.unwrap();
+                let frame = Notification::read(header, body).unwrap();
                 let payload = frame.payload.map(|payload| payload.to_vec());
                 into.borrow_mut().push_back(Note {
                     slot: frame.slot,
@@ -265,8 +265,6 @@ impl Connection {
             .unwrap();
         link.send(HostToWorker::Attach(Attach {
             ticket: started.ticket,
-            ucx_address: worker.address().unwrap().as_bytes().to_vec(),
-            channel: CHANNEL,
             max_inflight,
             max_message,
             program: "the client".to_owned(),
@@ -282,6 +280,8 @@ impl Connection {
                 Err(error) => panic!("an answer to Attach, not {error}"),
             }
         };
+        let own = worker.address().unwrap().as_bytes().to_vec();
+        link.send(HostToWorker::Reach(Reach { ucx_address: own, channel: CHANNEL }));
         // SAFETY: from a worker that this test started.
         let ucx_address = unsafe { WorkerAddress::from_bytes(&address) }.unwrap();
         let endpoint = worker.endpoint().connect(&ucx_address).unwrap();
@@ -290,9 +290,8 @@ impl Connection {
             link,
             started,
             max_message,
-            channel,
             address,
-            pass,
+            envelope: Envelope { pass, channel },
             worker,
             endpoint,
             notes,
@@ -314,16 +313,14 @@ impl Connection {
 
     /// Sends bytes as they are.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
-        let message = [self.pass.as_bytes().as_slice(), &bytes].concat();
+        let message = bytes_of::message(self.envelope, &bytes);
         self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).detach();
         self.worker.progress();
     }
 
     /// One command as a frame.
     pub(crate) fn frame(&self, slot: u16, bit: u8, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = frame::command_header(self.channel, slot, bit, payload.len()).to_vec();
-        bytes.extend_from_slice(payload);
-        bytes
+        bytes_of::command(slot, bit, payload)
     }
 
     pub(crate) fn send(&self, slot: u16, payload: &[u8]) {

@@ -128,8 +128,6 @@ impl Part for Worker {
         if let Some(cpus) = self.cpus.get() {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
-        let ucx_address =
-            pe.transport()?.ucx.address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure!(
                 FULL,
@@ -157,12 +155,11 @@ impl Part for Worker {
             },
             attach: Attach {
                 ticket: 0,
-                ucx_address: ucx_address.as_bytes().to_vec(),
-                channel: run.channel,
                 max_inflight: self.max_inflight.get(),
                 max_message: running.max_message as u64,
                 program: worker_link::program(),
             },
+            bell: pe.rings_bell()?,
             health: Arc::clone(&run.health),
             late: Arc::clone(&run.late),
             key: running.key.clone(),

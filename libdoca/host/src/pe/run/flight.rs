@@ -286,7 +286,7 @@ mod tests {
 
     fn answer(flight: &Flight, task: CmdTaskRef) {
         let (slot, status) = (task.slot.get().unwrap(), DocaError::SUCCESS);
-        let notification = Notification { channel: 0, slot, status, payload: None, why: &[] };
+        let notification = Notification { slot, status, payload: None, why: &[] };
         assert!(flight.answer(&notification, 8).is_some_and(|found| found == task));
         task.head.stage.set(Stage::Done);
         flight.completed();
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((slot(), slot()), (Some(0), None));
         for slot in [0, 2, u16::MAX] {
             let (status, payload) = (DocaError::SUCCESS, None);
-            let nobodys = Notification { channel: 0, slot, status, payload, why: &[] };
+            let nobodys = Notification { slot, status, payload, why: &[] };
             assert!(flight.answer(&nobodys, 8).is_none(), "{slot}");
         }
     }

@@ -9,8 +9,8 @@ use std::ptr::{self, NonNull};
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, Data};
-use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Payload};
-use urom_wire::pass::Pass;
+use urom_wire::envelope::Envelope;
+use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Header};
 
 use crate::buf::Buffer;
 use crate::handle::{Opaque, Tag, borrow, object};
@@ -281,9 +281,18 @@ impl CmdTask {
         self.end.set(CmdTaskEnd { given_up: 1, ..self.end.get() });
     }
 
+    /// The header of its frame.
+    #[inline]
+    pub(crate) fn header(&self, start: CommandStart) -> Header {
+        match self.left.get() {
+            0 => start.header(self.payload.len()),
+            _ => start.header_with_deadline(self.payload.len()),
+        }
+    }
+
     /// Notes how the command ended; `response` is the plugin's notification.
     #[inline]
-    pub(crate) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
+    pub(crate) fn answer(&self, status: DocaError, response: Option<&[u8]>) {
         let end = match response {
             Some(payload) if self.response.fill(payload) => CmdTaskEnd {
                 status,
@@ -328,9 +337,8 @@ impl CmdTask {
     }
 }
 
-/// Bytes in front of a payload, for the connection's pass, the frame's header and a deadline; a
-/// multiple of 8.
-const ROOM: usize = (Pass::LEN + HEADER_LEN + DEADLINE_LEN).next_multiple_of(8);
+/// Bytes in front of a payload, for the connection's envelope, the frame's header and a deadline.
+const ROOM: usize = Envelope::LEN + HEADER_LEN + DEADLINE_LEN;
 
 /// A command's frame in its own memory, lent to UCX.
 pub(crate) struct InPlace {
@@ -340,23 +348,18 @@ pub(crate) struct InPlace {
 }
 
 impl InPlace {
-    /// The payload of a task that is in flight, behind the connection's pass, the frame's header
-    /// and the time that is left, unless that is 0.
+    /// The payload of a task that is in flight, behind the connection's envelope, the frame's
+    /// header and the time that is left, unless that is 0.
     #[inline]
-    pub(crate) fn new(
-        task: CmdTaskRef,
-        header: [u8; HEADER_LEN],
-        left: u64,
-        pass: Pass,
-    ) -> InPlace {
+    pub(crate) fn new(task: CmdTaskRef, header: Header, left: u64, envelope: Envelope) -> InPlace {
         let mut ahead = 0;
         if left != 0 {
             task.payload.write_room(&left.to_le_bytes(), 0);
             ahead = DEADLINE_LEN;
         }
-        task.payload.write_room(&header, ahead);
-        task.payload.write_room(pass.as_bytes(), ahead + HEADER_LEN);
-        let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN + ahead);
+        task.payload.write_room(&header.word().to_le_bytes(), ahead);
+        task.payload.write_room(&envelope.to_bytes(), ahead + HEADER_LEN);
+        let (start, len) = task.payload.whole(Envelope::LEN + HEADER_LEN + ahead);
         InPlace { task, start, len }
     }
 }
@@ -401,7 +404,7 @@ mod tests {
     fn a_task_whose_connection_ends_stays_until_ucx_is_done() {
         let task = CmdTaskRef::new(1, 100).unwrap();
         task.hold(None);
-        let in_place = InPlace::new(task, [0; HEADER_LEN], 0, Pass::default());
+        let in_place = InPlace::new(task, Header::from_word(0), 0, Envelope::default());
         task.sending.set(true);
         // SAFETY: no queue has it.
         unsafe { task.end() };

@@ -12,11 +12,11 @@ use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{
-    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
+    DaemonToHost, DoorAddress, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
 };
-use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass, frames};
+use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
-use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::plain::Plain;
 use urom_wire::stream;
@@ -24,9 +24,10 @@ use urom_wire::ucx_context::context;
 
 use crate::support::until;
 
-/// What the fake daemon gives as the ticket, and the pass that follows from it.
+/// The ticket of the fake daemon.
 const TICKET: u128 = 77;
-const PASS: [u8; Pass::LEN] = [77, 0, 0, 0];
+/// The envelope of messages to the fake worker.
+const ENVELOPE: Envelope = Envelope { pass: Pass::new(TICKET), channel: 5 };
 
 /// The fake's side of a conversation: blocking, on a thread of its own.
 struct Fake {
@@ -93,22 +94,38 @@ impl Fake {
         }
     }
 
-    /// Lets the host in as a worker does, without greeting it over UCX.
+    /// Lets the host in as a worker on another machine does, without greeting it over UCX.
     fn attach(&self, max_message: u64) -> Attached {
-        let mut host = self.meet();
-        let address = host.worker.address().unwrap().as_bytes().to_vec();
-        self.let_in(&mut host, address, max_message);
-        host
+        let worker = context().build().unwrap().worker().unwrap();
+        let address = worker.address().unwrap().as_bytes().to_vec();
+        let mut stream = self.let_in(address, max_message);
+        let reach = loop {
+            match self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
+            {
+                HostToWorker::Ping => {}
+                HostToWorker::Reach(reach) => break reach,
+                other => panic!("a Reach, not {other:?}"),
+            }
+        };
+        let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
+        let seen = Rc::clone(&slots);
+        worker
+            .set_am_handler(AM_COMMANDS, move |message| {
+                let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                let (envelope, bytes) = Envelope::split(bytes).unwrap();
+                assert_eq!(envelope, ENVELOPE);
+                seen.borrow_mut().extend(frames(bytes).map(|frame| frame.unwrap().0.slot()));
+            })
+            .unwrap();
+        worker.set_am_handler(AM_GREET, |_| {}).unwrap();
+        // SAFETY: from the library in this process.
+        let address = unsafe { WorkerAddress::from_bytes(&reach.ucx_address) }.unwrap();
+        let endpoint = worker.endpoint().connect(&address).unwrap();
+        Attached { stream, channel: reach.channel, worker, endpoint, slots }
     }
 
-    fn let_in(&self, host: &mut Attached, ucx_address: Vec<u8>, max_message: u64) {
-        let plugins = vec![];
-        let word = WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins };
-        self.send(&mut host.stream, &word);
-    }
-
-    /// Hears the host that comes to the worker.
-    fn meet(&self) -> Attached {
+    /// Lets the host in that comes to the worker.
+    fn let_in(&self, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
             self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
@@ -116,27 +133,18 @@ impl Fake {
             panic!("an Attach")
         };
         assert_eq!(attach.ticket, TICKET);
-        let worker = context().build().unwrap().worker().unwrap();
-        let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
-        let seen = Rc::clone(&slots);
-        worker
-            .set_am_handler(AM_COMMANDS, move |message| {
-                let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-                let frames = bytes.strip_prefix(&PASS).expect("a host sends its pass");
-                seen.borrow_mut().extend(commands(frames).map(|command| command.unwrap().slot));
-            })
-            .unwrap();
-        worker.set_am_handler(AM_GREET, |_| {}).unwrap();
-        // SAFETY: from the library in this process.
-        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.unwrap();
-        let endpoint = worker.endpoint().connect(&address).unwrap();
-        Attached { stream, attach, worker, endpoint, slots }
+        let (door, plugins) = (DoorAddress::default(), vec![]);
+        let (channel, max_message) = (ENVELOPE.channel, max_message);
+        let word = WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
+        self.send(&mut stream, &word);
+        stream
     }
 }
 
 struct Attached {
     stream: TcpStream,
-    attach: Attach,
+    /// The host's number for the connection.
+    channel: u16,
     worker: ucx::Worker,
     endpoint: Endpoint,
     /// The slots of the commands that came.
@@ -145,12 +153,13 @@ struct Attached {
 
 impl Attached {
     fn greet(&self) {
-        let channel = self.attach.channel.to_le_bytes();
+        let channel = self.channel.to_le_bytes();
         self.endpoint.am_send_with(AM_GREET, &channel, (), AmFlags::EAGER).detach();
     }
 
     fn send(&self, bytes: Vec<u8>) {
-        self.send_raw([PASS.as_slice(), &bytes].concat());
+        let envelope = Envelope { pass: ENVELOPE.pass, channel: self.channel };
+        self.send_raw(bytes_of::message(envelope, &bytes));
     }
 
     fn send_raw(&self, bytes: Vec<u8>) {
@@ -164,9 +173,8 @@ impl Attached {
             self.slots.borrow().len() >= count
         });
     }
+}
 
-    fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
-        let (header, len, sent) = notification_header(self.attach.channel, slot, status, payload);
-        [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
-    }
+fn frame(slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+    bytes_of::notification(slot, status, payload, &[])
 }

@@ -6,13 +6,14 @@ use tokio::net::TcpStream;
 use ucx::AmFlags;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
-use urom_wire::control::{DaemonToHost, Failure, HostToWorker, WorkerToHost};
-use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::control::{DaemonToHost, DoorAddress, Failure, HostToWorker, WorkerToHost};
+use urom_wire::envelope::{AM_GREET, AM_NOTIFICATIONS, Envelope, Pass};
+use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
 use urom_wire::stream;
 
-use super::{Fake, PASS};
+use super::{ENVELOPE, Fake, frame};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, failed_start, failure, has, state,
 };
@@ -29,29 +30,31 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         let [a, b, c, _] = host.slots.borrow()[..] else { panic!("four commands") };
         // Not even a header; another's channel; slots that are nobody's.
         host.send(vec![0xff; 5]);
-        let mut other = host.frame(a, OK, Some(b"other"));
-        other[0] ^= 0x40;
-        host.send(other);
-        host.send(host.frame(999, OK, Some(b"nobody")));
+        let others = Envelope { pass: ENVELOPE.pass, channel: host.channel ^ 0x40 };
+        host.send_raw(bytes_of::message(others, &frame(a, OK, Some(b"other"))));
+        host.send(frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
         // What does not begin as the connection's messages do.
-        for pass in [&[1; 4][..], &[0; 4], &[]] {
-            let forged = host.frame(a, OK, Some(b"forged"));
-            host.send_raw([pass, &forged].concat());
+        let forged = frame(a, OK, Some(b"forged"));
+        for pass in [0x0101_0101, 0].map(Pass::new) {
+            let envelope = Envelope { pass, channel: host.channel };
+            host.send_raw(bytes_of::message(envelope, &forged));
         }
+        host.send_raw(forged);
         host.send_raw(vec![1; 3]);
         // A greeting of another length, and a notification that UCX only announces.
         host.endpoint.am_send_with(AM_GREET, &[1; 3], (), AmFlags::EAGER).detach();
-        let announced = [PASS.as_slice(), &host.frame(a, OK, Some(b"announced"))].concat();
+        let own = Envelope { pass: ENVELOPE.pass, channel: host.channel };
+        let announced = bytes_of::message(own, &frame(a, OK, Some(b"announced")));
         host.endpoint.am_send_with(AM_NOTIFICATIONS, &[], announced, AmFlags::RENDEZVOUS).detach();
         // Two answers to one command, and a message that breaks off behind them.
-        let twice =
-            [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
+        let twice = [frame(a, OK, Some(b"one")), frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);
-        host.send(host.frame(b, OK, Some(&[0; 4065])));
-        host.send(host.frame(c, DocaError(300), None));
+        host.send(frame(b, OK, Some(&[0; 4065])));
+        host.send(frame(c, DocaError(300), None));
         // A second Attached, which says nothing new, and then the end for this host.
         let again = WorkerToHost::Attached {
+            door: DoorAddress::default(),
             ucx_address: vec![1; 20],
             channel: 6,
             max_message: 1,
@@ -111,7 +114,7 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
         let host = fake.attach(4096);
         host.greet();
         host.wait_for(1);
-        host.send(host.frame(0, OK, Some(b"in")));
+        host.send(frame(0, OK, Some(b"in")));
         (daemon, host.stream)
     });
     let engine = Engine::new();
@@ -123,23 +126,20 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
 }
 
 #[test]
-fn a_worker_may_greet_before_its_word_and_again() {
+fn a_worker_may_greet_again() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
-        let mut host = fake.meet();
+        let mut host = fake.attach(4096);
         host.greet();
-        host.endpoint.flush().wait().0.unwrap();
-        let address = host.worker.address().unwrap().as_bytes().to_vec();
-        fake.let_in(&mut host, address, 4096);
         host.wait_for(1);
         host.greet();
         // Another's channel means nothing.
-        host.attach.channel ^= 1;
+        host.channel ^= 1;
         host.greet();
-        host.attach.channel ^= 1;
-        host.send(host.frame(0, OK, Some(b"in")));
+        host.channel ^= 1;
+        host.send(frame(0, OK, Some(b"in")));
         (daemon, host.stream)
     });
     let engine = Engine::new();
@@ -159,9 +159,8 @@ fn a_worker_whose_word_is_of_no_use_is_given_up() {
         let worker = std::thread::spawn(move || {
             let mut daemon = fake.welcome(4096);
             fake.start_at(&mut daemon, address);
-            let mut host = fake.meet();
-            fake.let_in(&mut host, ucx_address.to_vec(), max_message);
-            (daemon, host.stream)
+            let host = fake.let_in(ucx_address.to_vec(), max_message);
+            (daemon, host)
         });
         has(&failed_worker(address), &[words]);
         drop(worker.join().unwrap());
@@ -186,9 +185,9 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
         }
         go.recv().unwrap();
         // Its commands were not received yet, and do not fit what UCX keeps for a receiver.
-        hosts[0].send([hosts[0].frame(0, OK, None), hosts[0].frame(1, OK, None)].concat());
+        hosts[0].send([frame(0, OK, None), frame(1, OK, None)].concat());
         hosts[1].wait_for(1);
-        hosts[1].send(hosts[1].frame(0, OK, Some(b"other")));
+        hosts[1].send(frame(0, OK, Some(b"other")));
         answered.send(()).unwrap();
         end.recv().unwrap();
         (daemon, hosts.into_iter().map(|host| host.stream).collect::<Vec<_>>())

@@ -55,9 +55,10 @@ async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
             handed
         };
         let fd = memfd(10, SealFlags::empty());
-        let (given, handed) = tokio::join!(hand_over(&address, SLIP, Some(fd.as_fd())), visit);
+        let fds = [fd.as_fd()];
+        let (given, handed) = tokio::join!(hand_over(&address, SLIP, &fds), visit);
         given.unwrap();
-        assert_eq!((handed.slip, handed.fd.is_some()), (SLIP, true));
+        assert_eq!((handed.slip, handed.fds.len()), (SLIP, 1));
     }
     let door = Door::open(WorkerId(5), Some(&file)).unwrap();
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o666);
@@ -78,7 +79,7 @@ async fn what_is_no_slip_does_not_come_in() {
     let stream = connect(&address);
     (&stream).write_all(&slip()).unwrap();
     let visitor = visitors.recv().await.unwrap();
-    assert!(visitor.handed.slip == SLIP && visitor.handed.fd.is_none());
+    assert!(visitor.handed.slip == SLIP && visitor.handed.fds.is_empty());
     assert!(visitors.is_empty());
 }
 
@@ -99,7 +100,7 @@ async fn of_many_descriptors_one_is_kept_and_none_is_left_behind() {
         let bytes = slip();
         sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::empty()).unwrap();
         let visitor = visitors.recv().await.unwrap();
-        assert!(visitor.handed.fd.is_some());
+        assert!(visitor.handed.fds.len() == 1);
         assert_eq!(descriptors(), 21, "{count}");
     }
 }

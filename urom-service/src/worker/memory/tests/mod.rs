@@ -63,7 +63,11 @@ fn memfd(len: u64, seals: SealFlags) -> OwnedFd {
 
 fn handed(fd: impl Into<Option<OwnedFd>>) -> Option<Handed> {
     let process = Some(std::process::id() as i32);
-    Some(Handed { slip: Slip { ticket: TICKET, share: 1 }, fd: fd.into(), process })
+    Some(Handed {
+        slip: Slip { ticket: TICKET, share: 1 },
+        fds: fd.into().into_iter().collect(),
+        process,
+    })
 }
 
 /// Memory behind a descriptor, at an address of the host's that nobody reads.

@@ -1,12 +1,12 @@
-//! The sending side of a connection: frames from task memory or from the outbox, and sends that UCX
-//! has not finished.
+//! A connection over UCX: frames from task memory or from the outbox, and sends that UCX has not
+//! finished.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
-use urom_wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN, MESSAGE_LEN};
-use urom_wire::pass::Pass;
+use urom_wire::envelope::{AM_COMMANDS, AM_GREET, Envelope, MESSAGE_LEN};
+use urom_wire::frame::{HEADER_LEN, Header};
 
 use crate::memory::copy;
 use crate::pe::run::task::{CmdTask, CmdTaskRef, InPlace};
@@ -14,19 +14,9 @@ use crate::pe::run::task::{CmdTask, CmdTaskRef, InPlace};
 /// The most commands that share a message: more gain nothing.
 const MOST_TOGETHER: usize = 32;
 
-/// How many commands share a message. Through shared memory, where a message costs little, half of
-/// the host's tasks: the worker handles one half while the host prepares the other. Elsewhere a
-/// message costs more than the commands in it.
-#[inline]
-fn share(is_near: bool, tasks: usize) -> usize {
-    if is_near { (tasks / 2).clamp(1, MOST_TOGETHER) } else { MOST_TOGETHER }
-}
-
-#[derive(Default)]
-pub(crate) struct Sender {
+pub(crate) struct UcxLink {
     endpoint: RefCell<Option<Endpoint>>,
     outbox: Outbox,
-    is_near: Cell<bool>,
     under_way: RefCell<VecDeque<UnderWay>>,
     busy: Cell<bool>,
 }
@@ -37,33 +27,30 @@ enum UnderWay {
     Command(Request<InPlace>),
 }
 
-impl Sender {
+impl UcxLink {
     /// Takes the endpoint over and greets the worker with its own channel number.
-    pub(crate) fn open(&self, endpoint: Endpoint, their_channel: u16, pass: Pass) {
-        self.outbox.begin_with(pass);
-        self.is_near.set(endpoint.is_in_shared_memory().unwrap_or(false));
+    pub(crate) fn new(endpoint: Endpoint, envelope: Envelope) -> UcxLink {
+        let greeting = envelope.channel.to_le_bytes();
         // If it cannot be sent, the endpoint is broken and reports it.
-        endpoint.am_send_with(AM_GREET, &their_channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        *self.endpoint.borrow_mut() = Some(endpoint);
+        endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
+        UcxLink {
+            endpoint: RefCell::new(Some(endpoint)),
+            outbox: Outbox::new(envelope),
+            under_way: RefCell::default(),
+            busy: Cell::new(false),
+        }
     }
 
-    /// Whether [`tend`](Sender::tend) has something to do.
+    /// Whether [`tend`](UcxLink::tend) has something to do.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
     }
 
     /// Sends a task's frame: at once from the task's memory when `now` or when it is long, else
-    /// together with others, as soon as enough share a message or later. `tasks` counts those that
-    /// the host has and those in flight.
+    /// together with others, as soon as enough share a message or later.
     #[inline]
-    pub(crate) fn submit(
-        &self,
-        task: CmdTaskRef,
-        header: [u8; HEADER_LEN],
-        now: bool,
-        tasks: usize,
-    ) -> Result<(), Status> {
+    pub(crate) fn submit(&self, task: CmdTaskRef, header: Header, now: bool) -> Result<(), Status> {
         let (at_head, now) = (task.payload.is_at_head(), now && self.outbox.is_empty());
         if now && at_head {
             return self.send_in_place(task, header);
@@ -71,7 +58,7 @@ impl Sender {
         if at_head && travels_alone(task.payload.len()) || !self.append(&task, header) {
             return self.submit_behind(task, header, at_head);
         }
-        if self.outbox.frames() >= share(self.is_near.get(), tasks) {
+        if self.outbox.frames() >= MOST_TOGETHER {
             return self.flush();
         }
         self.busy.set(true);
@@ -80,12 +67,7 @@ impl Sender {
 
     /// The same for a frame that does not fit behind those that wait.
     #[cold]
-    fn submit_behind(
-        &self,
-        task: CmdTaskRef,
-        header: [u8; HEADER_LEN],
-        at_head: bool,
-    ) -> Result<(), Status> {
+    fn submit_behind(&self, task: CmdTaskRef, header: Header, at_head: bool) -> Result<(), Status> {
         self.flush()?;
         if at_head && travels_alone(task.payload.len()) {
             return self.send_in_place(task, header);
@@ -97,7 +79,7 @@ impl Sender {
     }
 
     #[inline]
-    fn append(&self, task: &CmdTask, header: [u8; HEADER_LEN]) -> bool {
+    fn append(&self, task: &CmdTask, header: Header) -> bool {
         let append = |payload: &[u8]| match task.left.get() {
             0 => self.outbox.append(header, [], payload),
             left => self.outbox.append(header, left.to_le_bytes(), payload),
@@ -107,7 +89,7 @@ impl Sender {
     }
 
     /// Sends the frame that cancels a command, behind all that waits.
-    pub(crate) fn cancel(&self, header: [u8; HEADER_LEN]) -> Result<(), Status> {
+    pub(crate) fn cancel(&self, header: Header) -> Result<(), Status> {
         if !self.outbox.append(header, [], &[]) {
             self.flush()?;
             let appended = self.outbox.append(header, [], &[]);
@@ -117,14 +99,14 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn send_in_place(&self, task: CmdTaskRef, header: [u8; HEADER_LEN]) -> Result<(), Status> {
+    fn send_in_place(&self, task: CmdTaskRef, header: Header) -> Result<(), Status> {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
-        let pass = self.outbox.pass.get();
+        let envelope = self.outbox.envelope;
         match endpoint.am_send_now(
             AM_COMMANDS,
             &[],
-            InPlace::new(task, header, task.left.get(), pass),
+            InPlace::new(task, header, task.left.get(), envelope),
             AmFlags::EAGER,
         ) {
             Ok((result, in_place)) => {
@@ -194,20 +176,12 @@ impl Sender {
     }
 
     /// Closes the endpoint and drops what waits. If something waited, or without `gracefully`,
-    /// sends under way may be lost, too. Through shared memory the worker already has what was
-    /// sent, and UCX detaches the worker's memory only if forced.
+    /// sends under way may be lost, too.
     pub(crate) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
-        let gracefully = gracefully && !unfinished;
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
-            // If UCX cannot tell, holding memory for longer is better than losing a command on
-            // another transport.
-            let in_shared_memory = endpoint.is_in_shared_memory().unwrap_or(false);
-            let mode = match gracefully && !in_shared_memory {
-                true => CloseMode::Flush,
-                false => CloseMode::Force,
-            };
+            let mode = if gracefully && !unfinished { CloseMode::Flush } else { CloseMode::Force };
             // It goes on by itself; nobody waits for it.
             endpoint.close(mode);
         }
@@ -217,9 +191,8 @@ impl Sender {
 const SPARES: usize = 16;
 
 /// Frames that wait to be sent, and buffers to be used again.
-#[derive(Default)]
 struct Outbox {
-    pass: Cell<Pass>,
+    envelope: Envelope,
     open: RefCell<Message>,
     frames: Cell<usize>,
     spares: RefCell<Vec<Message>>,
@@ -247,10 +220,9 @@ unsafe impl ucx::Buffer for Message {
 }
 
 impl Outbox {
-    /// Sets the pass of messages, before the first.
-    fn begin_with(&self, pass: Pass) {
-        debug_assert!(self.is_empty() && self.open.borrow().bytes.is_empty());
-        self.pass.set(pass);
+    fn new(envelope: Envelope) -> Outbox {
+        let (open, frames, spares) = (RefCell::default(), Cell::new(0), RefCell::default());
+        Outbox { envelope, open, frames, spares }
     }
 
     #[inline]
@@ -268,7 +240,7 @@ impl Outbox {
     #[must_use]
     fn append<const AHEAD: usize>(
         &self,
-        header: [u8; HEADER_LEN],
+        header: Header,
         ahead: [u8; AHEAD],
         payload: &[u8],
     ) -> bool {
@@ -282,7 +254,7 @@ impl Outbox {
         });
         match place {
             Some((place, between, behind)) => {
-                *place = header;
+                *place = header.word().to_le_bytes();
                 *between = ahead;
                 copy(payload, behind);
                 *len = end;
@@ -300,15 +272,15 @@ impl Outbox {
     #[cold]
     fn append_first<const AHEAD: usize>(
         &self,
-        header: [u8; HEADER_LEN],
+        header: Header,
         ahead: [u8; AHEAD],
         payload: &[u8],
     ) -> bool {
         if !self.is_empty() {
             return false;
         }
-        let mut bytes = self.pass.get().as_bytes().to_vec();
-        let len = Pass::LEN;
+        let mut bytes = self.envelope.to_bytes().to_vec();
+        let len = Envelope::LEN;
         bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + AHEAD + payload.len()), 0);
         *self.open.borrow_mut() = Message { bytes: bytes.into(), len };
         self.append(header, ahead, payload)
@@ -326,10 +298,10 @@ impl Outbox {
 
     #[inline]
     fn recycle(&self, mut message: Message) {
-        if message.bytes.len() > Pass::LEN + MESSAGE_LEN {
+        if message.bytes.len() > Envelope::LEN + MESSAGE_LEN {
             return;
         }
-        message.len = Pass::LEN;
+        message.len = Envelope::LEN;
         let mut open = self.open.borrow_mut();
         let mut spares = self.spares.borrow_mut();
         if open.bytes.is_empty() {
@@ -349,29 +321,24 @@ fn travels_alone(len: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urom_wire::frame::{command_header, commands};
+    use urom_wire::envelope::{Pass, frames};
+    use urom_wire::frame::CommandStart;
 
-    #[test]
-    fn half_of_the_tasks_share_a_message_through_shared_memory() {
-        for (tasks, expected) in [(0, 1), (1, 1), (3, 1), (4, 2), (8, 4), (64, 32), (1000, 32)] {
-            assert_eq!(share(true, tasks), expected, "of {tasks}");
-            assert_eq!(share(false, tasks), MOST_TOGETHER, "of {tasks}");
-        }
-    }
+    const ENVELOPE: Envelope = Envelope { pass: Pass::new(77), channel: 7 };
 
     fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
-        outbox.append(command_header(1, slot, 0, payload.len()), [], payload)
+        outbox.append(CommandStart::new(slot, 0).header(payload.len()), [], payload)
     }
 
     fn slots(message: &Message) -> Vec<u16> {
-        commands(&message.bytes[Pass::LEN..message.len])
-            .map(|command| command.unwrap().slot)
+        frames(&message.bytes[Envelope::LEN..message.len])
+            .map(|frame| frame.unwrap().0.slot())
             .collect()
     }
 
     #[test]
     fn frames_leave_in_the_order_in_which_they_came() {
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(ENVELOPE);
         assert!(outbox.take().is_none());
         for slot in 0..100_u16 {
             assert!(append(&outbox, slot, &slot.to_le_bytes()));
@@ -383,14 +350,14 @@ mod tests {
 
     #[test]
     fn a_message_ends_where_the_next_frame_would_not_fit() {
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(ENVELOPE);
         let payload = [0; 992];
         let mut frames = 0;
         while append(&outbox, frames, &payload) {
             frames += 1;
         }
         assert_eq!(usize::from(frames), MESSAGE_LEN / 1000);
-        assert!(outbox.take().unwrap().len <= Pass::LEN + MESSAGE_LEN);
+        assert!(outbox.take().unwrap().len <= Envelope::LEN + MESSAGE_LEN);
         assert!(
             !travels_alone(MESSAGE_LEN - HEADER_LEN) && travels_alone(MESSAGE_LEN - HEADER_LEN + 1)
         );
@@ -398,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_travels_alone_fits_an_empty_message_only() {
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(ENVELOPE);
         let long = vec![7; 2 * MESSAGE_LEN];
         assert!(append(&outbox, 1, b"short"));
         assert!(!append(&outbox, 2, &long));
@@ -409,9 +376,8 @@ mod tests {
     }
 
     #[test]
-    fn every_message_begins_with_the_pass_and_a_returned_buffer_carries_the_next() {
-        let (outbox, pass) = (Outbox::default(), Pass::new(77));
-        outbox.begin_with(pass);
+    fn every_message_begins_with_the_envelope_and_a_returned_buffer_carries_the_next() {
+        let outbox = Outbox::new(ENVELOPE);
         let long = vec![7; 2 * MESSAGE_LEN];
         let mut places = Vec::new();
         for payload in [&b"one"[..], b"two", &long, b"three"] {
@@ -419,9 +385,9 @@ mod tests {
                 append(&outbox, 0, payload) && (payload == long || append(&outbox, 1, payload))
             );
             let message = outbox.take().unwrap();
-            let (begins_with, frames) = Pass::split(&message.bytes[..message.len]).unwrap();
-            assert_eq!(begins_with, pass);
-            assert!(commands(frames).all(|command| command.unwrap().payload == payload));
+            let (envelope, bytes) = Envelope::split(&message.bytes[..message.len]).unwrap();
+            assert_eq!(envelope, ENVELOPE);
+            assert!(frames(bytes).all(|frame| frame.unwrap().1 == payload));
             places.push(message.bytes.as_ptr());
             outbox.recycle(message);
         }

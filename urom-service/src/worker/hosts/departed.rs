@@ -8,8 +8,8 @@ use urom_abi::extension::CancelReason;
 use urom_wire::control::Failure;
 use urom_wire::frame::MAX_SLOTS;
 
-use super::instance::Instance;
-use super::slot::Token;
+use super::Token;
+use crate::worker::instance::Instance;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
 /// in: four times what one host may have in flight.

@@ -1,0 +1,99 @@
+//! The door of a worker: a Unix socket where this host hands over its ring and its memory.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use urom_abi::WorkerId;
+use urom_abi::extension::LONGEST_FAILURE;
+use urom_os::EventFd;
+use urom_wire::awake::timeout;
+use urom_wire::control::DoorAddress;
+use urom_wire::frame::LONG_STATUS_LEN;
+use urom_wire::memory::{RING, Slip, hand_over, machine};
+use urom_wire::ring::{self, Ring};
+use urom_wire::ucx_context::may_share_memory;
+
+/// The timeout of one visit.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A worker's door, if it has one.
+#[derive(Debug, Clone)]
+pub(super) struct WorkerDoor {
+    path: Option<PathBuf>,
+    /// Whether the worker is on this machine, in whichever container.
+    pub(super) is_here: bool,
+}
+
+impl WorkerDoor {
+    pub(super) fn new(DoorAddress { address, machine: theirs }: DoorAddress) -> WorkerDoor {
+        let path = (!address.is_empty()).then(|| OsString::from_vec(address).into());
+        WorkerDoor { path, is_here: theirs != 0 && theirs == machine() }
+    }
+
+    /// Runs a visit within the time limit.
+    ///
+    /// # Errors
+    /// The reason why the door cannot be used.
+    pub(super) async fn visit<T>(
+        &self,
+        visit: impl AsyncFnOnce(&Path) -> io::Result<T>,
+    ) -> Result<T, String> {
+        let Some(door) = &self.path else {
+            return Err("the worker cannot open a socket for it, as its log says".to_owned());
+        };
+        let visited = timeout(LIMIT, visit(door)).await;
+        let visited = visited.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        visited.map_err(|error| at_door(door, &error))
+    }
+
+    /// Hands descriptors over, or this process alone.
+    ///
+    /// # Errors
+    /// The reason why the door cannot be used.
+    pub(super) async fn hand(&self, slip: Slip, fds: &[BorrowedFd<'_>]) -> Result<(), String> {
+        self.visit(async |door| hand_over(door, slip, fds).await.map(drop)).await
+    }
+
+    /// Makes a ring and hands it to the worker. `None` where the two do not share memory.
+    pub(super) async fn hand_ring(
+        &self,
+        worker: u64,
+        bell: &EventFd,
+        ticket: u128,
+        max_message: usize,
+    ) -> Option<Ring> {
+        if !self.is_here || !may_share_memory() {
+            return None;
+        }
+        let limit = max_message + LONG_STATUS_LEN + LONGEST_FAILURE;
+        let made = ring::create(bell, limit).map_err(|error| error.to_string());
+        let handed = match made {
+            Ok((ring, descriptors)) => {
+                let slip = Slip { ticket, share: RING };
+                self.hand(slip, &descriptors.as_fds()).await.map(|()| ring)
+            }
+            Err(error) => Err(error),
+        };
+        let worker = WorkerId(worker);
+        handed
+            .inspect_err(|why| {
+                log!(info, "commands to worker {worker} take UCX, not shared memory: {why}");
+            })
+            .ok()
+    }
+}
+
+/// The reason for a failed visit to a door.
+fn at_door(door: &Path, error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+            "; containers need one network namespace, or a common folder for `uromd --socket-dir`"
+        }
+        _ => "",
+    };
+    format!("the socket {door:?} of the worker cannot be used: {error}{hint}")
+}

@@ -1,0 +1,86 @@
+//! The way to a worker: a ring on one machine, UCX otherwise.
+
+use ucx::Status;
+use urom_wire::frame::Header;
+use urom_wire::ring::Garbage;
+
+use crate::pe::run::ring_link::RingLink;
+use crate::pe::run::task::CmdTaskRef;
+use crate::pe::run::ucx_link::UcxLink;
+
+pub(crate) enum Link {
+    Ring(Box<RingLink>),
+    Ucx(Box<UcxLink>),
+}
+
+/// Why a link is of no more use.
+#[derive(Clone, Copy)]
+pub(crate) enum Broken {
+    Ucx(Status),
+    Ring(Garbage),
+}
+
+impl Link {
+    /// Whether [`tend`](Link::tend) has something to do.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        match self {
+            Link::Ring(ring) => ring.is_busy(),
+            Link::Ucx(ucx) => ucx.is_busy(),
+        }
+    }
+
+    /// Sends a task's frame. Over UCX, `alone` says that no other command is likely to follow.
+    #[inline]
+    pub(crate) fn submit(
+        &self,
+        task: CmdTaskRef,
+        header: Header,
+        alone: impl FnOnce() -> bool,
+    ) -> Result<(), Status> {
+        match self {
+            Link::Ring(ring) => {
+                ring.submit(task, header);
+                Ok(())
+            }
+            Link::Ucx(ucx) => ucx.submit(task, header, alone()),
+        }
+    }
+
+    /// Sends the frame that cancels a command, behind all that waits.
+    pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) -> Result<(), Status> {
+        match self {
+            Link::Ring(ring) => {
+                ring.cancel(task, cancel);
+                Ok(())
+            }
+            Link::Ucx(ucx) => ucx.cancel(cancel),
+        }
+    }
+
+    /// Sends what waits, and takes back finished sends.
+    pub(crate) fn tend(&self) -> Result<(), Status> {
+        match self {
+            Link::Ring(ring) => {
+                ring.tend();
+                Ok(())
+            }
+            Link::Ucx(ucx) => ucx.tend(),
+        }
+    }
+
+    /// Closes the connection and drops what waits.
+    pub(crate) fn close(&self, gracefully: bool) {
+        match self {
+            Link::Ring(ring) => ring.close(),
+            Link::Ucx(ucx) => ucx.close(gracefully),
+        }
+    }
+
+    pub(crate) fn ring(&self) -> Option<&RingLink> {
+        match self {
+            Link::Ring(ring) => Some(ring),
+            Link::Ucx(_) => None,
+        }
+    }
+}

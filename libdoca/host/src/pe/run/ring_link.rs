@@ -1,0 +1,174 @@
+//! The ring of a connection, and the frames that find no room in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use urom_wire::frame::{DEADLINE_LEN, Header, Notification};
+use urom_wire::ring::{Garbage, Ring, RingReader, RingWriter};
+
+use crate::pe::run::task::{CmdTask, CmdTaskRef};
+
+pub(crate) struct RingLink {
+    reader: RefCell<RingReader>,
+    writer: RefCell<RingWriter>,
+    /// Frames that wait for room.
+    waiting: RefCell<VecDeque<Frame>>,
+    /// Whether there are some.
+    busy: Cell<bool>,
+}
+
+/// A frame that waits for room.
+struct Frame {
+    header: Header,
+    /// The number of its parts that are written.
+    written: usize,
+    body: Body,
+}
+
+enum Body {
+    /// The payload of a task in flight.
+    InTask(CmdTaskRef),
+    Owned(Vec<u8>),
+}
+
+impl RingLink {
+    pub(crate) fn new((reader, writer): Ring) -> RingLink {
+        RingLink {
+            reader: RefCell::new(reader),
+            writer: RefCell::new(writer),
+            waiting: RefCell::default(),
+            busy: Cell::new(false),
+        }
+    }
+
+    /// Whether frames wait for room.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.get()
+    }
+
+    /// Writes a task's frame, or keeps the task until there is room.
+    #[inline]
+    pub(crate) fn submit(&self, task: CmdTaskRef, header: Header) {
+        let mut written = 0;
+        if !self.is_busy() {
+            written = self.write_task(&task, header, 0);
+            if written == RingWriter::parts(header.len()) {
+                return;
+            }
+        }
+        task.sending.set(true);
+        self.wait(Frame { header, written, body: Body::InTask(task) });
+    }
+
+    #[cold]
+    fn wait(&self, frame: Frame) {
+        self.busy.set(true);
+        self.waiting.borrow_mut().push_back(frame);
+    }
+
+    #[inline]
+    fn write_task(&self, task: &CmdTask, header: Header, from: usize) -> usize {
+        if task.left.get() != 0 {
+            return self.write(header, &body_of(task), from);
+        }
+        // SAFETY: a task whose frame is written is in flight, and the host does not write to the
+        // payload of such a task.
+        unsafe { task.payload.with_data(|payload| self.write(header, payload, from)) }
+    }
+
+    #[inline]
+    fn write(&self, header: Header, body: &[u8], from: usize) -> usize {
+        self.writer.borrow_mut().write(header, body, from)
+    }
+
+    /// Writes the frame that cancels a command, behind all that waits. The host may use the
+    /// command's task again.
+    pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) {
+        if task.sending.replace(false) {
+            let mut waiting = self.waiting.borrow_mut();
+            let is_its = |frame: &&mut Frame| matches!(frame.body, Body::InTask(of) if of == task);
+            if let Some(frame) = waiting.iter_mut().find(is_its) {
+                frame.body = Body::Owned(body_of(&task));
+            }
+        }
+        if self.is_busy() || self.write(cancel, &[], 0) == 0 {
+            self.wait(Frame { header: cancel, written: 0, body: Body::Owned(Vec::new()) });
+        }
+    }
+
+    /// Writes frames that wait, as far as there is room.
+    pub(crate) fn tend(&self) {
+        let mut waiting = self.waiting.borrow_mut();
+        while let Some(Frame { header, written, body }) = waiting.front_mut() {
+            *written = match body {
+                Body::InTask(task) => self.write_task(task, *header, *written),
+                Body::Owned(body) => self.write(*header, body, *written),
+            };
+            if *written < RingWriter::parts(header.len()) {
+                return;
+            }
+            if let Body::InTask(task) = body {
+                task.sending.set(false);
+            }
+            waiting.pop_front();
+        }
+        self.busy.set(false);
+    }
+
+    /// Calls `take` with the next notification. `None` when there is none.
+    ///
+    /// # Errors
+    /// The worker wrote something else.
+    #[inline]
+    pub(crate) fn receive<T>(
+        &self,
+        take: impl FnOnce(&Notification<'_>) -> T,
+    ) -> Result<Option<T>, Garbage> {
+        let mut reader = self.reader.borrow_mut();
+        let Some((header, body)) = reader.receive()? else { return Ok(None) };
+        let notification = Notification::read(header, body).ok_or(Garbage::Torn)?;
+        Ok(Some(take(&notification)))
+    }
+
+    /// Wakes the worker if it went to sleep while the last frames were written.
+    pub(crate) fn announce(&self) {
+        self.writer.borrow_mut().announce();
+    }
+
+    /// Prepares for a sleep, which the worker ends. Returns `false` when it has written, or made
+    /// room.
+    pub(crate) fn sleep(&self) -> bool {
+        let mut writer = self.writer.borrow_mut();
+        writer.announce();
+        (!self.is_busy() || writer.wait_for_room()) && self.reader.borrow_mut().sleep()
+    }
+
+    /// Ends the sleep.
+    pub(crate) fn wake(&self) {
+        self.reader.borrow_mut().wake();
+    }
+
+    /// Drops the frames that wait.
+    pub(crate) fn close(&self) {
+        for frame in self.waiting.take() {
+            if let Body::InTask(task) = frame.body {
+                task.sending.set(false);
+            }
+        }
+        self.busy.set(false);
+        self.announce();
+    }
+}
+
+/// A copy of the body of a task's frame: the time that is left, if it is limited, and the payload.
+fn body_of(task: &CmdTask) -> Vec<u8> {
+    let mut body = Vec::with_capacity(DEADLINE_LEN + task.payload.len());
+    if task.left.get() != 0 {
+        body.extend_from_slice(&task.left.get().to_le_bytes());
+    }
+    // SAFETY: a task whose frame is not written is in flight, and the host does not write to the
+    // payload of such a task.
+    unsafe { task.payload.with_data(|payload| body.extend_from_slice(payload)) };
+    body
+}

@@ -1,0 +1,83 @@
+//! `urom-wire/src/ring/cells.rs`: one direction between two processes, which are threads here.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use crate::cells::{Lane, Local, Reader, Writer, cells_of};
+use crate::frame::CommandStart;
+use crate::sync::EventFd;
+
+/// A ring with so many cells, and the bells of the reader and of the writer.
+fn ring(cells: usize) -> (Writer<Local>, Reader<Local>, [Arc<EventFd>; 2]) {
+    let memory = Local::new(cells);
+    let bells = [(); 2].map(|()| Arc::new(EventFd::new().unwrap()));
+    let lane = |bell: &Arc<EventFd>| Lane::new(memory.clone(), Arc::clone(bell));
+    (Writer::new(lane(&bells[0])), Reader::new(lane(&bells[1]), 1024), bells)
+}
+
+fn body(number: u8, len: usize) -> Vec<u8> {
+    (0..len).map(|at| at as u8 ^ number).collect()
+}
+
+/// Writes a frame, and sleeps while there is no room.
+fn write(writer: &mut Writer<Local>, bell: &EventFd, body: &[u8]) {
+    let header = CommandStart::new(7, 3).header(body.len());
+    let mut from = 0;
+    loop {
+        from = writer.write(header, body, from);
+        if from == cells_of(body.len()) {
+            return writer.announce();
+        }
+        if writer.wait_for_room() {
+            bell.wait();
+            bell.lower();
+        }
+    }
+}
+
+/// Reads a frame, and sleeps while there is none.
+fn read(reader: &mut Reader<Local>, bell: &EventFd) -> Vec<u8> {
+    loop {
+        if let Some((_, body)) = reader.receive().unwrap() {
+            return body.to_vec();
+        }
+        if reader.sleep() {
+            bell.wait();
+            bell.lower();
+            reader.wake();
+        }
+    }
+}
+
+/// The bodies of these lengths arrive whole and in order, and neither side sleeps for ever.
+fn arrives(cells: usize, lengths: &'static [usize]) {
+    loom::model(move || {
+        let (mut writer, mut reader, bells) = ring(cells);
+        let [of_reader, of_writer] = bells;
+        let writing = thread::spawn(move || {
+            for (number, len) in (1..).zip(lengths) {
+                write(&mut writer, &of_writer, &body(number, *len));
+            }
+        });
+        for (number, len) in (1..).zip(lengths) {
+            assert_eq!(read(&mut reader, &of_reader), body(number, *len));
+        }
+        writing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_frame_wakes_a_reader_that_sleeps() {
+    arrives(2, &[1]);
+}
+
+#[test]
+fn frames_arrive_in_order_and_a_writer_without_room_is_woken() {
+    arrives(1, &[1, 0]);
+}
+
+#[test]
+fn the_cells_of_a_group_arrive_together() {
+    arrives(2, &[57]);
+}

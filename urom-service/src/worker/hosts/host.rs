@@ -1,0 +1,270 @@
+//! One host: its commands in flight, their deadlines and the reasons of their failures, and the way
+//! to it.
+
+use std::cell::{Cell, RefCell};
+
+use rustc_hash::FxHashMap;
+use ucx::Status;
+use urom_abi::DocaError;
+use urom_abi::extension::LONGEST_FAILURE;
+use urom_wire::control::cut;
+use urom_wire::envelope::Pass;
+use urom_wire::frame::{Header, LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
+use urom_wire::ring::RingReader;
+
+use super::ends::Ends;
+use super::outbox::Outbox;
+use crate::host_names::HostName;
+use crate::worker::messages::LinkKey;
+
+/// A host that was let in. It belongs to the data thread.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) link: LinkKey,
+    /// The host's number in this worker's table, and in messages over UCX.
+    pub(crate) channel: u16,
+    /// The host's number for plugins; never used twice in a worker's life.
+    pub(crate) dest_id: u64,
+    pub(crate) name: HostName,
+    /// The message limit in bytes.
+    pub(crate) limit: usize,
+    pub(crate) pass: Pass,
+    slots: Box<[Slot]>,
+    /// The reasons of failures that plugins gave for commands in flight, by slot, with the
+    /// command's generation.
+    reasons: RefCell<FxHashMap<u16, (u32, String)>>,
+    pub(crate) inbox: RefCell<Option<RingReader>>,
+    pub(super) outbox: RefCell<Outbox>,
+    /// Whether it is on the list of hosts with frames that wait.
+    pub(super) is_waiting: Cell<bool>,
+    pub(super) ends: Ends,
+}
+
+/// A task slot of a host.
+#[derive(Debug)]
+struct Slot {
+    /// Counts the slot's commands, so that an old answer is not taken for a new one.
+    generation: Cell<u32>,
+    /// The place of the plugin that has the slot's command, or [`FREE`].
+    plugin: Cell<u32>,
+    /// The deadline of the command in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
+    deadline: Cell<u64>,
+}
+
+const FREE: u32 = u32::MAX;
+
+/// The slot and the number of a command: `urom_context` of its descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) channel: u16,
+    pub(crate) slot: u16,
+    generation: u32,
+}
+
+impl Token {
+    #[inline]
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot) << 16 | u64::from(self.channel)
+    }
+
+    #[inline]
+    pub(crate) fn unpack(token: u64) -> Token {
+        Token {
+            channel: token as u16,
+            slot: (token >> 16) as u16,
+            generation: (token >> 32) as u32,
+        }
+    }
+}
+
+/// The answer to a command.
+pub(crate) struct Answer<'a> {
+    pub(crate) slot: u16,
+    pub(crate) status: DocaError,
+    /// The length of the payload in the draft, if there is one.
+    pub(crate) payload: Option<usize>,
+    pub(crate) why: &'a str,
+}
+
+impl Host {
+    pub(crate) fn new(
+        (link, channel, dest_id): (LinkKey, u16, u64),
+        name: &str,
+        pass: Pass,
+        limit: usize,
+        max_inflight: usize,
+    ) -> Host {
+        let slot =
+            || Slot { generation: Cell::new(0), plugin: Cell::new(FREE), deadline: Cell::new(0) };
+        Host {
+            link,
+            channel,
+            dest_id,
+            name: HostName::new(dest_id, name),
+            limit,
+            pass,
+            slots: std::iter::repeat_with(slot).take(max_inflight).collect(),
+            reasons: RefCell::default(),
+            inbox: RefCell::default(),
+            outbox: RefCell::new(Outbox::Unknown),
+            is_waiting: Cell::new(false),
+            ends: Ends::default(),
+        }
+    }
+
+    /// Whether the host has a ring, or gave an address of UCX.
+    pub(crate) fn is_connected(&self) -> bool {
+        !matches!(*self.outbox.borrow(), Outbox::Unknown)
+    }
+
+    /// The longest payload of a notification within the limit, in bytes.
+    #[inline]
+    pub(crate) fn longest(&self) -> usize {
+        self.limit.saturating_sub(NOTIFICATION_HEADER)
+    }
+
+    /// Takes a slot for a command to the plugin in `place`; `None` if the host
+    /// [must not](Host::misuse) send one there.
+    #[inline]
+    pub(crate) fn occupy(&self, slot: u16, place: u8) -> Option<Token> {
+        let state = self.slots.get(usize::from(slot))?;
+        if state.plugin.get() != FREE {
+            return None;
+        }
+        let generation = state.generation.get().wrapping_add(1);
+        state.generation.set(generation);
+        state.plugin.set(place.into());
+        Some(Token { channel: self.channel, slot, generation })
+    }
+
+    /// Whether a command may come in a slot.
+    pub(crate) fn is_free(&self, slot: u16) -> bool {
+        self.slots.get(usize::from(slot)).is_some_and(|state| state.plugin.get() == FREE)
+    }
+
+    #[cold]
+    pub(crate) fn misuse(&self, slot: u16) -> String {
+        match self.slots.get(usize::from(slot)) {
+            None => format!("task slot {slot} is beyond the {} it asked for", self.slots.len()),
+            Some(_) => format!("task slot {slot} already has a command in flight"),
+        }
+    }
+
+    /// Frees a slot when the plugin in `place` answers its command. Returns whether the command is
+    /// in flight.
+    #[inline]
+    pub(crate) fn vacate(&self, token: Token, place: usize) -> bool {
+        let is_it = |state: &&Slot| {
+            state.generation.get() == token.generation && state.plugin.get() as usize == place
+        };
+        let slot = self.slots.get(usize::from(token.slot)).filter(is_it);
+        slot.inspect(|state| state.free()).is_some()
+    }
+
+    /// Frees the slot of a command that was answered at once.
+    #[inline]
+    pub(crate) fn free(&self, slot: u16) {
+        self.slots.get(usize::from(slot)).inspect(|state| state.free());
+    }
+
+    /// The command in flight in a slot, and the place of its plugin.
+    pub(crate) fn at(&self, slot: u16) -> Option<(Token, u8)> {
+        let state = self.slots.get(usize::from(slot))?;
+        let place = u8::try_from(state.plugin.get()).ok()?;
+        Some((Token { channel: self.channel, slot, generation: state.generation.get() }, place))
+    }
+
+    /// The commands in flight, and the places of their plugins.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = (Token, u8)> {
+        (0..self.slots.len()).filter_map(|slot| self.at(slot as u16))
+    }
+
+    fn slot_of(&self, token: u64) -> Option<&Slot> {
+        let Token { slot, generation, .. } = Token::unpack(token);
+        self.slots.get(usize::from(slot)).filter(|state| state.generation.get() == generation)
+    }
+
+    /// Sets the deadline of the next command in a slot.
+    pub(crate) fn set_deadline(&self, slot: u16, at: u64) {
+        self.slots.get(usize::from(slot)).inspect(|state| state.deadline.set(at));
+    }
+
+    /// The deadline of a command in flight, in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
+    pub(crate) fn deadline(&self, token: u64) -> u64 {
+        self.slot_of(token).map_or(0, |state| state.deadline.get())
+    }
+
+    /// Keeps the reason why a command in flight fails.
+    pub(crate) fn explain(&self, token: u64, why: String) {
+        if self.slot_of(token).is_some_and(|state| state.plugin.get() != FREE) {
+            let Token { slot, generation, .. } = Token::unpack(token);
+            self.reasons.borrow_mut().insert(slot, (generation, why));
+        }
+    }
+
+    /// Takes the reason why a command failed; empty without one.
+    pub(crate) fn reason(&self, token: Token) -> String {
+        let reason = self.reasons.borrow_mut().remove(&token.slot);
+        let reason = reason.filter(|(generation, _)| *generation == token.generation);
+        reason.map_or_else(String::new, |(_, why)| why)
+    }
+
+    /// Sends a frame. Returns whether frames wait for the host now. An error means that the host
+    /// cannot be reached.
+    #[inline]
+    pub(super) fn send(&self, header: Header, body: &[u8]) -> Result<bool, Status> {
+        self.outbox.borrow_mut().send(header, body)
+    }
+
+    /// Sends an answer whose payload is in `draft`.
+    #[cold]
+    pub(super) fn send_long(&self, draft: &mut Draft, answer: &Answer<'_>) -> Result<bool, Status> {
+        let Answer { slot, status, payload, why } = *answer;
+        let len = payload.unwrap_or(0);
+        // A frame's length has 24 bits.
+        let why = cut(why, LONGEST_FAILURE.min(MAX_BODY.saturating_sub(len + LONG_STATUS_LEN)));
+        let (header, before) =
+            LongStatus { slot, status, payload, why: why.len() as u16 }.to_bytes();
+        self.send(header, draft.with(before, len, why))
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn free(&self) {
+        self.plugin.set(FREE);
+        self.deadline.set(0);
+    }
+}
+
+/// The memory in which plugins write their answers, for all hosts of a worker.
+#[derive(Debug)]
+pub(crate) struct Draft(Box<[u8]>);
+
+impl Draft {
+    /// For answers of hosts with up to this message limit.
+    pub(crate) fn new(limit: usize) -> Draft {
+        // Fresh zeroed memory from the system is not touched before it is used.
+        Draft(vec![0; NOTIFICATION_HEADER + limit + LONGEST_FAILURE].into())
+    }
+
+    /// The place where `notif_pack` writes DOCA's header and the payload.
+    #[inline]
+    pub(crate) fn notification(&mut self, limit: usize) -> &mut [u8] {
+        &mut self.0[..limit]
+    }
+
+    /// The place of the payload alone.
+    #[inline]
+    pub(crate) fn payload(&mut self, len: usize) -> &mut [u8] {
+        &mut self.0[NOTIFICATION_HEADER..][..len]
+    }
+
+    /// A payload of `len` bytes with some bytes before it and a text behind it.
+    fn with(&mut self, before: [u8; LONG_STATUS_LEN], len: usize, behind: &str) -> &[u8] {
+        let end = NOTIFICATION_HEADER + len;
+        self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..][..LONG_STATUS_LEN].copy_from_slice(&before);
+        self.0[end..][..behind.len()].copy_from_slice(behind.as_bytes());
+        &self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..end + behind.len()]
+    }
+}

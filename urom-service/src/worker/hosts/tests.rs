@@ -1,0 +1,1 @@
+//! Hosts that leave answers unread.

@@ -1,0 +1,173 @@
+//! Messages over UCX: an [`Envelope`], then [frames](crate::frame) without padding.
+//!
+//! UCX accepts messages from anyone who reaches its port. The two ends of a connection and the
+//! daemon alone have its ticket, so a message that begins with a part of it, the [`Pass`], belongs
+//! to the connection. A stranger has to guess 48 bits: the pass and the channel. Messages are sent
+//! with `AmFlags::EAGER`: they arrive whole and in order.
+
+use std::fmt;
+
+use crate::frame::{HEADER_LEN, Header};
+use crate::key::fill_random;
+
+/// The active-message id of commands, host to worker.
+pub const AM_COMMANDS: u16 = 1;
+/// The active-message id of notifications, worker to host.
+pub const AM_NOTIFICATIONS: u16 = 2;
+/// The active-message id of the empty message that shows, before a worker counts as running, that
+/// UCX works in both directions. Its header of two bytes is the receiver's channel number.
+pub const AM_GREET: u16 = 3;
+
+/// The longest message of several frames, in bytes.
+pub const MESSAGE_LEN: usize = 8000;
+
+/// Where the numbers of a process's channels begin: random, because a stranger has to guess one
+/// besides the pass. Constant for fuzzers.
+pub fn first_channel() -> u16 {
+    let mut bytes = [0; 2];
+    if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
+        // Only on a system without random numbers, which has no tickets either.
+        tracing::debug!("channels begin with 0: there are no random numbers");
+    }
+    u16::from_le_bytes(bytes)
+}
+
+/// A connection's pass. The default is that of a connection that does not exist yet.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pass(u32);
+
+impl Pass {
+    #[must_use]
+    pub const fn new(ticket: u128) -> Pass {
+        Pass(ticket as u32)
+    }
+}
+
+/// Does not show the pass, which is secret.
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pass(..)")
+    }
+}
+
+/// The first bytes of a message: the connection that it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    pub pass: Pass,
+    /// The receiver's number for the connection.
+    pub channel: u16,
+}
+
+impl Envelope {
+    /// The bytes that it takes, a multiple of 8.
+    pub const LEN: usize = 8;
+
+    #[inline]
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Envelope::LEN] {
+        (u64::from(self.pass.0) | u64::from(self.channel) << 32).to_le_bytes()
+    }
+
+    /// A message's envelope and its frames; `None` when it is too short.
+    #[inline]
+    #[must_use]
+    pub fn split(message: &[u8]) -> Option<(Envelope, &[u8])> {
+        let (bytes, frames) = message.split_first_chunk()?;
+        let word = u64::from_le_bytes(*bytes);
+        Some((Envelope { pass: Pass(word as u32), channel: (word >> 32) as u16 }, frames))
+    }
+}
+
+/// The bytes of a message are not frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a message of {total} bytes breaks off inside the frame at byte {at}")]
+pub struct Broken {
+    /// Where the frame that does not fit begins.
+    pub at: usize,
+    pub total: usize,
+}
+
+/// The frames in a message, in order. After an error there are no more.
+#[inline]
+pub fn frames(message: &[u8]) -> impl Iterator<Item = Result<(Header, &[u8]), Broken>> {
+    let total = message.len();
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let frame = rest.split_first_chunk::<HEADER_LEN>().and_then(|(header, behind)| {
+            let header = Header::from_word(u64::from_le_bytes(*header));
+            let (body, behind) = behind.split_at_checked(header.len())?;
+            Some(((header, body), behind))
+        });
+        match frame {
+            Some((frame, behind)) => {
+                rest = behind;
+                Some(Ok(frame))
+            }
+            None => {
+                let at = total - rest.len();
+                rest = &[];
+                Some(Err(Broken { at, total }))
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::CommandStart;
+
+    fn message(bodies: &[&[u8]]) -> Vec<u8> {
+        let frame = |body: &&[u8]| {
+            let header = CommandStart::new(1, 61).header(body.len());
+            [&header.word().to_le_bytes(), *body].concat()
+        };
+        bodies.iter().flat_map(frame).collect()
+    }
+
+    #[test]
+    fn tickets_give_passes_and_nothing_prints_them() {
+        for ticket in [0, 1, u128::MAX, 1 << 64] {
+            assert_eq!(format!("{:?}", Pass::new(ticket)), "Pass(..)");
+        }
+        assert_ne!(Pass::new(1), Pass::new(2));
+    }
+
+    #[test]
+    fn an_envelope_comes_out_as_it_went_in_and_a_short_message_has_none() {
+        let envelope = Envelope { pass: Pass::new(0x8765_4321), channel: 65535 };
+        let bytes = [&envelope.to_bytes()[..], b"frames"].concat();
+        assert_eq!(Envelope::split(&bytes), Some((envelope, &b"frames"[..])));
+        assert_eq!(Envelope::split(&bytes[..Envelope::LEN - 1]), None);
+    }
+
+    #[test]
+    fn frames_that_travel_together_come_out_in_order() {
+        let bodies = [&b"first"[..], b"", &[5; 300]];
+        let message = message(&bodies);
+        let found: Vec<_> = frames(&message).map(|frame| frame.unwrap().1).collect();
+        assert_eq!(found, bodies);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error_or_fewer_whole_frames() {
+        let message = message(&[b"first", b"second"]);
+        for end in 0..message.len() {
+            let found: Vec<_> = frames(&message[..end]).collect();
+            let whole = found.iter().filter(|frame| frame.is_ok()).count();
+            assert_eq!(whole, usize::from(end >= 13));
+            assert_eq!(found.len() - whole, usize::from(end != 0 && end != 13), "{end}");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_an_error() {
+        let bytes = [message(&[b"first"]), vec![0xff; 20], message(&[b""])].concat();
+        let found: Vec<_> = frames(&bytes).collect();
+        assert_eq!(found.len(), 2);
+        assert!(found[1].is_err());
+    }
+}

@@ -1,0 +1,379 @@
+//! One direction of a [ring](super): cells of one cache line, one writer and one reader.
+//!
+//! A frame takes one cell or more, each with up to [`BODY`] of its bytes behind a word, the mark.
+//! One bit of the mark changes with each lap: by that bit alone a reader finds out whether a cell
+//! is written. The cells of a long frame form groups of [`GROUP`] cells, and the writer stores the
+//! mark of a group's first cell last. So the reader waits on one cache line, and reads the others
+//! when the writer is done with them.
+//!
+//! Neither side trusts the other. The reader copies a cell out before it reads the bytes, and the
+//! writer checks the reader's position. A wrong mark or position ends or stalls this direction
+//! alone.
+
+use crate::frame::Header;
+use crate::sync::{Arc, AtomicU64, EventFd, Ordering, fence};
+
+pub(super) const WORDS: usize = 8;
+
+/// The bytes of a frame in one cell.
+pub(crate) const BODY: usize = 8 * (WORDS - 1);
+
+/// The most cells that become visible together. Longer frames overlap: the reader copies a group
+/// while the writer writes the next one.
+const GROUP: usize = 16;
+
+/// The mark's bit that changes with each lap. The first lap sets it.
+pub(super) const LAP: u64 = 1 << 63;
+/// The mark's bit of a frame's first cell, which has the header in its lower bits.
+pub(super) const FIRST: u64 = 1 << 62;
+
+/// A cell.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Cell([AtomicU64; WORDS]);
+
+/// The positions and flags of a direction. The reader and the writer have a line each.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Control {
+    /// How many cells the reader has taken.
+    taken: AtomicU64,
+    /// Whether the reader sleeps until its bell rings.
+    sleeps: AtomicU64,
+    _reader: [AtomicU64; WORDS - 2],
+    /// Whether the writer waits for room until its bell rings.
+    waits: AtomicU64,
+    _writer: [AtomicU64; WORDS - 1],
+}
+
+/// One direction's memory, and the bell of the process at the other end.
+#[derive(Debug)]
+pub(crate) struct Lane<M> {
+    /// Keeps the memory.
+    memory: M,
+    bell: Arc<EventFd>,
+}
+
+/// Memory with one direction: a control block and cells, whose number is a power of two.
+pub(crate) trait Memory {
+    fn control(&self) -> &Control;
+    fn cells(&self) -> &[Cell];
+}
+
+/// An empty direction in this process, for tests. Clones are the same.
+#[cfg(test)]
+#[derive(Clone)]
+pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
+
+#[cfg(test)]
+impl Local {
+    pub(crate) fn new(cells: usize) -> Local {
+        let zero = || AtomicU64::new(0);
+        let control = Control {
+            taken: zero(),
+            sleeps: zero(),
+            _reader: std::array::from_fn(|_| zero()),
+            waits: zero(),
+            _writer: std::array::from_fn(|_| zero()),
+        };
+        let cell = || Cell(std::array::from_fn(|_| zero()));
+        Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
+    }
+
+    /// Sets the position that the reader shows.
+    pub(crate) fn set_taken(&self, taken: u64) {
+        self.0.0.taken.store(taken, Ordering::Relaxed);
+    }
+
+    /// A word of the cell at a position.
+    pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
+        &self.0.1[position % self.0.1.len()].0[word]
+    }
+}
+
+#[cfg(test)]
+impl Memory for Local {
+    fn control(&self) -> &Control {
+        &self.0.0
+    }
+
+    fn cells(&self) -> &[Cell] {
+        &self.0.1
+    }
+}
+
+impl<M: Memory> Lane<M> {
+    pub(crate) fn new(memory: M, bell: Arc<EventFd>) -> Lane<M> {
+        debug_assert!(memory.cells().len().is_power_of_two());
+        Lane { memory, bell }
+    }
+
+    /// The words of the cell at a position, and the lap bit that its mark has once it is written.
+    #[inline(always)]
+    fn cell(&self, position: u64) -> (&[AtomicU64; WORDS], u64) {
+        let cells = self.memory.cells();
+        let mask = cells.len() as u64 - 1;
+        let lap = if position & (mask + 1) == 0 { LAP } else { 0 };
+        (&cells[(position & mask) as usize].0, lap)
+    }
+
+    /// Rings the bell if the flag is up, and takes it down.
+    #[inline]
+    fn ring_if(&self, flag: impl Fn(&Control) -> &AtomicU64) {
+        let flag = flag(self.memory.control());
+        if flag.load(Ordering::Relaxed) != 0 && flag.swap(0, Ordering::Relaxed) != 0 {
+            self.bell.raise();
+        }
+    }
+}
+
+/// The number of cells that a frame takes.
+#[inline]
+pub(crate) fn cells_of(len: usize) -> usize {
+    len.div_ceil(BODY).max(1)
+}
+
+#[derive(Debug)]
+pub(crate) struct Writer<M> {
+    lane: Lane<M>,
+    /// The position of the next cell.
+    next: u64,
+    /// The reader's position when it was read last.
+    taken: u64,
+}
+
+impl<M: Memory> Writer<M> {
+    pub(crate) fn new(lane: Lane<M>) -> Writer<M> {
+        Writer { lane, next: 0, taken: 0 }
+    }
+
+    /// Writes cells of a frame, from number `from` on, while there is room. Returns the number of
+    /// the first cell that is not written. A reader that has slept for a while is woken.
+    #[inline]
+    pub(crate) fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
+        if body.len() > BODY {
+            return self.write_long(header, body, from);
+        }
+        if !self.has_room(1) {
+            return 0;
+        }
+        self.put(self.next, FIRST | header.word(), body, Ordering::Release);
+        self.next += 1;
+        self.lane.ring_if(|control| &control.sleeps);
+        1
+    }
+
+    #[inline(never)]
+    fn write_long(&mut self, header: Header, body: &[u8], from: usize) -> usize {
+        let mut written = from;
+        for group in body[from * BODY..].chunks(GROUP * BODY) {
+            let count = cells_of(group.len());
+            if !self.has_room(count) {
+                break;
+            }
+            let (first, others) = group.split_at(BODY.min(group.len()));
+            let mut at = self.next + 1;
+            for part in others.chunks(BODY) {
+                self.put(at, 0, part, Ordering::Relaxed);
+                at += 1;
+            }
+            let mark = if written == 0 { FIRST | header.word() } else { 0 };
+            self.put(self.next, mark, first, Ordering::Release);
+            self.next = at;
+            written += count;
+        }
+        self.lane.ring_if(|control| &control.sleeps);
+        written
+    }
+
+    #[inline(always)]
+    fn put(&self, at: u64, mark: u64, part: &[u8], order: Ordering) {
+        let (cell, lap) = self.lane.cell(at);
+        let (words, rest) = part.as_chunks();
+        for (to, word) in cell[1..].iter().zip(words) {
+            to.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            cell[1 + words.len()].store(u64::from_ne_bytes(word), Ordering::Relaxed);
+        }
+        cell[0].store(mark | lap, order);
+    }
+
+    #[inline]
+    fn has_room(&mut self, count: usize) -> bool {
+        self.is_free(count) || self.look_for_room(count)
+    }
+
+    #[inline]
+    fn is_free(&self, count: usize) -> bool {
+        self.next - self.taken + count as u64 <= self.lane.memory.cells().len() as u64
+    }
+
+    #[cold]
+    fn look_for_room(&mut self, count: usize) -> bool {
+        let taken = self.lane.memory.control().taken.load(Ordering::Acquire);
+        // The reader may write any number there.
+        if (self.taken..=self.next).contains(&taken) {
+            self.taken = taken;
+        }
+        self.is_free(count)
+    }
+
+    /// Wakes a reader that went to sleep while the last cells were written.
+    #[inline]
+    pub(crate) fn announce(&self) {
+        // Orders the marks before the load of the flag. The reader raises it before it looks for
+        // marks.
+        fence(Ordering::SeqCst);
+        self.lane.ring_if(|control| &control.sleeps);
+    }
+
+    /// Prepares to sleep until there is room for any group. Returns `false` when there is.
+    pub(crate) fn wait_for_room(&mut self) -> bool {
+        self.lane.memory.control().waits.store(1, Ordering::Relaxed);
+        // Orders the flag before the load of the position: `Reader::publish` has the counterpart.
+        fence(Ordering::SeqCst);
+        let most = GROUP.min(self.lane.memory.cells().len());
+        !self.look_for_room(most)
+    }
+}
+
+/// The other process wrote cells that are not those of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Garbage {
+    #[error("a frame of {len} bytes, where {limit} are the most")]
+    TooLong { len: usize, limit: usize },
+    #[error("cells of the ring are not those of one frame")]
+    Torn,
+}
+
+#[derive(Debug)]
+pub(crate) struct Reader<M> {
+    lane: Lane<M>,
+    /// The position of the next cell.
+    next: u64,
+    /// The position that the writer can see.
+    published: u64,
+    /// The most bytes that a frame may have.
+    limit: usize,
+    /// The body of a frame in one cell.
+    short: [u64; WORDS - 1],
+    /// The body of a longer frame, as far as it was read.
+    long: Vec<u64>,
+    /// The header of a longer frame whose rest is to come, and how many of its words were read.
+    partial: Option<(Header, usize)>,
+}
+
+impl<M: Memory> Reader<M> {
+    /// `limit` is the most bytes that a frame may have.
+    pub(crate) fn new(lane: Lane<M>, limit: usize) -> Reader<M> {
+        let short = [0; WORDS - 1];
+        Reader { lane, next: 0, published: 0, limit, short, long: Vec::new(), partial: None }
+    }
+
+    /// The mark of the next cell, without its lap; `None` while that is not written.
+    #[inline(always)]
+    fn mark(&self) -> Option<u64> {
+        let (cell, lap) = self.lane.cell(self.next);
+        let mark = cell[0].load(Ordering::Acquire);
+        (mark & LAP == lap).then_some(mark & !LAP)
+    }
+
+    /// The next frame, once all of it is there: its header and its bytes.
+    ///
+    /// # Errors
+    /// The writer wrote something else.
+    #[inline]
+    pub(crate) fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
+        let Some(mark) = self.mark() else { return Ok(None) };
+        let header = Header::from_word(mark & !FIRST);
+        if mark & FIRST == 0 || header.len() > BODY || self.partial.is_some() {
+            return self.receive_long(mark);
+        }
+        let (cell, _) = self.lane.cell(self.next);
+        for (to, from) in self.short.iter_mut().zip(&cell[1..]) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        self.advance();
+        Ok(Some((header, &bytemuck::bytes_of(&self.short)[..header.len()])))
+    }
+
+    #[inline(never)]
+    fn receive_long(&mut self, first: u64) -> Result<Option<(Header, &[u8])>, Garbage> {
+        let (header, mut read) = match self.partial.take() {
+            Some(partial) => partial,
+            None if first & FIRST == 0 => return Err(Garbage::Torn),
+            None => (self.begin(Header::from_word(first & !FIRST))?, 0),
+        };
+        let words = header.len().div_ceil(8);
+        while read < words {
+            if read % (GROUP * (WORDS - 1)) == 0 {
+                let Some(mark) = self.mark() else {
+                    self.partial = Some((header, read));
+                    return Ok(None);
+                };
+                if (mark & FIRST != 0) != (read == 0) {
+                    return Err(Garbage::Torn);
+                }
+            }
+            let (cell, _) = self.lane.cell(self.next);
+            for (to, from) in self.long[read..words].iter_mut().zip(&cell[1..]) {
+                *to = from.load(Ordering::Relaxed);
+            }
+            read += WORDS - 1;
+            self.advance();
+        }
+        Ok(Some((header, &bytemuck::cast_slice(&self.long)[..header.len()])))
+    }
+
+    /// Makes room for the body of a frame.
+    fn begin(&mut self, header: Header) -> Result<Header, Garbage> {
+        let (len, limit) = (header.len(), self.limit);
+        if len > limit {
+            return Err(Garbage::TooLong { len, limit });
+        }
+        let words = len.div_ceil(8);
+        if self.long.len() < words {
+            self.long.resize(words, 0);
+        }
+        Ok(header)
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.next += 1;
+        // An eighth of the cells at a time: the writer's copy of the line stays valid meanwhile.
+        if self.next - self.published >= self.lane.memory.cells().len() as u64 / 8 {
+            self.publish();
+        }
+    }
+
+    /// Shows the writer how far this side has read, and wakes it if it waits for room.
+    #[inline(never)]
+    fn publish(&mut self) {
+        self.published = self.next;
+        self.lane.memory.control().taken.store(self.next, Ordering::Release);
+        // Orders the position before the load of the flag.
+        fence(Ordering::SeqCst);
+        self.lane.ring_if(|control| &control.waits);
+    }
+
+    /// Prepares to sleep until a frame comes. Returns `false` when a cell is there already.
+    pub(crate) fn sleep(&mut self) -> bool {
+        self.lane.memory.control().sleeps.store(1, Ordering::Relaxed);
+        // Orders the flag before the load of the mark: `Writer::announce` has the counterpart.
+        fence(Ordering::SeqCst);
+        let is_empty = self.mark().is_none();
+        if !is_empty {
+            self.wake();
+        }
+        is_empty
+    }
+
+    /// Ends the sleep: the writer rings no bell.
+    pub(crate) fn wake(&mut self) {
+        self.lane.memory.control().sleeps.store(0, Ordering::Relaxed);
+    }
+}

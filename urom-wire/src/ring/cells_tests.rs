@@ -1,0 +1,162 @@
+//! Frames that go through a direction, and cells of something else.
+
+use super::cells::{FIRST, Garbage, LAP, Lane, Local, Reader, WORDS, Writer, cells_of};
+use crate::frame::{CommandStart, Header};
+use crate::sync::{Arc, EventFd, Ordering};
+
+const CELLS: u64 = 32;
+const LIMIT: usize = 10_000;
+
+struct Rig {
+    memory: Local,
+    writer: Writer<Local>,
+    reader: Reader<Local>,
+    /// The bells that wake the reader, and the writer.
+    bells: [Arc<EventFd>; 2],
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let memory = Local::new(CELLS as usize);
+        let bells = [(); 2].map(|()| Arc::new(EventFd::new().unwrap()));
+        let lane = |bell: &Arc<EventFd>| Lane::new(memory.clone(), Arc::clone(bell));
+        let writer = Writer::new(lane(&bells[0]));
+        let reader = Reader::new(lane(&bells[1]), LIMIT);
+        Rig { memory, writer, reader, bells }
+    }
+
+    /// Writes what there is room for; whether that is all.
+    fn write(&mut self, body: &[u8], from: &mut usize) -> bool {
+        *from = self.writer.write(header(body.len()), body, *from);
+        *from == cells_of(body.len())
+    }
+
+    fn read(&mut self) -> Option<Vec<u8>> {
+        let (header, body) = self.reader.receive().unwrap()?;
+        assert_eq!((header.slot(), header.len()), (7, body.len()));
+        Some(body.to_vec())
+    }
+}
+
+fn header(len: usize) -> Header {
+    CommandStart::new(7, 3).header(len)
+}
+
+fn body(len: usize) -> Vec<u8> {
+    (0..len).map(|at| at as u8 ^ len as u8).collect()
+}
+
+fn is_rung(bell: &EventFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&none)).unwrap() == 1
+}
+
+#[test]
+fn frames_of_all_lengths_come_out_in_order_over_many_laps() {
+    let mut rig = Rig::new();
+    let lengths = [0, 1, 8, 55, 56, 57, 112, 113, 16 * 56, 16 * 56 + 1, 5000, LIMIT];
+    for len in lengths.into_iter().cycle().take(10 * lengths.len()) {
+        let (sent, mut from, mut got) = (body(len), 0, None);
+        // Longer than the ring: the two take turns.
+        while !rig.write(&sent, &mut from) {
+            assert!(got.is_none(), "the frame is not whole");
+            got = rig.read();
+        }
+        assert_eq!(got.or_else(|| rig.read()), Some(sent), "{len} bytes");
+        assert_eq!(rig.read(), None);
+    }
+}
+
+#[test]
+fn a_full_ring_takes_nothing_until_the_reader_has_published_its_position() {
+    let mut rig = Rig::new();
+    let short = body(20);
+    let written = (0..).take_while(|_| rig.write(&short, &mut 0)).count();
+    assert_eq!(written as u64, CELLS);
+    let read = (0..).find(|_| {
+        assert_eq!(rig.read().as_ref(), Some(&short));
+        rig.write(&short, &mut 0)
+    });
+    assert_eq!(read, Some(CELLS / 8 - 1));
+}
+
+#[test]
+fn a_bell_rings_once_for_a_reader_that_sleeps_and_never_for_one_that_does_not() {
+    let mut rig = Rig::new();
+    rig.write(&body(1), &mut 0);
+    rig.writer.announce();
+    assert!(!is_rung(&rig.bells[0]));
+    assert!(!rig.reader.sleep(), "a frame is there");
+    assert!(rig.read().is_some() && rig.reader.sleep());
+    rig.write(&body(1), &mut 0);
+    assert!(is_rung(&rig.bells[0]));
+    rig.bells[0].lower();
+    rig.write(&body(1), &mut 0);
+    rig.writer.announce();
+    assert!(!is_rung(&rig.bells[0]), "it rang before");
+    while rig.read().is_some() {}
+    assert!(rig.reader.sleep());
+    rig.reader.wake();
+    rig.write(&body(1), &mut 0);
+    assert!(!is_rung(&rig.bells[0]));
+}
+
+#[test]
+fn a_bell_rings_for_a_writer_that_waits_for_room() {
+    let mut rig = Rig::new();
+    assert!(!rig.writer.wait_for_room(), "there is room");
+    while rig.write(&body(1), &mut 0) {}
+    assert!(rig.writer.wait_for_room() && !is_rung(&rig.bells[1]));
+    (0..CELLS / 8).for_each(|_| drop(rig.read().unwrap()));
+    assert!(is_rung(&rig.bells[1]) && rig.write(&body(1), &mut 0));
+}
+
+#[test]
+fn cells_of_something_else_are_an_error_and_longer_frames_than_the_limit_are_not_read() {
+    let too_long = Garbage::TooLong { len: LIMIT + 1, limit: LIMIT };
+    let (rest, long) = (LAP, LAP | FIRST | header(LIMIT + 1).word());
+    for (mark, error) in [(rest, Garbage::Torn), (rest | 0xffff, Garbage::Torn), (long, too_long)] {
+        let mut rig = Rig::new();
+        rig.memory.word(0, 0).store(mark, Ordering::Relaxed);
+        assert_eq!(rig.reader.receive(), Err(error), "{mark:#x}");
+    }
+    // A frame that begins where another one goes on.
+    let mut rig = Rig::new();
+    rig.write(&body(17 * 56), &mut 0);
+    rig.memory.word(16, 0).store(LAP | FIRST | header(1).word(), Ordering::Relaxed);
+    assert_eq!(rig.reader.receive(), Err(Garbage::Torn));
+}
+
+#[test]
+fn a_position_that_cannot_be_makes_no_room() {
+    for taken in [1, CELLS + 1, u64::MAX, u64::MAX / 2] {
+        let mut rig = Rig::new();
+        while rig.write(&body(1), &mut 0) {}
+        let expected = taken <= CELLS;
+        rig.memory.set_taken(taken);
+        assert_eq!(rig.write(&body(1), &mut 0), expected, "{taken}");
+        // A position that goes back counts no more than one ahead.
+        rig.memory.set_taken(0);
+        assert!(!rig.write(&body(1), &mut 0));
+    }
+}
+
+#[test]
+fn a_writer_that_stops_at_any_store_leaves_whole_frames_or_none() {
+    // The marks decide: any other words may be there or not.
+    let (whole, cut) = (body(3 * 56), 2);
+    let mut rig = Rig::new();
+    rig.write(&body(4), &mut 0);
+    let mut other = Rig::new();
+    other.write(&body(4), &mut 0);
+    other.write(&whole, &mut 0);
+    for position in 2..2 + cut {
+        for word in 0..WORDS {
+            let value = other.memory.word(position, word).load(Ordering::Relaxed);
+            rig.memory.word(position, word).store(value, Ordering::Relaxed);
+        }
+    }
+    assert_eq!(rig.read(), Some(body(4)));
+    assert_eq!(rig.read(), None, "its first mark is not there");
+}

@@ -1,0 +1,134 @@
+//! The ring of a host and a worker on one machine: two directions of [cells] in [memory] that both
+//! processes map, and an eventfd for each, the bell, which ends its sleep.
+//!
+//! The host makes the ring and hands its descriptors over at the worker's door. Each host has a
+//! ring of its own, so a host that stops, dies or writes garbage stops its own ring alone. A frame
+//! is visible to the other side when it is written; there are no messages. A bell rings only for a
+//! side that sleeps.
+
+mod cells;
+#[cfg(test)]
+mod cells_tests;
+mod memory;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+pub use self::cells::Garbage;
+use self::cells::{Lane, Reader, Writer, cells_of};
+use self::memory::Half;
+use crate::frame::Header;
+use crate::sync::{Arc, EventFd};
+
+/// The receiving side of one end.
+#[derive(Debug)]
+pub struct RingReader(Reader<Half>);
+
+/// The sending side of one end.
+#[derive(Debug)]
+pub struct RingWriter {
+    writer: Writer<Half>,
+    /// Whether frames were written after the last announcement.
+    is_written: bool,
+}
+
+/// One end of a ring.
+pub type Ring = (RingReader, RingWriter);
+
+/// The descriptors of a new ring, for the worker.
+#[derive(Debug)]
+pub struct RingDescriptors {
+    memory: OwnedFd,
+    worker_bell: EventFd,
+    host_bell: EventFd,
+}
+
+/// The number of descriptors of a ring.
+pub const DESCRIPTORS: usize = 3;
+
+impl RingDescriptors {
+    pub fn as_fds(&self) -> [BorrowedFd<'_>; DESCRIPTORS] {
+        [self.memory.as_fd(), self.worker_bell.as_fd(), self.host_bell.as_fd()]
+    }
+}
+
+/// A new ring: the host's end, and the descriptors for the worker. `bell` ends the host's sleep.
+///
+/// # Errors
+/// The system's: there is no memory or descriptor left.
+pub fn create(bell: &EventFd, limit: usize) -> io::Result<(Ring, RingDescriptors)> {
+    let (memory, [there, back]) = memory::create()?;
+    let (worker_bell, host_bell) = (EventFd::new()?, bell.try_clone()?);
+    let ring = end(back, there, worker_bell.try_clone()?, limit);
+    Ok((ring, RingDescriptors { memory, worker_bell, host_bell }))
+}
+
+/// The worker's end of a ring, and the bell that ends the worker's sleep. Received frames may have
+/// up to `limit` bytes.
+///
+/// # Errors
+/// The system's, and `InvalidInput` for descriptors of something else.
+pub fn open(fds: [OwnedFd; DESCRIPTORS], limit: usize) -> io::Result<(Ring, EventFd)> {
+    let [memory, worker_bell, host_bell] = fds;
+    let [there, back] = memory::open(&memory)?;
+    let ring = end(there, back, EventFd::received(host_bell)?, limit);
+    Ok((ring, EventFd::received(worker_bell)?))
+}
+
+fn end(from: Half, to: Half, bell: EventFd, limit: usize) -> Ring {
+    let bell = Arc::new(bell);
+    let reader = Reader::new(Lane::new(from, Arc::clone(&bell)), limit);
+    let writer = Writer::new(Lane::new(to, bell));
+    (RingReader(reader), RingWriter { writer, is_written: false })
+}
+
+impl RingWriter {
+    /// Writes a frame from its part number `from` on, as far as there is room. Returns the number
+    /// of the first part that is not written, or of [all parts](RingWriter::parts).
+    #[inline]
+    pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
+        self.is_written = true;
+        self.writer.write(header, body, from)
+    }
+
+    /// The number of parts of a frame.
+    #[inline]
+    pub fn parts(len: usize) -> usize {
+        cells_of(len)
+    }
+
+    /// Wakes the other side if it went to sleep while the last frames were written. To be called
+    /// when this side has nothing else to do, and before it sleeps.
+    #[inline]
+    pub fn announce(&mut self) {
+        if std::mem::take(&mut self.is_written) {
+            self.writer.announce();
+        }
+    }
+
+    /// Prepares to sleep until the bell rings for room. Returns `false` when there is some.
+    pub fn wait_for_room(&mut self) -> bool {
+        self.writer.wait_for_room()
+    }
+}
+
+impl RingReader {
+    /// The next frame that the other side wrote.
+    ///
+    /// # Errors
+    /// It wrote something else: the ring is of no more use.
+    #[inline]
+    pub fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
+        self.0.receive()
+    }
+
+    /// Prepares to sleep until the bell rings for a frame. Returns `false` when there is one.
+    pub fn sleep(&mut self) -> bool {
+        self.0.sleep()
+    }
+
+    /// Ends the sleep: the other side rings the bell for no frame.
+    pub fn wake(&mut self) {
+        self.0.wake();
+    }
+}
