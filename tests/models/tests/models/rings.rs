@@ -52,7 +52,10 @@ fn read(reader: &mut Reader<Local>, bell: &EventFd) -> Vec<u8> {
 
 /// The bodies of these lengths arrive whole and in order, and neither side sleeps for ever.
 fn arrives(cells: usize, lengths: &'static [usize]) {
-    loom::model(move || {
+    // More preemptions than these would take hours to try.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(move || {
         let (mut writer, mut reader, bells) = ring(cells);
         let [of_reader, of_writer] = bells;
         let writing = thread::spawn(move || {
