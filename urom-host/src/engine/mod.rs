@@ -290,6 +290,7 @@ impl EngineCore {
     }
 
     /// Whether something is due at a time, and the library wakes nobody then.
+    #[cfg(feature = "tokio")]
     pub(crate) fn has_blind_deadline(&self) -> bool {
         self.deadlines.next().is_some() && self.library.extensions().urom_pe_wake_within.is_none()
     }

@@ -217,18 +217,21 @@ impl<R: Reply> Completion<R> {
     /// Waits for the reply, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As the future; `BAD_STATE` inside a completion callback, where nothing can move.
+    /// As the future; `BAD_STATE` for a reply that is not there inside a completion callback, where
+    /// nothing can move.
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(mut self) -> Result<R> {
-        wait::allowed()?;
-        if self.ticket.spin() {
+        if !self.ticket.is_complete() {
+            wait::allowed()?;
             // The usual case. Preparing to sleep would cost more than all the rest.
-            let Completion { ticket, echo, sent } = &mut self;
-            return ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo));
+            if !self.ticket.spin() {
+                return wait::block_on(self);
+            }
         }
-        wait::block_on(self)
+        let Completion { ticket, echo, sent } = &mut self;
+        ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo))
     }
 
     /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);

@@ -35,7 +35,7 @@ impl AnyTask<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         match self {
             AnyTask::Command(task) => {

@@ -9,6 +9,7 @@ mod ucx_link;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
@@ -471,7 +472,7 @@ impl Run {
     }
 
     /// Ends the commands whose time is over. Returns when the next deadline is.
-    pub(crate) fn expire(&self, pe: &Pe, now: u64) -> u64 {
+    pub(crate) fn expire(&self, pe: &Pe, now: Instant) -> Option<Instant> {
         let (overdue, next) = self.flight.overdue(now);
         for task in overdue {
             if self.give_up(task, CancelReason::TIMED_OUT, false).is_ok() {

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use urom_abi::DocaError;
 use urom_os::EventFd;
@@ -66,82 +67,67 @@ impl HostBell {
     }
 }
 
-/// What a command's deadline or a host's sleep does not reach.
-const NEVER: u64 = u64::MAX;
-
 /// How often engines that receive all the time read the clock: in every so many calls.
 const TURNS: u32 = 64;
-
-/// Nanoseconds of the monotonic clock.
-fn now() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
-}
 
 /// A timer that ends the host's sleep: for the deadline of a command, for a time that the host
 /// named, and once a millisecond while a domain starts, because the out-of-band functions wake
 /// nobody.
 pub(crate) struct Nap {
     pub(crate) timer: OwnedFd,
-    /// No deadline is before this time, nor what the host named.
-    next: Cell<u64>,
-    /// The time that the host named.
-    named: Cell<u64>,
+    /// No deadline is before this time, nor the time that the host named.
+    next: Cell<Option<Instant>>,
+    named: Cell<Option<Instant>>,
     /// When the timer fires.
-    set: Cell<u64>,
+    set: Cell<Option<Instant>>,
     turns: Cell<u32>,
 }
 
 impl Nap {
-    const LENGTH: u64 = 1_000_000;
+    const LENGTH: Duration = Duration::from_millis(1);
 
     pub(crate) fn new() -> std::io::Result<Nap> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Nap {
-            timer,
-            next: Cell::new(NEVER),
-            named: Cell::new(NEVER),
-            set: Cell::new(NEVER),
-            turns: Cell::new(0),
-        })
+        let [next, named, set] = [(); 3].map(|()| Cell::new(None));
+        Ok(Nap { timer, next, named, set, turns: Cell::new(0) })
     }
 
     /// Whether a deadline may have passed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        self.next.get() != NEVER && self.next.get() <= now()
+        self.next.get().is_some_and(|next| next <= Instant::now())
     }
 
     /// The same for an engine that receives, in every [`TURNS`]th call.
     #[inline]
     pub(crate) fn is_turn(&self) -> bool {
-        if self.next.get() == NEVER {
-            return false;
+        self.next.get().is_some() && {
+            self.turns.set((self.turns.get() + 1) % TURNS);
+            self.turns.get() == 0 && self.is_due()
         }
-        self.turns.set((self.turns.get() + 1) % TURNS);
-        self.turns.get() == 0 && self.is_due()
     }
 
-    fn begin(&self, at: u64) -> rustix::io::Result<()> {
-        if at == self.set.get() {
+    fn begin(&self, at: Instant) -> rustix::io::Result<()> {
+        if Some(at) == self.set.get() {
             return Ok(());
         }
-        let timespec = |at| Timespec {
-            tv_sec: (at / 1_000_000_000) as i64,
-            tv_nsec: (at % 1_000_000_000) as i64,
-        };
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Zero would stop it.
-        let value = Itimerspec { it_interval: timespec(0), it_value: timespec(at.max(1)) };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &value)?;
-        self.set.set(at);
+        let rest = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let (tv_sec, tv_nsec) = (rest.as_secs() as i64, rest.subsec_nanos().into());
+        let value = Itimerspec { it_interval: zero, it_value: Timespec { tv_sec, tv_nsec } };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &value)?;
+        self.set.set(Some(at));
         Ok(())
     }
 
     fn end(&self) {
         // The timer fires a little after its time. Until then reading fails, and a later call reads.
-        if self.set.get() <= now() && rustix::io::read(&self.timer, &mut [0_u8; 8]).is_ok() {
-            self.set.set(NEVER);
+        if self.set.get().is_some_and(|at| at <= Instant::now())
+            && rustix::io::read(&self.timer, &mut [0_u8; 8]).is_ok()
+        {
+            self.set.set(None);
         }
     }
 }
@@ -162,11 +148,9 @@ impl Pe {
         self.flush();
         // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
-        let next = self.nap.next.get();
-        self.set_timer(match self.exchanging.borrow().is_empty() {
-            true => next,
-            false => next.min(now() + Nap::LENGTH),
-        })?;
+        let exchange = || Instant::now() + Nap::LENGTH;
+        let exchange = (!self.exchanging.borrow().is_empty()).then(exchange);
+        self.set_timer(self.nap.next.get().into_iter().chain(exchange).min())?;
         let quiet = self.watch_all().inspect_err(|code| {
             self.cannot_arm(format_args!("the counters that tasks wait for: {code}"));
         })?;
@@ -182,46 +166,43 @@ impl Pe {
         Ok(())
     }
 
-    fn set_timer(&self, at: u64) -> Result<(), DocaError> {
-        if at == NEVER {
-            return Ok(());
-        }
-        self.nap.begin(at).map_err(|error| {
+    fn set_timer(&self, at: Option<Instant>) -> Result<(), DocaError> {
+        at.map_or(Ok(()), |at| self.nap.begin(at)).map_err(|error| {
             self.cannot_arm(format_args!("the progress engine's timer cannot be set: {error}"));
             DocaError::OPERATING_SYSTEM
         })
     }
 
     /// The time in so many nanoseconds. A progress after it ends what is overdue then, and a host
-    /// that sleeps is woken.
+    /// that sleeps is woken. `None` for a time that never comes.
     #[cold]
-    pub(crate) fn deadline_in(&self, nanoseconds: u64) -> u64 {
-        let at = now().saturating_add(nanoseconds).min(NEVER - 1);
-        if at < self.nap.next.get() {
-            self.nap.next.set(at);
+    pub(crate) fn deadline_in(&self, nanoseconds: u64) -> Option<Instant> {
+        let at = Instant::now().checked_add(Duration::from_nanos(nanoseconds))?;
+        if self.nap.next.get().is_none_or(|next| at < next) {
+            self.nap.next.set(Some(at));
             // A host that cannot be woken has the line in the log.
-            let _ = if self.bell.armed.get() { self.set_timer(at) } else { Ok(()) };
+            let _ = if self.bell.armed.get() { self.set_timer(Some(at)) } else { Ok(()) };
         }
-        at
+        Some(at)
     }
 
     /// Wakes a host that sleeps within so many nanoseconds. Of several times the first counts.
     pub(crate) fn wake_within(&self, nanoseconds: u64) {
         let at = self.deadline_in(nanoseconds);
-        self.nap.named.update(|named| named.min(at));
+        self.nap.named.update(|named| named.into_iter().chain(at).min());
     }
 
     /// Ends the commands whose deadline has passed.
     #[cold]
     pub(super) fn expire(&self) {
-        self.nap.next.set(NEVER);
-        let now = now();
+        let now = Instant::now();
+        self.nap.named.update(|named| named.filter(|named| *named > now));
+        self.nap.next.set(None);
         // A clone: the end of a command may close an endpoint, and with it a channel.
         let runs: Vec<Rc<Run>> = self.channels.borrow().iter().cloned().collect();
-        self.nap.named.update(|named| if named <= now { NEVER } else { named });
-        let next =
-            runs.iter().map(|run| run.expire(self, now)).fold(self.nap.named.get(), u64::min);
-        self.nap.next.update(|other| other.min(next));
+        let next = runs.iter().filter_map(|run| run.expire(self, now));
+        let next = next.chain(self.nap.named.get()).min();
+        self.nap.next.update(|other| other.into_iter().chain(next).min());
     }
 
     fn arm(&self) -> Result<bool, DocaError> {

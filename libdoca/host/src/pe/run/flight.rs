@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use urom_abi::host::GivenUp;
 use urom_abi::{DocaError, Quantity, WorkerId};
@@ -202,17 +203,14 @@ impl Flight {
 
     /// The commands in flight whose time is over, and when that of the next one is.
     #[cold]
-    pub(crate) fn overdue(&self, now: u64) -> (Vec<CmdTaskRef>, u64) {
+    pub(crate) fn overdue(&self, now: Instant) -> (Vec<CmdTaskRef>, Option<Instant>) {
         let in_flight = |task: &&CmdTaskRef| task.head.stage.get() == Stage::InFlight;
-        let (mut overdue, mut next) = (Vec::new(), u64::MAX);
-        for task in self.rest.borrow().all.iter().filter(in_flight) {
-            match task.deadline.get() {
-                0 => {}
-                at if at <= now => overdue.push(*task),
-                at => next = next.min(at),
-            }
-        }
-        (overdue, next)
+        let timed = |task: CmdTaskRef| Some((task.deadline.get()?, task));
+        let rest = self.rest.borrow();
+        let timed = rest.all.iter().filter(in_flight).copied().filter_map(timed);
+        let (overdue, rest): (Vec<_>, Vec<_>) = timed.partition(|(at, _)| *at <= now);
+        let next = rest.into_iter().map(|(at, _)| at).min();
+        (overdue.into_iter().map(|(_, task)| task).collect(), next)
     }
 
     /// Counts a task whose command was sent; its stage is `InFlight` already.
@@ -275,6 +273,8 @@ impl Drop for Flight {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn submit(flight: &Flight) -> CmdTaskRef {
@@ -313,11 +313,13 @@ mod tests {
     fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         let flight = Flight::new(2);
         let [first, other] = [(); 2].map(|()| submit(&flight));
-        first.deadline.set(5);
-        other.deadline.set(7);
-        assert!(flight.overdue(4).0.is_empty());
-        let (overdue, next) = flight.overdue(5);
-        assert!(overdue == [first] && next == 7);
+        let now = Instant::now();
+        let [soon, later] = [5, 7].map(|seconds| now + Duration::from_secs(seconds));
+        first.deadline.set(Some(soon));
+        other.deadline.set(Some(later));
+        assert!(flight.overdue(now).0.is_empty());
+        let (overdue, next) = flight.overdue(soon);
+        assert!(overdue == [first] && next == Some(later));
         flight.give_up(first, DocaError::TIME_OUT, false);
         let end = first.end.get();
         assert_eq!((end.status, end.given_up), (DocaError::TIME_OUT, 1));

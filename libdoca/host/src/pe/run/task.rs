@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
+use std::time::Instant;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, Data};
@@ -110,8 +111,8 @@ pub(crate) struct CmdTask {
     run: Cell<*const Run>,
     /// How many nanoseconds the command has from its submit on; 0 for ever.
     pub(crate) left: Cell<u64>,
-    /// When they are over, in nanoseconds of the monotonic clock; 0 for never.
-    pub(crate) deadline: Cell<u64>,
+    /// When they are over, if ever.
+    pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) serial: Cell<u64>,
     /// The next one of its [queue](queue::Queue).
     next: Cell<Option<CmdTaskRef>>,
@@ -191,7 +192,7 @@ impl CmdTaskRef {
             callback: Cell::new(None),
             run: Cell::new(ptr::null()),
             left: Cell::new(0),
-            deadline: Cell::new(0),
+            deadline: Cell::new(None),
             serial: Cell::new(0),
             next: Cell::new(None),
             end: Cell::new(NO_END),
@@ -261,7 +262,7 @@ impl CmdTask {
     #[inline]
     pub(crate) fn set_limit(&self, left: u64) {
         self.left.set(left);
-        self.deadline.set(0);
+        self.deadline.set(None);
     }
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
