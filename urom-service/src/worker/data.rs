@@ -176,7 +176,7 @@ impl Data {
         }
         worked |= looks < most;
         drop(core);
-        if self.hosts.use_ucx() {
+        if self.hosts.uses_ucx() {
             worked |= self.worker.progress();
             if !self.failed.borrow().is_empty() {
                 self.bury_failed();
@@ -320,7 +320,7 @@ impl Data {
 
     /// Sleeps, when hosts wake the worker.
     fn sleep_armed(&mut self, longest: Duration) -> bool {
-        let ucx = self.hosts.use_ucx();
+        let ucx = self.hosts.uses_ucx();
         match if ucx { self.worker.arm() } else { Ok(true) } {
             Ok(true) => {}
             Ok(false) => return true,

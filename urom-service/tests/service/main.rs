@@ -14,7 +14,6 @@ mod listening;
 mod loading;
 mod manager;
 mod namespaces;
-mod queue;
 mod reports;
 mod support;
 mod unread;

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use ucx::{AmFlags, Request};
 use urom_wire::control::StartWorker;
-use urom_wire::envelope::AM_COMMANDS;
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, op};
@@ -26,9 +24,6 @@ const SLOTS: u16 = 20_000;
 /// The longest payload of a notification.
 const LONGEST: u64 = 4096 - 32;
 
-/// How many commands fit a message.
-const TOGETHER: u16 = 250;
-
 /// What a process has in memory, in bytes.
 fn resident(pid: u64) -> usize {
     status(pid, "VmRSS:")
@@ -46,28 +41,13 @@ fn status(pid: u64, name: &str) -> usize {
     kib.parse::<usize>().unwrap() << 10
 }
 
-/// Asks for the longest answers in all slots, and reads no more of them than it must to be able to
-/// send. Ends before when the host is thrown out.
+/// Asks for the longest answers in all slots, and reads none of them. Ends before when the host is
+/// thrown out.
 fn ask_without_reading(host: &Connection) {
-    for begin in (0..SLOTS).step_by(TOGETHER.into()) {
-        let mut message = host.envelope.to_bytes().to_vec();
-        for slot in begin..begin + TOGETHER {
-            message.extend(host.frame(
-                slot,
-                0,
-                &[op::BIG.to_le_bytes(), LONGEST.to_le_bytes()].concat(),
-            ));
-        }
-        let mut sending =
-            Some(host.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
-        let deadline = Instant::now() + PATIENCE;
-        while let Some(Err(request)) = sending.take().map(Request::into_done) {
-            assert!(Instant::now() < deadline, "the worker takes no commands");
-            host.worker.progress();
-            if host.endpoint.error().is_some() {
-                return request.detach();
-            }
-            sending = Some(request);
+    for slot in 0..SLOTS {
+        host.ask(slot, op::BIG, LONGEST);
+        if host.is_refused() {
+            return;
         }
     }
 }

@@ -268,10 +268,7 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
     let host = Connection::attach_from_afar(client.start(any()).unwrap(), 4).unwrap();
     host.ask(1, op::HOLD, 0);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    let Connection { link, endpoint, worker, .. } = host;
-    endpoint.close(ucx::CloseMode::Force);
-    drop(worker);
-    let refused = link.until_closed().0.into_iter().find_map(|message| match message {
+    let refused = host.break_ucx().until_closed().0.into_iter().find_map(|message| match message {
         WorkerToHost::Refused(failure) => Some(failure),
         _ => None,
     });

@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use ucx::test_queues::{Queues, ran_alone};
 use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
 
@@ -241,37 +240,4 @@ fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
     }
     assert_eq!((state(worker.ctx), state(service.ctx)), (CtxState::IDLE, CtxState::IDLE));
     assert_ne!(failure(worker.ctx), "");
-}
-
-#[test]
-fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works() {
-    if ran_alone(
-        "loss::workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works",
-    ) {
-        return;
-    }
-    let (_plugins, _uromd, engine, service) = daemon();
-    let dying = TestWorker::start(service.raw, &engine, 1, 8);
-    let waiting = TestWorker::start(service.raw, &engine, 2, 8);
-    let pid = pid_of(&engine, &dying);
-    let echo = |worker: &TestWorker| {
-        worker.echo(&engine, 1);
-    };
-    let queues = Queues::now();
-    (0..5).for_each(|_| echo(&dying));
-    (0..3).for_each(|_| echo(&waiting));
-    // Both answer into this host's queue.
-    queues.block(8);
-    waiting.submit(&command(op::ECHO, 2));
-    kill_process(pid, Signal::KILL).unwrap();
-    let begin = Instant::now();
-    assert_eq!(engine.done().status, DocaError::CONNECTION_RESET);
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
-    has(&failure(waiting.ctx), &["UCX's receive queue"]);
-
-    for worker in [dying, waiting] {
-        engine.until_idle(worker.ctx);
-    }
-    let next = TestWorker::start(service.raw, &engine, 3, 8);
-    echo(&next);
 }

@@ -115,6 +115,7 @@ impl FuzzedWorker {
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");
         let hosts = Rc::clone(&data.hosts);
+        hosts.use_ucx();
         let services = services(&config);
         let supply = Supply { domains, services, hosts, plain_doca: false };
         let instance = plugin::open(&supply, &watch);

@@ -35,6 +35,8 @@ pub(crate) struct Host {
     reasons: RefCell<FxHashMap<u16, (u32, String)>>,
     pub(crate) inbox: RefCell<Option<RingReader>>,
     pub(super) outbox: RefCell<Outbox>,
+    /// Whether its connection ends with this turn: it gets no more frames.
+    pub(super) is_lost: Cell<bool>,
     /// Whether it is on the list of hosts with frames that wait.
     pub(super) is_waiting: Cell<bool>,
     pub(super) ends: Ends,
@@ -107,6 +109,7 @@ impl Host {
             reasons: RefCell::default(),
             inbox: RefCell::default(),
             outbox: RefCell::new(Outbox::Unknown),
+            is_lost: Cell::new(false),
             is_waiting: Cell::new(false),
             ends: Ends::default(),
         }

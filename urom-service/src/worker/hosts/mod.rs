@@ -16,8 +16,6 @@ mod departed;
 mod ends;
 mod host;
 mod outbox;
-#[cfg(test)]
-mod tests;
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -56,8 +54,8 @@ pub(crate) struct Hosts {
     /// The channel of the first place in the table.
     base: u16,
     count: Cell<usize>,
-    /// The hosts that are connected over UCX.
-    over_ucx: Cell<usize>,
+    /// Whether a host was ever connected over UCX, which may have closing to do after its end.
+    uses_ucx: Cell<bool>,
     last_dest_id: Cell<u64>,
     /// Where the next turn begins to look.
     cursor: Cell<usize>,
@@ -93,7 +91,7 @@ impl Hosts {
             table: RefCell::default(),
             base: first_channel(),
             count: Cell::new(0),
-            over_ucx: Cell::new(0),
+            uses_ucx: Cell::new(false),
             last_dest_id: Cell::new(0),
             cursor: Cell::new(0),
             waiting: RefCell::default(),
@@ -152,7 +150,7 @@ impl Hosts {
     pub(crate) fn connect_ucx(&self, host: &Host, endpoint: Endpoint, channel: u16) {
         let envelope = Envelope { pass: host.pass, channel };
         *host.outbox.borrow_mut() = Outbox::Ucx(UcxOutbox::new(endpoint, envelope));
-        self.over_ucx.set(self.over_ucx.get() + 1);
+        self.use_ucx();
     }
 
     #[inline]
@@ -183,14 +181,20 @@ impl Hosts {
         self.table.borrow().iter().flatten().cloned().collect()
     }
 
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_empty(&self) -> bool {
         self.count.get() == 0
     }
 
-    /// Whether hosts are connected over UCX.
+    /// Has turns progress UCX from now on.
+    pub(crate) fn use_ucx(&self) {
+        self.uses_ucx.set(true);
+    }
+
+    /// Whether turns progress UCX.
     #[inline]
-    pub(crate) fn use_ucx(&self) -> bool {
-        self.over_ucx.get() != 0
+    pub(crate) fn uses_ucx(&self) -> bool {
+        self.uses_ucx.get()
     }
 
     /// Calls `receive` for the hosts of this turn. Returns whether any of them had something.
@@ -215,6 +219,9 @@ impl Hosts {
     /// Sends an answer, with its payload in `draft`.
     #[inline]
     pub(crate) fn answer(&self, host: &Host, draft: &mut Draft, answer: &Answer<'_>) {
+        if host.is_lost.get() {
+            return;
+        }
         let short = match answer.payload {
             Some(len) if answer.why.is_empty() => {
                 short_notification(answer.slot, answer.status, len).map(|header| (header, len))
@@ -349,9 +356,8 @@ impl Hosts {
     #[cold]
     pub(crate) fn lose(&self, host: &Host, failure: Failure) {
         // There may be thousands of reasons before the end of the turn, and one is enough.
-        let mut lost = self.lost.borrow_mut();
-        if !lost.iter().any(|(channel, _)| *channel == host.channel) {
-            lost.push((host.channel, failure));
+        if !host.is_lost.replace(true) {
+            self.lost.borrow_mut().push((host.channel, failure));
         }
     }
 
@@ -395,10 +401,8 @@ impl Hosts {
         self.memories.close(host.dest_id);
         *host.inbox.borrow_mut() = None;
         let outbox = host.outbox.replace(Outbox::Unknown);
-        match &outbox {
-            Outbox::Ucx(_) => self.over_ucx.set(self.over_ucx.get() - 1),
-            Outbox::Ring(ring) => self.bells.remove(&ring.bell),
-            Outbox::Unknown => {}
+        if let Outbox::Ring(ring) = &outbox {
+            self.bells.remove(&ring.bell);
         }
         let is_much = outbox.unread() >= MUCH_UNREAD;
         match outbox.close() {

@@ -2,21 +2,27 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
+use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker,
-    WorkerToHost,
+    Attach, DaemonToHost, DoorAddress, Failure, HostToDaemon, HostToWorker, PluginEntry, Reach,
+    StartWorker, WorkerToHost,
 };
 use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass, frames};
-use urom_wire::frame::Notification;
+use urom_wire::frame::{Header, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
+use urom_wire::memory::{RING, Slip, hand_over};
+use urom_wire::ring::{self, Ring, RingWriter};
 use urom_wire::stream::StreamError;
 use urom_wire::ucx_context::context;
 
@@ -162,7 +168,7 @@ impl Client {
     /// Attaches to a worker that was started.
     pub(crate) fn enter(&self, started: Started, max_inflight: u32) -> Connection {
         let key = self.key.as_ref();
-        Connection::attach_as(started, key, max_inflight, 1 << 40, context()).unwrap()
+        Connection::attach_as(started, key, max_inflight, 1 << 40, true).unwrap()
     }
 }
 
@@ -189,15 +195,22 @@ pub(crate) struct Connection {
     pub(crate) link: Link<WorkerToHost, HostToWorker>,
     pub(crate) started: Started,
     pub(crate) max_message: u64,
-    /// Where its worker is reached over UCX.
+    /// The worker's UCX address.
     pub(crate) address: Vec<u8>,
-    /// The envelope of its messages.
+    /// The envelope of messages over UCX.
     pub(crate) envelope: Envelope,
-    pub(crate) worker: Worker,
-    pub(crate) endpoint: Endpoint,
+    way: Way,
     notes: Rc<RefCell<VecDeque<Note>>>,
-    /// How many messages brought them.
+    /// How many messages over UCX brought them.
     pub(crate) messages: Rc<RefCell<usize>>,
+    /// The worker's refusal, once it has come.
+    refusal: RefCell<Option<Failure>>,
+}
+
+/// The way of the frames.
+enum Way {
+    Ring(RefCell<Ring>),
+    Ucx { endpoint: Endpoint, worker: Worker },
 }
 
 const CHANNEL: u16 = 0x4711;
@@ -212,15 +225,15 @@ impl Connection {
         max_inflight: u32,
         max_message: u64,
     ) -> Result<Connection, Failure> {
-        Connection::attach_as(started, None, max_inflight, max_message, context())
+        Connection::attach_as(started, None, max_inflight, max_message, true)
     }
 
-    /// Attaches as from another machine.
+    /// Attaches as from another machine, over UCX.
     pub(crate) fn attach_from_afar(
         started: Started,
         max_inflight: u32,
     ) -> Result<Connection, Failure> {
-        Connection::attach_as(started, None, max_inflight, 1 << 40, context().config("TLS", "tcp"))
+        Connection::attach_as(started, None, max_inflight, 1 << 40, false)
     }
 
     fn attach_as(
@@ -228,40 +241,11 @@ impl Connection {
         key: Option<&Key>,
         max_inflight: u32,
         max_message: u64,
-        context: ContextBuilder,
+        is_near: bool,
     ) -> Result<Connection, Failure> {
         let (hello, secret) =
             (Hello::new(Role::Host), key.map(|key| key.worker_secret(started.id)));
         let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping)
-            .unwrap();
-        let worker = context.build().unwrap().worker().unwrap();
-        let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
-        let pass = Pass::new(started.ticket);
-        let (messages, greeted) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(false)));
-        let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
-        let handler = move |message: ucx::Message<'_>| {
-            let Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
-            assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
-            *count.borrow_mut() += 1;
-            for frame in frames(bytes) {
-                let (header, body) = frame.unwrap();
-                let frame = Notification::read(header, body).unwrap();
-                let payload = frame.payload.map(|payload| payload.to_vec());
-                into.borrow_mut().push_back(Note {
-                    slot: frame.slot,
-                    status: frame.status,
-                    payload,
-                });
-            }
-        };
-        worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();
-        let seen = Rc::clone(&greeted);
-        worker
-            .set_am_handler(AM_GREET, move |message| {
-                assert_eq!(message.header, CHANNEL.to_le_bytes());
-                *seen.borrow_mut() = true;
-            })
             .unwrap();
         link.send(HostToWorker::Attach(Attach {
             ticket: started.ticket,
@@ -269,53 +253,97 @@ impl Connection {
             max_message,
             program: "the client".to_owned(),
         }));
-        let (address, channel, max_message) = loop {
+        let (door, address, channel, max_message) = loop {
             match link.receive() {
                 Ok(WorkerToHost::Ping) => {}
-                Ok(WorkerToHost::Attached { ucx_address, channel, max_message, .. }) => {
-                    break (ucx_address, channel, max_message);
+                Ok(WorkerToHost::Attached { door, ucx_address, channel, max_message, .. }) => {
+                    break (door, ucx_address, channel, max_message);
                 }
                 Ok(WorkerToHost::Refused(failure)) => return Err(failure),
                 Ok(other) => panic!("an answer to Attach, not {other:?}"),
                 Err(error) => panic!("an answer to Attach, not {error}"),
             }
         };
-        let own = worker.address().unwrap().as_bytes().to_vec();
-        link.send(HostToWorker::Reach(Reach { ucx_address: own, channel: CHANNEL }));
-        // SAFETY: from a worker that this test started.
-        let ucx_address = unsafe { WorkerAddress::from_bytes(&address) }.unwrap();
-        let endpoint = worker.endpoint().connect(&ucx_address).unwrap();
-        endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let connection = Connection {
+        let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
+        let messages = Rc::default();
+        let pass = Pass::new(started.ticket);
+        let way = match is_near {
+            true => Way::Ring(RefCell::new(hand_ring(started.ticket, door))),
+            false => over_ucx(&link, pass, channel, &address, &notes, &messages),
+        };
+        let envelope = Envelope { pass, channel };
+        let refusal = RefCell::default();
+        Ok(Connection {
             link,
             started,
             max_message,
             address,
-            envelope: Envelope { pass, channel },
-            worker,
-            endpoint,
+            envelope,
+            way,
             notes,
             messages,
-        };
-        connection.progress_until(|| *greeted.borrow());
-        Ok(connection)
+            refusal,
+        })
     }
 
     pub(crate) fn progress_until(&self, done: impl Fn() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !done() {
             assert!(Instant::now() < deadline, "nothing comes");
-            if !self.worker.progress() {
+            if !self.progress() {
                 std::thread::yield_now();
             }
         }
     }
 
-    /// Sends bytes as they are.
+    /// Ends UCX, and leaves the stream.
+    pub(crate) fn break_ucx(self) -> Link<WorkerToHost, HostToWorker> {
+        if let Way::Ucx { endpoint, worker } = self.way {
+            endpoint.close(CloseMode::Force);
+            drop(worker);
+        }
+        self.link
+    }
+
+    fn progress(&self) -> bool {
+        match &self.way {
+            Way::Ring(ring) => {
+                let (reader, _) = &mut *ring.borrow_mut();
+                let frame = reader.receive().unwrap();
+                let note = frame.map(|(header, body)| note(header, body));
+                let any = note.is_some();
+                self.notes.borrow_mut().extend(note);
+                any
+            }
+            Way::Ucx { worker, .. } => worker.progress(),
+        }
+    }
+
+    /// Sends frames, as they are over UCX. Takes answers only as far as sending needs it.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
-        let message = bytes_of::message(self.envelope, &bytes);
-        self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).detach();
-        self.worker.progress();
+        match &self.way {
+            Way::Ring(ring) => {
+                let (_, writer) = &mut *ring.borrow_mut();
+                for frame in frames(&bytes) {
+                    let ((header, body), mut part) = (frame.unwrap(), 0);
+                    let deadline = Instant::now() + PATIENCE;
+                    while part < RingWriter::parts(body.len()) {
+                        assert!(Instant::now() < deadline, "the worker reads nothing");
+                        part = writer.write(header, body, part);
+                        // A worker that has thrown this host out does not read.
+                        if self.is_refused() {
+                            return;
+                        }
+                    }
+                }
+                writer.announce();
+            }
+            Way::Ucx { worker, endpoint } => {
+                let message = bytes_of::message(self.envelope, &bytes);
+                endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).detach();
+                worker.progress();
+            }
+        }
     }
 
     /// One command as a frame.
@@ -354,18 +382,78 @@ impl Connection {
         u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
     }
 
-    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on
-    /// meanwhile.
-    pub(crate) fn refusal(&self) -> Failure {
-        let told = Cell::new(None);
-        self.progress_until(|| match self.link.try_receive() {
+    /// Whether the worker has thrown this host out.
+    pub(crate) fn is_refused(&self) -> bool {
+        match self.link.try_receive() {
             Some(Ok(WorkerToHost::Refused(failure))) => {
-                told.set(Some(failure));
-                true
+                self.refusal.replace(Some(failure));
             }
             Some(Err(error)) => panic!("a refusal, not {error}"),
-            Some(Ok(_)) | None => false,
-        });
-        told.take().unwrap()
+            Some(Ok(_)) | None => {}
+        }
+        self.refusal.borrow().is_some()
     }
+
+    /// The reason why the worker threw this host out. What was sent may still have to leave, so UCX
+    /// goes on meanwhile.
+    pub(crate) fn refusal(&self) -> Failure {
+        self.progress_until(|| self.is_refused());
+        self.refusal.take().unwrap()
+    }
+}
+
+fn note(header: Header, body: &[u8]) -> Note {
+    let Notification { slot, status, payload, .. } = Notification::read(header, body).unwrap();
+    Note { slot, status, payload: payload.map(<[u8]>::to_vec) }
+}
+
+/// Hands a new ring over at the worker's door.
+fn hand_ring(ticket: u128, door: DoorAddress) -> Ring {
+    let (ring, descriptors) = ring::create(&EventFd::new().unwrap(), 1 << 24).unwrap();
+    let door = PathBuf::from(OsString::from_vec(door.address));
+    let slip = Slip { ticket, share: RING };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(hand_over(&door, slip, &descriptors.as_fds())).unwrap();
+    ring
+}
+
+/// Connects over UCX; notifications go to `notes`.
+fn over_ucx(
+    link: &Link<WorkerToHost, HostToWorker>,
+    pass: Pass,
+    channel: u16,
+    address: &[u8],
+    notes: &Rc<RefCell<VecDeque<Note>>>,
+    messages: &Rc<RefCell<usize>>,
+) -> Way {
+    let worker = context().build().unwrap().worker().unwrap();
+    let greeted = Rc::new(Cell::new(false));
+    let (into, count) = (Rc::clone(notes), Rc::clone(messages));
+    let handler = move |message: ucx::Message<'_>| {
+        let Data::Eager(bytes) = message.data else { panic!("an eager message") };
+        let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
+        assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
+        *count.borrow_mut() += 1;
+        let read = frames(bytes).map(Result::unwrap).map(|(header, body)| note(header, body));
+        into.borrow_mut().extend(read);
+    };
+    worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();
+    let seen = Rc::clone(&greeted);
+    let greeting = move |message: ucx::Message<'_>| {
+        assert_eq!(message.header, CHANNEL.to_le_bytes());
+        seen.set(true);
+    };
+    worker.set_am_handler(AM_GREET, greeting).unwrap();
+    let own = worker.address().unwrap().as_bytes().to_vec();
+    link.send(HostToWorker::Reach(Reach { ucx_address: own, channel: CHANNEL }));
+    // SAFETY: from a worker that this test started.
+    let theirs = unsafe { WorkerAddress::from_bytes(address) }.unwrap();
+    let endpoint = worker.endpoint().connect(&theirs).unwrap();
+    endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
+    let deadline = Instant::now() + PATIENCE;
+    while !greeted.get() {
+        assert!(Instant::now() < deadline, "no greeting comes");
+        worker.progress();
+    }
+    Way::Ucx { endpoint, worker }
 }

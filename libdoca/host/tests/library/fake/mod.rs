@@ -155,6 +155,7 @@ impl Attached {
     fn greet(&self) {
         let channel = self.channel.to_le_bytes();
         self.endpoint.am_send_with(AM_GREET, &channel, (), AmFlags::EAGER).detach();
+        let _ = self.endpoint.flush().wait();
     }
 
     fn send(&self, bytes: Vec<u8>) {

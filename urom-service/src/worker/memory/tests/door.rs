@@ -84,7 +84,7 @@ async fn what_is_no_slip_does_not_come_in() {
 }
 
 #[tokio::test]
-async fn of_many_descriptors_one_is_kept_and_none_is_left_behind() {
+async fn of_many_descriptors_those_of_a_ring_are_kept_and_none_is_left_behind() {
     let (address, mut visitors) = open(None);
     let name = "of-the-door";
     let fds: Vec<OwnedFd> = std::iter::repeat_with(|| memfd_create(name, MemfdFlags::CLOEXEC))
@@ -100,8 +100,8 @@ async fn of_many_descriptors_one_is_kept_and_none_is_left_behind() {
         let bytes = slip();
         sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::empty()).unwrap();
         let visitor = visitors.recv().await.unwrap();
-        assert!(visitor.handed.fds.len() == 1);
-        assert_eq!(descriptors(), 21, "{count}");
+        let kept = visitor.handed.fds.len();
+        assert_eq!((kept, descriptors()), (count.min(3), 20 + kept), "{count}");
     }
 }
 

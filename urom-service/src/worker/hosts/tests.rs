@@ -1,1 +1,0 @@
-//! Hosts that leave answers unread.
