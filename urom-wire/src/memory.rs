@@ -243,7 +243,10 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
                 RecvAncillaryMessage::ScmRights(fds) => Some(fds),
                 _ => None,
             });
-            Ok((message.bytes, fds.flatten().collect()))
+            // There may be room for more.
+            let mut fds: Vec<OwnedFd> = fds.flatten().collect();
+            fds.truncate(MOST_DESCRIPTORS);
+            Ok((message.bytes, fds))
         })
         .await?;
     if len != SLIP_LEN {

@@ -249,7 +249,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let (file, key) = keys.good("right");
     let uromd = keyed("127.0.0.1:0", &plugins, &file);
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
-    let host = client.attach(any(), 16);
+    let host = client.attach_from_afar(any(), 16);
     // Who has no key does not get as far as this address, but ports can be found.
     let stranger = context().build().unwrap().worker().unwrap();
     // SAFETY: from a worker that this test started.

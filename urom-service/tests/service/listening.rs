@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 
-use crate::support::client::{Connection, any, attached, op, served, served_with};
+use crate::support::client::{any, attached, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::uromd::Uromd;
 use urom_os::test_daemon::TOOLS;
@@ -62,8 +62,8 @@ fn names(pid: impl std::fmt::Display) -> Vec<String> {
 fn nothing_of_a_loopback_service_listens_anywhere_else() {
     let (uromd, mut client, host) = attached(1);
     // A host from afar, which UCX reaches over TCP.
-    let started = client.start(StartWorker { id: host.started.id, ..any() }).unwrap();
-    let afar = is_reached_over_tcp().then(|| Connection::attach_from_afar(started, 1).unwrap());
+    let same = StartWorker { id: host.started.id, ..any() };
+    let afar = is_reached_over_tcp().then(|| client.attach_from_afar(same, 1));
     if let Some(afar) = &afar {
         assert_eq!(afar.call(op::ECHO, 1).status, DocaError::SUCCESS);
     }

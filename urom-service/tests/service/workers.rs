@@ -265,7 +265,7 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
         return;
     }
     let (_uromd, mut client) = served();
-    let host = Connection::attach_from_afar(client.start(any()).unwrap(), 4).unwrap();
+    let host = client.attach_from_afar(any(), 4);
     host.ask(1, op::HOLD, 0);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     let refused = host.break_ucx().until_closed().0.into_iter().find_map(|message| match message {

@@ -350,7 +350,7 @@ impl FuzzedWorker {
         }
         let mut quiet = 0;
         for _ in 0..TURNS {
-            quiet = if self.turn() { 0 } else { quiet + 1 };
+            quiet = if self.turn() || self.data.hosts.is_waiting() { 0 } else { quiet + 1 };
             if quiet == 4 {
                 return;
             }

@@ -1,9 +1,9 @@
 //! What ends a sleep of the data thread: its mailbox, and the bells of hosts' rings.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use urom_os::EventFd;
 
@@ -42,10 +42,10 @@ impl Bells {
     /// Takes the events of bells that have rung.
     pub(crate) fn silence(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut events = Vec::with_capacity(AT_ONCE);
-        while epoll::wait(&self.0, spare_capacity(&mut events), Some(&now)) == Ok(AT_ONCE) {
-            events.clear();
-        }
+        let mut events = [MaybeUninit::uninit(); AT_ONCE];
+        while let Ok((events, _)) = epoll::wait(&self.0, &mut events, Some(&now))
+            && events.len() == AT_ONCE
+        {}
     }
 }
 

@@ -165,6 +165,17 @@ impl Client {
         self.enter(started, max_inflight)
     }
 
+    /// The same as from another machine, over UCX.
+    pub(crate) fn attach_from_afar(
+        &mut self,
+        worker: StartWorker,
+        max_inflight: u32,
+    ) -> Connection {
+        let started = self.start(worker).unwrap();
+        let key = self.key.as_ref();
+        Connection::attach_as(started, key, max_inflight, 1 << 40, false).unwrap()
+    }
+
     /// Attaches to a worker that was started.
     pub(crate) fn enter(&self, started: Started, max_inflight: u32) -> Connection {
         let key = self.key.as_ref();
@@ -226,14 +237,6 @@ impl Connection {
         max_message: u64,
     ) -> Result<Connection, Failure> {
         Connection::attach_as(started, None, max_inflight, max_message, true)
-    }
-
-    /// Attaches as from another machine, over UCX.
-    pub(crate) fn attach_from_afar(
-        started: Started,
-        max_inflight: u32,
-    ) -> Result<Connection, Failure> {
-        Connection::attach_as(started, None, max_inflight, 1 << 40, false)
     }
 
     fn attach_as(
@@ -384,6 +387,9 @@ impl Connection {
 
     /// Whether the worker has thrown this host out.
     pub(crate) fn is_refused(&self) -> bool {
+        if self.refusal.borrow().is_some() {
+            return true;
+        }
         match self.link.try_receive() {
             Some(Ok(WorkerToHost::Refused(failure))) => {
                 self.refusal.replace(Some(failure));
