@@ -1,8 +1,8 @@
-//! From the end of a task to the future or callback that waits for it, and tasks that are given up.
+//! From the end of a task to its future or callback, and tasks that end early.
 //!
 //! This project's library ends a command at its deadline or after a cancel, and keeps a late answer
-//! from every other command. DOCA has no such calls: with another library, this gives the command
-//! up alone, and its task stays in flight until the answer comes or the worker is gone.
+//! from every other command. DOCA lacks such calls. With another library, this module ends the
+//! future alone, and the task stays in flight until its answer comes or the worker ends.
 
 use std::cell::Cell;
 use std::task::Context as TaskContext;
@@ -25,8 +25,8 @@ impl Context {
     /// The library has just completed the task of this slot, which is one of this worker's.
     #[cold]
     pub(crate) unsafe fn complete(&self, slot: &Slot) {
-        // SAFETY: the task has completed, and those who wait for it learn that from the state,
-        // which still says that it is in flight.
+        // SAFETY: the task has completed, and the state, which is set below, keeps its future from
+        // it.
         let task = unsafe { Task::of(self, slot) };
         match slot.state.get() {
             SlotState::Waiting => {
@@ -53,7 +53,7 @@ impl Context {
                 if state == SlotState::Dropped {
                     return drop(Response::of(task));
                 }
-                // What waits for it has the slot until it takes the end.
+                // The slot stays until the future or callback takes the end.
                 task.leave();
                 self.release(slot);
                 self.deliver(slot, SlotState::GivenUp);
@@ -76,8 +76,7 @@ impl Context {
         }
     }
 
-    /// Copies the replies that no future has taken yet, and releases their tasks and those that are
-    /// ready for use.
+    /// Copies the replies that futures have yet to take. Releases their tasks, and the ready tasks.
     pub(crate) fn release_all(&self) {
         self.slots.all().for_each(|slot| self.copy(slot));
         self.release_ready();
@@ -94,7 +93,7 @@ impl Context {
         if slot.state.get() != SlotState::Complete || slot.is_released.get() {
             return;
         }
-        // SAFETY: it is complete, and nobody has taken it, or the state would say so.
+        // SAFETY: it is complete, and its future has not taken it: that changes the state.
         let task = unsafe { Task::of(self, slot) };
         match task.given_up() {
             Some(end) => {
@@ -119,7 +118,7 @@ impl Context {
         match (slot.state.get(), slot.given_up.get()) {
             (SlotState::Complete, _) => {
                 slot.state.set(SlotState::Idle);
-                // SAFETY: it was complete, and the state that it got here says that it is taken.
+                // SAFETY: it was complete, and its new state keeps others from taking it.
                 Response::of(unsafe { Task::of(self, slot) })
             }
             (SlotState::GivenUp, Some(end)) => {
@@ -165,8 +164,8 @@ impl Context {
         slot.state.set(SlotState::Dropped);
         let waker = slot.waker.take();
         let forget = self.task_extensions().urom_worker_cmd_task_forget;
-        // SAFETY: the task is live, and the worker's own. The library refuses one that is answered,
-        // which completes then.
+        // SAFETY: the task is live, and the worker's own. The library refuses an answered task,
+        // which completes later.
         if forget.is_some_and(|forget| unsafe { forget(slot.command.as_ptr()) }.check().is_ok()) {
             self.slots.remove(slot);
             self.slots.put_spare(slot);
@@ -175,7 +174,7 @@ impl Context {
         drop(waker);
     }
 
-    /// Gives a task up; whether it was still to be answered.
+    /// Cancels a task. False when it was answered before.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
         let state = slot.state.get();
         if !matches!(state, SlotState::Waiting | SlotState::Calling) {
@@ -220,7 +219,7 @@ impl Context {
         }
     }
 
-    /// Notes when a task that was just submitted is to be given up, if the library does not do it.
+    /// Notes the deadline of a submitted task, for a library without deadlines.
     #[cold]
     pub(crate) fn begin_limit(&self, slot: &Slot) {
         let limit = Duration::from_nanos(slot.limit.get());
@@ -231,7 +230,7 @@ impl Context {
         }
     }
 
-    /// Why the completed command of a slot failed; empty when nobody said so.
+    /// Why the completed command of a slot failed; empty without a reason of its plugin.
     pub(crate) fn why(&self, slot: &Slot) -> String {
         let get_failure = self.extensions().urom_worker_cmd_task_get_failure;
         let Some(get_failure) = get_failure else { return String::new() };
@@ -243,8 +242,8 @@ impl Context {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Counts the reply of a task that nobody waits for. Replies that refuse a command or that are
-    /// too long have no bytes; while the worker stops, an end without bytes is no reply.
+    /// Counts a late reply. Refusals and replies beyond the limit come without bytes. While the
+    /// worker stops, a task without bytes ended with its worker and does not count.
     fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);

@@ -17,21 +17,21 @@ use urom_os::fork::Inherited;
 
 use super::raw_reply::RawReply;
 
-/// Who waits for a slot's task.
+/// The state of a slot, by what waits for its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum SlotState {
-    /// Nobody: it is ready for the next command, or the program fills or reads it.
+    /// It is ready for the next command, or the program fills or reads it.
     Idle,
-    /// A future: the task is in flight.
+    /// A future waits, and the task is in flight.
     Waiting,
-    /// A callback: the task is in flight.
+    /// A callback waits, and the task is in flight.
     Calling,
-    /// The task is complete, and waits for the future to take it.
+    /// The task is complete, and the future has yet to take it.
     Complete,
-    /// The future, or the callback, gets the slot's [`End`]. The library may still have the task.
+    /// The future, or the callback, gets the slot's [`End`]. The task may be in flight.
     GivenUp,
-    /// Nobody, and the task is in flight.
+    /// The task is in flight, and its answer will be thrown away.
     Dropped,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Slot<C> {
     pub(crate) is_released: Cell<bool>,
     /// How long the command is that the task holds.
     pub(crate) length: Cell<u32>,
-    /// The number of the command, among those of its worker.
+    /// The number of the command in its worker.
     pub(crate) serial: Cell<u64>,
     pub(crate) plugin: Cell<u64>,
     pub(crate) task: NonNull<Task>,
@@ -85,11 +85,11 @@ pub(crate) struct Slot<C> {
     pub(crate) payload: NonNull<Buf>,
     /// How many nanoseconds each command of the task has; 0 for ever.
     pub(crate) limit: Cell<u64>,
-    /// When the command is given up, unless the library does that.
+    /// The deadline, for a library without deadlines.
     pub(crate) deadline: Cell<Option<Instant>>,
-    /// Why it was given up, unless the library did that.
+    /// Why it ended early, for a library without deadlines.
     pub(crate) given_up: Cell<Option<End>>,
-    /// What a task ended with that had to be released because its worker stopped.
+    /// The answer of a task that was released because its worker stopped.
     pub(crate) reply: Cell<Option<Box<RawReply>>>,
     /// In the state `Calling`.
     pub(crate) deliver: Cell<Option<Deliver<C>>>,
@@ -150,11 +150,11 @@ impl<C> Slot<C> {
     /// Whether its future left a waker.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
-        // SAFETY: nobody else has the cell in this moment, as it belongs to this thread.
+        // SAFETY: the slot belongs to this thread, and no other reference to the waker exists.
         unsafe { &*self.waker.as_ptr() }.is_some()
     }
 
-    /// Whether its task is in flight, and nobody waits for the answer.
+    /// Whether its task is in flight, and the answer will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.is_released.get()
             && matches!(self.state.get(), SlotState::GivenUp | SlotState::Dropped)
@@ -242,7 +242,7 @@ impl<C> Slots<C> {
         }
     }
 
-    /// Takes back a slot that [`remove`](Slots::remove) took out and nobody refers to any more.
+    /// Takes back a slot after [`remove`](Slots::remove), with the last reference to it.
     pub(crate) fn put_spare(&self, slot: &Slot<C>) {
         slot.state.set(SlotState::Idle);
         if self.are_boxes {
@@ -250,7 +250,7 @@ impl<C> Slots<C> {
         }
     }
 
-    /// The slots. More may be made, and some removed, while somebody goes through them.
+    /// The slots. Callers may add and remove slots meanwhile.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Slot<C>> {
         let all = self.all.borrow().clone();
         // SAFETY: slots stay where they are until this is dropped, with or without a task.
@@ -261,8 +261,8 @@ impl<C> Slots<C> {
 impl<C> Drop for Slots<C> {
     fn drop(&mut self) {
         for slot in self.all.get_mut().drain(..).filter(|_| self.are_boxes) {
-            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait
-            // for it are gone.
+            // SAFETY: it came from a box. The worker and all futures have ended, so this is the last
+            // reference.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }

@@ -71,8 +71,8 @@ impl HostBell {
 const TURNS: u32 = 64;
 
 /// A timer that ends the host's sleep: for the deadline of a command, for a time that the host
-/// named, and once a millisecond while a domain starts, because the out-of-band functions wake
-/// nobody.
+/// named, and once a millisecond while a domain starts, because the out-of-band functions do not
+/// wake it.
 pub(crate) struct Nap {
     pub(crate) timer: OwnedFd,
     /// No deadline is before this time, nor the time that the host named.

@@ -1,5 +1,5 @@
-//! What commands get beyond DOCA's interface: ends that are read where they lie, deadlines and
-//! cancelling, and several completions in one call. And workers that are left to their engine.
+//! Extensions: ends that are read in place, deadlines, cancelling, several completions in one call,
+//! and workers that are left to their engine.
 
 use std::time::{Duration, Instant};
 
@@ -103,7 +103,7 @@ fn given_up(worker: &TestWorker) -> GivenUp {
     given_up
 }
 
-/// Submits a command that is answered when another one says so, with a deadline.
+/// Submits a command with a deadline. The plugin answers it after a release command.
 fn hold(worker: &TestWorker, limit: Duration) -> *mut CmdTask {
     let task = worker.task(&command(op::HOLD, 1));
     assert_eq!(x!(urom_worker_cmd_task_set_deadline(task, limit.as_nanos() as u64)), OK);
@@ -139,7 +139,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         assert_eq!((engine.done().status, engine.in_flight()), (DocaError::SKIPPED, 4));
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         worker.stop(engine);
-        // The end of the worker is no answer.
+        // The end of the worker does not count as an answer.
         assert_eq!(given_up(worker), GivenUp::default());
     });
 }
