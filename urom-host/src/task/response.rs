@@ -31,17 +31,15 @@ impl<'a> Response<'a> {
                 Arrived { context, slot, bytes, kept: Cell::new(false) },
             );
         }
+        let end = match given_up {
+            Some(end) => Response::GivenUp(end),
+            None => Response::Held(RawReply { status, bytes: None, why: context.why(slot) }),
+        };
         // UCX may still read the command of a task that ended with its connection, and the library
-        // takes one that was given up only back, so the task is not used again.
-        if let Some(end) = given_up {
-            context.release(slot);
-            context.give_back(slot);
-            return Response::GivenUp(end);
-        }
-        let why = context.why(slot);
+        // does not take a cancelled task again.
         context.release(slot);
         context.give_back(slot);
-        Response::Held(RawReply { status, bytes: None, why })
+        end
     }
 
     pub(crate) fn into_reply(self) -> RawReply {
@@ -74,10 +72,11 @@ impl<'a> Arrived<'a> {
     /// without a call: the usual end, for speed. Otherwise nothing changes.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Arrived<'a>> {
-        if slot.state.get() != SlotState::Complete {
+        if slot.state.get() != SlotState::Complete || slot.is_released.get() {
             return None;
         }
-        // SAFETY: the library keeps the place for as long as the worker.
+        // SAFETY: the library keeps the place for as long as the task is live, and it is not
+        // released.
         let end = unsafe { slot.end?.read() };
         if end.status != DocaError::SUCCESS {
             return None;

@@ -58,6 +58,7 @@ pub struct Context {
     /// The host left it.
     pub left: bool,
     /// Released tasks: the host may use their areas.
+    #[allow(clippy::vec_box, reason = "the areas must not move")]
     pub released: Vec<Box<Work>>,
     pub queries: VecDeque<*mut Work>,
     pub is_service: bool,
