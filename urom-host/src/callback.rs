@@ -41,7 +41,17 @@ pub(crate) fn is_running() -> bool {
 /// Runs `progress`, which may run callbacks. While one is running already, returns `false` instead.
 #[inline]
 pub(crate) fn run_unless_running(progress: impl FnOnce() -> bool) -> bool {
-    !is_running() && calling(progress)
+    THREAD.with(|thread| !thread.busy.replace(true) && finish(thread, progress()))
+}
+
+/// The end of the outermost call.
+#[inline]
+fn finish<T>(thread: &Thread, result: T) -> T {
+    thread.busy.set(false);
+    if !thread.deferred.borrow().is_empty() {
+        drop_deferred(thread);
+    }
+    result
 }
 
 /// Runs a call of the library that may run callbacks. A callback may use this, too.
@@ -53,11 +63,7 @@ pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
         let nested = thread.busy.replace(true);
         // This does not unwind: callbacks are guarded one by one.
         let result = call();
-        thread.busy.set(nested);
-        if !nested && !thread.deferred.borrow().is_empty() {
-            drop_deferred(thread);
-        }
-        result
+        if nested { result } else { finish(thread, result) }
     })
 }
 

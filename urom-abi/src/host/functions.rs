@@ -284,8 +284,8 @@ macro_rules! host_extensions {
             ) -> usize;
             /// Gives each later command of this task up so many nanoseconds after its submit: the
             /// first progress after that completes it with `TIME_OUT`. 0 is for ever, as after the
-            /// task's allocation. The plugin learns the time. `INVALID_VALUE` for what is no task of
-            /// the caller's.
+            /// task's allocation. The plugin learns the time. `INVALID_VALUE` for another object, or
+            /// a task in flight.
             fn urom_worker_cmd_task_set_deadline(task: *mut CmdTask, nanoseconds: u64) -> DocaError;
             /// Gives a command up: the next progress completes it with `SKIPPED`. `BAD_STATE` unless
             /// it is in flight and unanswered.
@@ -293,10 +293,10 @@ macro_rules! host_extensions {
             /// Gives a command up and releases its task, which does not complete. `BAD_STATE` as
             /// [`urom_worker_cmd_task_cancel`](Extensions::urom_worker_cmd_task_cancel).
             fn urom_worker_cmd_task_forget(task: *mut CmdTask) -> DocaError;
-            /// [`CMD_TASK_AREA`] bytes of the caller's inside the task, 64-aligned; DOCA's user data
-            /// are the first of them. Zero after the allocation. They stay until the worker is
-            /// started again or destroyed, also after the release, unless the task is allocated
-            /// again. NULL for what is no task of the caller's.
+            /// [`CMD_TASK_AREA`](super::CMD_TASK_AREA) bytes of the caller's inside the task,
+            /// 64-aligned. They begin with DOCA's user data, and are zero after the allocation.
+            /// They stay until the worker is started again or destroyed, also after the release,
+            /// unless the task is allocated again. NULL if `task` is NULL or another object.
             fn urom_worker_cmd_task_get_area(task: *mut CmdTask) -> *mut c_void;
             /// How many commands of a worker are given up and unanswered, and how many late answers
             /// came since the worker's last start.
