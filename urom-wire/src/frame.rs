@@ -176,12 +176,9 @@ impl<'a> Notification<'a> {
     #[must_use]
     pub fn read(header: Header, body: &'a [u8]) -> Option<Notification<'a>> {
         let slot = header.slot();
-        match header.kind() {
-            LONG_STATUS => Notification::read_long(slot, body),
-            status => {
-                let (status, payload) = (DocaError(status.into()), Some(body));
-                Some(Notification { slot, status, payload, why: &[] })
-            }
+        match short_status(header) {
+            Some(status) => Some(Notification { slot, status, payload: Some(body), why: &[] }),
+            None => Notification::read_long(slot, body),
         }
     }
 
@@ -195,6 +192,13 @@ impl<'a> Notification<'a> {
         let payload = (status & NO_PAYLOAD == 0).then_some(payload);
         Some(Notification { slot, status: DocaError(status & !NO_PAYLOAD), payload, why })
     }
+}
+
+/// The status of a notification whose body is its payload; `None` for other notifications.
+#[inline]
+#[must_use]
+pub fn short_status(header: Header) -> Option<DocaError> {
+    (header.kind() != LONG_STATUS).then_some(DocaError(header.kind() as u32))
 }
 
 /// The header of a notification whose status fits the header's byte; `None` for other statuses.

@@ -151,12 +151,14 @@ impl Core {
         if payload.len() <= LONGEST_ROOM && plugin.is_callable() {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
+                Handled::Answered(DocaError::SUCCESS, len) => {
+                    self.rounds.answered(usize::from(place));
+                    host.free(slot);
+                    return self.hosts.succeed(host, slot, self.draft.payload(len));
+                }
                 Handled::Answered(status, len) => {
                     self.rounds.answered(usize::from(place));
-                    let why = match status {
-                        DocaError::SUCCESS => String::new(),
-                        _ => failure_of(plugin, host, token, status),
-                    };
+                    let why = failure_of(plugin, host, token, status);
                     host.free(slot);
                     let answer = Answer { slot, status, payload: Some(len), why: &why };
                     return self.hosts.answer(host, &mut self.draft, &answer);

@@ -15,6 +15,7 @@ mod loading;
 mod manager;
 mod namespaces;
 mod reports;
+mod rings;
 mod support;
 mod unread;
 mod workers;

@@ -227,7 +227,13 @@ impl<M: Memory> Writer<M> {
         // Orders the marks before the load of the flag. The reader raises it before it looks for
         // marks.
         fence(Ordering::SeqCst);
-        self.lane.ring_if(|control| &control.sleeps);
+        let control = self.lane.memory.control();
+        // A reader that has taken everything went to sleep after that.
+        if control.sleeps.load(Ordering::Acquire) != 0
+            && control.taken.load(Ordering::Relaxed) != self.next
+        {
+            self.lane.ring_if(|control| &control.sleeps);
+        }
     }
 
     /// Prepares to sleep until there is room for any group. Returns `false` when there is.
@@ -362,7 +368,11 @@ impl<M: Memory> Reader<M> {
 
     /// Prepares to sleep until a frame comes. Returns `false` when a cell is there already.
     pub(crate) fn sleep(&mut self) -> bool {
-        self.lane.memory.control().sleeps.store(1, Ordering::Relaxed);
+        if self.published != self.next {
+            self.publish();
+        }
+        // Release: a writer that sees the flag sees the position, too.
+        self.lane.memory.control().sleeps.store(1, Ordering::Release);
         // Orders the flag before the load of the mark: `Writer::announce` has the counterpart.
         fence(Ordering::SeqCst);
         let is_empty = self.mark().is_none();

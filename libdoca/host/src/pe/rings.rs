@@ -9,8 +9,11 @@ use urom_wire::control::Failure;
 
 use super::Pe;
 use crate::failure::failure;
-use crate::pe::run::Run;
 use crate::pe::run::task::CmdTaskRef;
+use crate::pe::run::{Run, Unusual};
+
+/// The most unusual frames that one look skips.
+const MOST_UNUSUAL: usize = 64;
 
 pub(super) struct Rings {
     /// The descriptor by which workers end the host's sleep.
@@ -32,21 +35,46 @@ impl Rings {
         })
     }
 
-    /// Takes the next answer, and looks at each run's ring once at most.
+    /// Takes the next answer.
     #[inline]
     fn take(&self) -> Option<CmdTaskRef> {
-        let count = self.runs.borrow().len();
-        for _ in 0..count {
-            let at = self.next.get();
-            self.next.set(if at + 1 < count { at + 1 } else { 0 });
-            // A clone: the reader of the log may call back.
-            let run = self.runs.borrow().get(at).cloned();
-            let answer = run.and_then(|run| run.take_answer());
+        match self.look() {
+            Ok(answer) => answer,
+            Err(unusual) => self.take_behind(unusual),
+        }
+    }
+
+    /// Handles unusual frames up to the next answer, but not without end.
+    #[cold]
+    fn take_behind(&self, (run, unusual): (Rc<Run>, Unusual)) -> Option<CmdTaskRef> {
+        let mut answer = run.handle(unusual);
+        for _ in 0..MOST_UNUSUAL {
             if answer.is_some() {
-                return answer;
+                break;
+            }
+            match self.look() {
+                Ok(next) => return next,
+                Err((run, unusual)) => answer = run.handle(unusual),
             }
         }
-        None
+        answer
+    }
+
+    /// Looks at each run's ring once at most, for an answer or an unusual frame.
+    #[inline]
+    fn look(&self) -> Result<Option<CmdTaskRef>, (Rc<Run>, Unusual)> {
+        let runs = self.runs.borrow();
+        for _ in 0..runs.len() {
+            let at = self.next.get();
+            self.next.set(if at + 1 < runs.len() { at + 1 } else { 0 });
+            let Some(run) = runs.get(at) else { continue };
+            match run.take_answer() {
+                Ok(None) => {}
+                Ok(answer) => return Ok(answer),
+                Err(unusual) => return Err((Rc::clone(run), unusual)),
+            }
+        }
+        Ok(None)
     }
 
     #[inline]
@@ -58,7 +86,7 @@ impl Rings {
 
     /// Whether the workers wake this host from now on.
     pub(super) fn sleep(&self) -> bool {
-        self.is_written.set(false);
+        self.announce();
         self.runs.borrow().iter().all(|run| run.sleep())
     }
 

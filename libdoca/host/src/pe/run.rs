@@ -18,7 +18,10 @@ use urom_abi::host::{CtxState, GivenUp};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress, Reach};
 use urom_wire::envelope::{Envelope, Pass};
-use urom_wire::frame::{COMMAND_HEADER, CommandStart, NOTIFICATION_HEADER, Notification};
+use urom_wire::frame::{
+    COMMAND_HEADER, CommandStart, Header, NOTIFICATION_HEADER, Notification, short_status,
+};
+use urom_wire::ring::Garbage;
 
 use crate::event::Attached;
 use crate::failure::{failure, refuse_if};
@@ -67,8 +70,16 @@ pub(crate) struct Run {
     tended: Cell<bool>,
 }
 
-/// The most notifications without a task that one look at a ring skips.
-const MOST_UNUSUAL: usize = 64;
+/// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
+/// trouble. It is one pointer, so that plain answers return in registers.
+pub(crate) struct Unusual(Box<(Option<CmdTaskRef>, Option<Result<Garbage, Lost>>)>);
+
+impl Unusual {
+    #[cold]
+    fn broken(garbage: Garbage) -> Unusual {
+        Unusual(Box::new((None, Some(Ok(garbage)))))
+    }
+}
 
 /// A plugin of a run's worker: which bit its id is.
 #[derive(Clone, Copy)]
@@ -520,7 +531,12 @@ impl Run {
         notification: &Notification<'_>,
     ) -> Result<(CmdTaskRef, Option<Lost>), Lost> {
         let limit = self.longest.get();
-        let Some(task) = self.flight.answer(notification, limit) else {
+        let &Notification { slot, status, payload, .. } = notification;
+        let answer = match payload {
+            Some(payload) if payload.len() > limit => (DocaError::TOO_BIG, None),
+            payload => (status, payload),
+        };
+        let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
             return Err(match self.flight.answer_late(notification.slot) {
                 true => Lost::Late,
                 false => Lost::Nobodys(notification.slot, Some(self.id())),
@@ -552,27 +568,52 @@ impl Run {
     }
 
     /// The task that the next notification in the ring answers; `None` without one.
+    ///
+    /// # Errors
+    /// Anything else than a plain answer. The caller has it [handled](Run::handle) when nothing of
+    /// the engine is borrowed: the reader of the log may call back.
     #[inline]
-    pub(crate) fn take_answer(&self) -> Option<CmdTaskRef> {
-        let ring = self.link.get().and_then(Link::ring)?;
-        for _ in 0..MOST_UNUSUAL {
-            match ring.receive(|notification| self.answered(notification)) {
-                Ok(Some(Ok((task, None)))) => return Some(task),
-                Ok(None) => return None,
-                Ok(Some(Ok((task, Some(lost))))) => {
-                    lost.report(&self.pe);
-                    return Some(task);
-                }
-                Ok(Some(Err(lost))) => lost.report(&self.pe),
-                Err(garbage) => {
-                    if !self.is_broken() {
-                        self.on_broken(Broken::Ring(garbage));
-                    }
-                    return None;
-                }
-            }
+    pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
+        let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
+        let received = ring.receive(|header, body| {
+            let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
+            let task =
+                plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
+            task.ok_or_else(|| self.take_unusual(header, body))
+        });
+        match received {
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(task))) => Ok(Some(task)),
+            Ok(Some(Err(unusual))) => Err(unusual),
+            Err(garbage) => Err(Unusual::broken(garbage)),
         }
-        None
+    }
+
+    #[cold]
+    fn take_unusual(&self, header: Header, body: &[u8]) -> Unusual {
+        let Some(notification) = Notification::read(header, body) else {
+            return Unusual::broken(Garbage::Torn);
+        };
+        let (task, lost) = match self.answered(&notification) {
+            Ok((task, lost)) => (Some(task), lost),
+            Err(lost) => (None, Some(lost)),
+        };
+        Unusual(Box::new((task, lost.map(Err))))
+    }
+
+    /// Handles an unusual frame. Returns the task that it answers, if it does.
+    #[cold]
+    pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
+        let (task, trouble) = *unusual;
+        match trouble {
+            Some(Ok(garbage)) => {
+                self.pe.remove_ring(self);
+                self.on_broken(Broken::Ring(garbage));
+            }
+            Some(Err(lost)) => lost.report(&self.pe),
+            _ => {}
+        }
+        task
     }
 
     /// Wakes a worker that went to sleep while the last commands were written into the ring.

@@ -216,8 +216,16 @@ impl Hosts {
         any
     }
 
-    /// Sends an answer, with its payload in `draft`.
+    /// Sends the answer of a command that succeeded.
     #[inline]
+    pub(crate) fn succeed(&self, host: &Host, slot: u16, payload: &[u8]) {
+        let header = short_notification(slot, DocaError::SUCCESS, payload.len());
+        if let Some(header) = header.filter(|_| !host.is_lost.get()) {
+            self.sent(host, host.send(header, payload));
+        }
+    }
+
+    /// Sends an answer, with its payload in `draft`.
     pub(crate) fn answer(&self, host: &Host, draft: &mut Draft, answer: &Answer<'_>) {
         if host.is_lost.get() {
             return;
@@ -232,6 +240,11 @@ impl Hosts {
             Some((header, len)) => host.send(header, draft.payload(len)),
             None => host.send_long(draft, answer),
         };
+        self.sent(host, waits);
+    }
+
+    #[inline]
+    fn sent(&self, host: &Host, waits: Result<bool, Status>) {
         self.is_written.set(true);
         match waits {
             Ok(false) => {}

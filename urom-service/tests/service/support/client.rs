@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,7 +23,7 @@ use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
 use urom_wire::memory::{RING, Slip, hand_over};
-use urom_wire::ring::{self, Ring, RingWriter};
+use urom_wire::ring::{self, Ring, RingDescriptors, RingWriter};
 use urom_wire::stream::StreamError;
 use urom_wire::ucx_context::context;
 
@@ -220,7 +221,7 @@ pub(crate) struct Connection {
 
 /// The way of the frames.
 enum Way {
-    Ring(RefCell<Ring>),
+    Ring(RefCell<Ring>, RingDescriptors),
     Ucx { endpoint: Endpoint, worker: Worker },
 }
 
@@ -271,7 +272,7 @@ impl Connection {
         let messages = Rc::default();
         let pass = Pass::new(started.ticket);
         let way = match is_near {
-            true => Way::Ring(RefCell::new(hand_ring(started.ticket, door))),
+            true => hand_ring(started.ticket, door),
             false => over_ucx(&link, pass, channel, &address, &notes, &messages),
         };
         let envelope = Envelope { pass, channel };
@@ -308,9 +309,16 @@ impl Connection {
         self.link
     }
 
+    /// The ring's memory, and the bell that wakes the worker.
+    pub(crate) fn ring(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
+        let Way::Ring(_, descriptors) = &self.way else { panic!("a ring") };
+        let [memory, bell, _] = descriptors.as_fds();
+        (memory, bell)
+    }
+
     fn progress(&self) -> bool {
         match &self.way {
-            Way::Ring(ring) => {
+            Way::Ring(ring, _) => {
                 let (reader, _) = &mut *ring.borrow_mut();
                 let frame = reader.receive().unwrap();
                 let note = frame.map(|(header, body)| note(header, body));
@@ -325,7 +333,7 @@ impl Connection {
     /// Sends frames, as they are over UCX. Takes answers only as far as sending needs it.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
         match &self.way {
-            Way::Ring(ring) => {
+            Way::Ring(ring, _) => {
                 let (_, writer) = &mut *ring.borrow_mut();
                 for frame in frames(&bytes) {
                     let ((header, body), mut part) = (frame.unwrap(), 0);
@@ -414,13 +422,13 @@ fn note(header: Header, body: &[u8]) -> Note {
 }
 
 /// Hands a new ring over at the worker's door.
-fn hand_ring(ticket: u128, door: DoorAddress) -> Ring {
+fn hand_ring(ticket: u128, door: DoorAddress) -> Way {
     let (ring, descriptors) = ring::create(&EventFd::new().unwrap(), 1 << 24).unwrap();
     let door = PathBuf::from(OsString::from_vec(door.address));
     let slip = Slip { ticket, share: RING };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(hand_over(&door, slip, &descriptors.as_fds())).unwrap();
-    ring
+    Way::Ring(RefCell::new(ring), descriptors)
 }
 
 /// Connects over UCX; notifications go to `notes`.

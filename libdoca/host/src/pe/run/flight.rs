@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use urom_abi::host::GivenUp;
 use urom_abi::{DocaError, Quantity, WorkerId};
-use urom_wire::frame::Notification;
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef, Stage};
 
@@ -222,20 +221,18 @@ impl Flight {
         self.answered_before.set(self.answered.get());
     }
 
-    /// Finds the task a notification answers and notes the answer. `None` when there is no command
-    /// in flight in that slot. A payload longer than `limit` makes the task fail.
+    /// Finds the task of a slot and notes its answer. `None` when there is no command in flight in
+    /// that slot.
     #[inline]
     pub(crate) fn answer(
         &self,
-        notification: &Notification<'_>,
-        limit: usize,
+        slot: u16,
+        status: DocaError,
+        payload: Option<&[u8]>,
     ) -> Option<CmdTaskRef> {
-        let task = self.slots.get(usize::from(notification.slot))?.get();
+        let task = self.slots.get(usize::from(slot))?.get();
         let task = task.filter(|task| task.head.stage.get() == Stage::InFlight)?;
-        match notification.payload {
-            Some(payload) if payload.len() > limit => task.answer(DocaError::TOO_BIG, None),
-            payload => task.answer(notification.status, payload),
-        }
+        task.answer(status, payload);
         self.answered.set(self.answered.get() + 1);
         Some(task)
     }
@@ -286,8 +283,7 @@ mod tests {
 
     fn answer(flight: &Flight, task: CmdTaskRef) {
         let (slot, status) = (task.slot.get().unwrap(), DocaError::SUCCESS);
-        let notification = Notification { slot, status, payload: None, why: &[] };
-        assert!(flight.answer(&notification, 8).is_some_and(|found| found == task));
+        assert!(flight.answer(slot, status, None).is_some_and(|found| found == task));
         task.head.stage.set(Stage::Done);
         flight.completed();
     }
@@ -303,9 +299,7 @@ mod tests {
         flight.release(flight.slots[0].get().unwrap());
         assert_eq!((slot(), slot()), (Some(0), None));
         for slot in [0, 2, u16::MAX] {
-            let (status, payload) = (DocaError::SUCCESS, None);
-            let nobodys = Notification { slot, status, payload, why: &[] };
-            assert!(flight.answer(&nobodys, 8).is_none(), "{slot}");
+            assert!(flight.answer(slot, DocaError::SUCCESS, None).is_none(), "{slot}");
         }
     }
 

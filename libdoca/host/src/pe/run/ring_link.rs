@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use urom_wire::frame::{DEADLINE_LEN, Header, Notification};
+use urom_wire::frame::{DEADLINE_LEN, Header};
 use urom_wire::ring::{Garbage, Ring, RingReader, RingWriter};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef};
@@ -116,19 +116,17 @@ impl RingLink {
         self.busy.set(false);
     }
 
-    /// Calls `take` with the next notification. `None` when there is none.
+    /// Calls `take` with the next frame of the worker. `None` when there is none.
     ///
     /// # Errors
     /// The worker wrote something else.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive<T>(
         &self,
-        take: impl FnOnce(&Notification<'_>) -> T,
+        take: impl FnOnce(Header, &[u8]) -> T,
     ) -> Result<Option<T>, Garbage> {
         let mut reader = self.reader.borrow_mut();
-        let Some((header, body)) = reader.receive()? else { return Ok(None) };
-        let notification = Notification::read(header, body).ok_or(Garbage::Torn)?;
-        Ok(Some(take(&notification)))
+        Ok(reader.receive()?.map(|(header, body)| take(header, body)))
     }
 
     /// Wakes the worker if it went to sleep while the last frames were written.

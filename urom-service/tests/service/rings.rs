@@ -1,0 +1,159 @@
+//! Hosts that do with their ring as they like: their own connection ends or waits, and the other
+//! hosts of the worker are served as before.
+
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use memmap2::MmapRaw;
+use urom_abi::DocaError;
+use urom_wire::control::StartWorker;
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Connection, any, op, served};
+use crate::support::uromd::Uromd;
+
+/// The words of a cell, and the cells before the first one of the direction to the worker.
+const WORDS: usize = 8;
+const BEFORE: usize = 2;
+
+/// The first words of a cell: a bit that says that it is written, and one for a frame's begin.
+const WRITTEN: u64 = 1 << 63;
+const FIRST: u64 = 1 << 62;
+
+/// Two hosts of one worker.
+fn two() -> (Uromd, Client, Connection, Connection) {
+    let (uromd, mut client) = served();
+    let rude = client.attach(any(), 8);
+    let good = client.attach(StartWorker { id: rude.started.id, ..any() }, 8);
+    (uromd, client, rude, good)
+}
+
+fn is_served(good: &Connection) {
+    for word in 0..100 {
+        assert_eq!(good.call(op::ECHO, word).status, DocaError::SUCCESS);
+    }
+}
+
+/// The words of a ring's memory.
+struct Words(MmapRaw);
+
+impl Words {
+    fn of(host: &Connection) -> Words {
+        Words(MmapRaw::map_raw(host.ring().0.as_raw_fd()).unwrap())
+    }
+
+    fn store(&self, at: usize, value: u64) {
+        assert!(at < self.0.len() / 8);
+        let word = self.0.as_mut_ptr().cast::<u64>().wrapping_add(at);
+        // SAFETY: within the mapping.
+        unsafe { word.write_volatile(value) };
+    }
+}
+
+/// A header of a frame for a slot, with the plugin's bit 0 and so many bytes.
+fn header(slot: u64, len: u64) -> u64 {
+    slot | len << 24
+}
+
+#[test]
+fn a_host_that_writes_garbage_into_its_ring_is_thrown_out() {
+    for (mark, why) in [
+        (WRITTEN | 0x1234, "not those of one frame"),
+        (WRITTEN | FIRST | header(0, 0xff_ffff), "16777215 bytes"),
+        (WRITTEN | FIRST | header(9, 16), "slot 9 is beyond the 8"),
+        (u64::MAX, "16777215 bytes"),
+    ] {
+        let (_uromd, _client, rude, good) = two();
+        let words = Words::of(&rude);
+        words.store(BEFORE * WORDS, mark);
+        is_served(&good);
+        let refusal = rude.refusal();
+        assert!(refusal.text.contains(why), "{mark:#x}: {refusal}");
+        is_served(&good);
+    }
+}
+
+#[test]
+fn random_words_in_a_ring_hurt_its_own_host_alone() {
+    let (_uromd, mut client, _, good) = two();
+    // A linear congruential generator, so that a failure comes again.
+    let mut seed = 0x1234_5678_9abc_def0_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed
+    };
+    for _ in 0..50 {
+        let rude = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
+        let words = Words::of(&rude);
+        for at in 0..4096 {
+            // The obedient plugin ends its process when it is told to, so no word is an operation.
+            words.store(at, random() | 0xff00);
+        }
+        is_served(&good);
+        rude.refusal();
+    }
+}
+
+/// A process that is killed leaves its ring as it is at that moment.
+#[test]
+fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
+    let (_uromd, mut client, _, good) = two();
+    // A command of three cells: all its words, and then the mark of the first.
+    let cell = |number: usize| (BEFORE + number) * WORDS;
+    let mut stores = Vec::new();
+    for number in [1, 2, 0] {
+        for word in (1..WORDS).chain([0]) {
+            let value = match (number, word) {
+                (0, 0) => WRITTEN | FIRST | header(0, 3 * 56),
+                (_, 0) => WRITTEN,
+                (0, 1) => op::CRASH,
+                _ => 7,
+            };
+            stores.push((cell(number) + word, value));
+        }
+    }
+    for count in 0..stores.len() {
+        let dying = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
+        let words = Words::of(&dying);
+        stores[..count].iter().for_each(|(at, value)| words.store(*at, *value));
+        is_served(&good);
+        drop(dying);
+        is_served(&good);
+    }
+}
+
+#[test]
+fn a_host_that_rings_without_end_slows_no_other_host() {
+    let (_uromd, _client, rude, good) = two();
+    is_served(&good);
+    let stop = AtomicBool::new(false);
+    let bell = rude.ring().1;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                rustix::io::write(bell, &1_u64.to_ne_bytes()).unwrap();
+            }
+        });
+        (0..10).for_each(|_| is_served(&good));
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(rude.call(op::ECHO, 1).status, DocaError::SUCCESS);
+}
+
+#[test]
+fn a_host_that_reads_slowly_gets_all_answers_and_others_do_not_wait_for_it() {
+    let (_uromd, _client, slow, good) = two();
+    // Far more than the ring holds.
+    for round in 0..200_u64 {
+        for slot in 0..8 {
+            slow.ask(slot, op::BIG, 4000);
+        }
+        let begin = Instant::now();
+        is_served(&good);
+        assert!(begin.elapsed() < PATIENCE);
+        for _ in 0..8 {
+            assert_eq!(slow.note().payload.map(|payload| payload.len()), Some(4000), "{round}");
+        }
+    }
+}
