@@ -67,6 +67,7 @@ static struct {
 	struct doca_urom_domain_oob_coll oob;
 	struct urom_worker_health health;
 	struct urom_offered_memory offered;
+	struct urom_given_up given_up;
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
 	struct doca_pe *pe;                /* a live one */
@@ -389,6 +390,8 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(WORKER, doca_urom_worker_get_id, o, &given.word);
 	REFUSES(WORKER, doca_urom_worker_get_gid, o, &given.half);
 	REFUSES(WORKER, urom_worker_get_health, o, &given.health);
+	REFUSES(WORKER, urom_worker_get_given_up, o, &given.given_up);
+	REFUSES(WORKER, urom_worker_leave, o);
 	REFUSES(WORKER, urom_worker_share_memory, o, &given.offered, no_memory_told, NULL);
 	REFUSES(WORKER, urom_worker_unshare_memory, o, 7, no_memory_told, NULL);
 	GIVES_ZERO(WORKER, doca_urom_worker_as_ctx, o);
@@ -431,6 +434,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(CTX, doca_pe_connect_ctx, given.pe, o);
 	GIVES_ZERO(ENGINE, doca_pe_progress, o);
 	GIVES_ZERO(ENGINE, urom_pe_progress_many, o);
+	REFUSES(ENGINE, urom_pe_wake_within, o, 1);
 	REFUSES(ENGINE, doca_pe_get_num_inflight_tasks, o, &given.size);
 	REFUSES(ENGINE, doca_pe_get_notification_handle, o, &given.number);
 	REFUSES(ENGINE, doca_pe_request_notification, o);
