@@ -19,7 +19,7 @@ macro_rules! pages {
 }
 
 pages! {
-    command: "src/command.md",
+    guarantees: "src/guarantees.md",
     deadlines: "src/deadlines.md",
     beyond: "src/beyond.md",
     domains: "src/domains.md",
