@@ -5,8 +5,8 @@
 //! - the **daemon** (`daemon`) finds plugins and numbers them, starts one worker for each worker
 //!   id, and tells hosts where the workers are. It sees no command;
 //! - a **worker** (`worker`) loads the plugins it was told to, takes commands from hosts over
-//!   UCX, gives them to the plugins, and sends back what those answer. One worker can serve several
-//!   hosts, and ends when the last one has left;
+//!   rings or UCX, gives them to the plugins, and sends the answers back. One worker can serve
+//!   several hosts, and ends when the last one has left;
 //! - an **examiner** ([`plugins::examine()`]) loads one file for the daemon and tells what it is.
 //!
 //! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through

@@ -10,8 +10,8 @@ use ucx::Version;
 
 use crate::plain::{Plain, U16, U32};
 
-/// The version of everything that follows the hello, and of the receive queues in shared memory
-/// into which both ends write.
+/// The version of everything that follows the hello, and of the receive queues in shared memory of
+/// the kit's plugins.
 pub const PROTOCOL: u16 = 13;
 
 const MAGIC: [u8; 4] = *b"UROM";

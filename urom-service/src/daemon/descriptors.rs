@@ -15,8 +15,8 @@ use crate::unproven::UNPROVEN;
 
 pub(crate) const OWN: usize = 64;
 
-/// The descriptors of a worker for each host: its stream, the lease of its memory, and those that
-/// UCX opens.
+/// The descriptors of a worker for each host: its stream, the lease of its memory, and the bells of
+/// its ring, or those that UCX opens.
 const FOR_A_HOST: usize = 5;
 
 /// The descriptors of the daemon for each worker: its stream, its process, and those needed briefly

@@ -1,8 +1,8 @@
 //! The worker: it loads plugins and runs commands of hosts through them.
 //!
 //! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The
-//! *data* thread has the hosts' rings, UCX and the plugins; it never waits for anything but work. They leave each
-//! other messages.
+//! *data* thread has the hosts' rings, UCX and the plugins; it never waits for anything but work.
+//! They leave each other messages.
 
 mod config;
 pub(crate) mod control_thread;

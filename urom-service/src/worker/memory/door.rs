@@ -1,6 +1,6 @@
-//! The door: a Unix socket where hosts hand over descriptors of their memory.
+//! The door: a Unix socket where hosts hand over descriptors of their rings and their memory.
 //!
-//! It is opened when the first host asks for it. With a folder for sockets it is a file there,
+//! It is opened for the first host. With a folder for sockets it is a file there,
 //! which containers can share; otherwise it has an abstract name, which reaches as far as the
 //! network namespace does.
 //!
