@@ -1,9 +1,9 @@
 //! When to spin, when to yield, and how long to sleep.
 //!
-//! A worker polls for a moment after the last work, then sleeps until UCX or its control thread
-//! wakes it. Plugins finish work without waking the worker, so it polls them between sleeps: while
-//! one owes answers, at a falling rate down to once a millisecond, otherwise down to 20 times a
-//! second.
+//! A worker polls for a moment after the last work, then sleeps until a host, UCX or its control
+//! thread wakes it. Plugins finish work without waking the worker, so it polls them between sleeps:
+//! while one owes answers, at a falling rate down to once a millisecond, otherwise down to 20 times
+//! a second.
 
 use std::time::{Duration, Instant};
 

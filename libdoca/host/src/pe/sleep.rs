@@ -19,8 +19,8 @@ use crate::pe::run::Run;
 /// How often UCX is armed before the host has to progress it.
 const ARM_ATTEMPTS: usize = 4;
 
-/// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
-/// shows.
+/// A descriptor that becomes readable for work that shows on no other descriptor of the engine:
+/// those of the rings' bell, UCX and the mailbox.
 pub(crate) struct HostBell {
     pub(crate) wake: EventFd,
     /// The host may go to sleep, and the bell has not rung since.
@@ -60,7 +60,7 @@ impl HostBell {
 
     pub(crate) fn silence(&self) {
         self.disarm();
-        // UCX mostly wakes the host. Then there is no system call.
+        // A worker mostly wakes the host. Then there is no system call.
         if self.rung.take() {
             self.wake.lower();
         }
