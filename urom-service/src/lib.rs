@@ -14,10 +14,9 @@
 //!
 //! What comes from outside a process is checked and never believed: bytes, lengths, slots, a
 //! plugin's echo of a command. A plugin's *code* is believed by its worker alone, which it takes
-//! along when it crashes. A file that crashes its examiner costs a line of the log. A plugin's own
-//! events wake
-//! nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and
-//! twenty times otherwise.
+//! along when it crashes. A file that crashes its examiner costs a line of the log. The events of a
+//! plugin that does not arm its descriptors wake no worker: it polls its plugins up to a thousand
+//! times a second while they owe answers, and twenty times otherwise.
 //!
 //! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`]
 //! is what host, daemon and worker say to each other; `log` is how daemon and workers say what

@@ -4,11 +4,12 @@
 //! A worker that lets a host in gives it the address of its door, a Unix socket. The host connects
 //! there once for its [ring](crate::ring) and once for each memory that it shares, with the ticket
 //! of its control stream. It hands over descriptors, or nothing but the number of its process,
-//! which the kernel reports. A host that cannot get there, on
-//! another machine or in another container, offers its memory over the network.
+//! which the kernel reports. A host that cannot get there, on another machine or in another
+//! container, offers its memory over the network.
 //!
-//! The first connection is the *lease*, which both ends keep: by it a host learns when the worker
-//! uses its memory no more, also when the control stream is gone.
+//! One more connection is the *lease*, which a host that shares memory asks for before. Both ends
+//! keep it: by it a host learns when the worker uses its memory no more, also when the control
+//! stream is gone.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
