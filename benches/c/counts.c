@@ -1,8 +1,8 @@
 /*
- * Counts the active messages that a process gives to UCX. For the threads that do so it also counts
- * the allocations, and the time of waiting for messages. Preloaded, it comes before UCX and
- * before glibc. Other threads carry no commands; they send heartbeats, whose number depends on
- * time.
+ * Counts the active messages that a process gives to UCX. For the threads that do so, and for the
+ * main thread, which has the rings of hosts and workers, it also counts the allocations, and the
+ * time of waiting for messages. Preloaded, it comes before UCX and before glibc. Other threads carry
+ * no commands; they send heartbeats, whose number depends on time.
  *
  * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
  * COUNT_IN, so that other processes can read them meanwhile.
@@ -34,6 +34,8 @@ struct counts {
 
 /* Whether this thread has sent a message. This TLS model allocates nothing at the first access. */
 static _Thread_local bool carries __attribute__((tls_model("initial-exec")));
+/* Whether it is known that this thread is the main one, or is not. */
+static _Thread_local bool is_known __attribute__((tls_model("initial-exec")));
 
 /* Until the file is there, and without a file. */
 static struct counts nowhere;
@@ -70,6 +72,10 @@ static void count_message(void)
 
 static void count_allocation(void)
 {
+	if (!is_known) {
+		is_known = true;
+		carries |= gettid() == getpid();
+	}
 	if (carries)
 		atomic_fetch_add_explicit(&counts->allocations, 1, memory_order_relaxed);
 }

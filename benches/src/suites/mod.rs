@@ -134,8 +134,12 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "messages",
-        about: "UCX messages of a command, alone and with others",
-        parts: &[Part { variables: &[counted::PRELOAD], ..Part::new(counted::messages) }],
+        about: "UCX messages of a command over TCP, alone and with others",
+        parts: &[Part {
+            transports: TCP,
+            variables: &[counted::PRELOAD],
+            ..Part::new(counted::messages)
+        }],
     },
     Suite {
         name: "idle",

@@ -291,7 +291,7 @@ impl Watched<'_> {
                     stream.send(HostToWorker::Memory(word)).await;
                 },
                 message = stream.next() => match message {
-                    Ok(WorkerToHost::Refused(failure)) => break failure,
+                    Ok(WorkerToHost::Refused(failure)) => break with_own_variables(failure),
                     Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
                     Ok(WorkerToHost::Memory(answer)) => sharing.hear(answer),
                     Ok(WorkerToHost::DomainStarted { domain, result }) => {

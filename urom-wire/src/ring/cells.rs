@@ -30,14 +30,14 @@ pub(super) const FIRST: u64 = 1 << 62;
 /// A cell.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Cell([AtomicU64; WORDS]);
+pub(crate) struct Cell(pub(super) [AtomicU64; WORDS]);
 
 /// The positions and flags of a direction. The reader and the writer have a line each.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct Control {
     /// How many cells the reader has taken.
-    taken: AtomicU64,
+    pub(super) taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
     sleeps: AtomicU64,
     _reader: [AtomicU64; WORDS - 2],
@@ -63,7 +63,7 @@ pub(crate) trait Memory {
 /// An empty direction in this process, for tests. Clones are the same.
 #[cfg(test)]
 #[derive(Clone)]
-pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
+pub(crate) struct Local(pub(crate) Arc<(Control, Vec<Cell>)>);
 
 #[cfg(test)]
 impl Local {
@@ -78,16 +78,6 @@ impl Local {
         };
         let cell = || Cell(std::array::from_fn(|_| zero()));
         Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
-    }
-
-    /// Sets the position that the reader shows.
-    pub(crate) fn set_taken(&self, taken: u64) {
-        self.0.0.taken.store(taken, Ordering::Relaxed);
-    }
-
-    /// A word of the cell at a position.
-    pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
-        &self.0.1[position % self.0.1.len()].0[word]
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) struct Run {
     pub(crate) flight: Flight,
     /// The way to the worker, once this host is connected to it.
     link: OnceCell<Link>,
+    /// The reason why UCX cannot connect to the worker.
+    unreachable: RefCell<Option<Failure>>,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
     parked: Queue,
     broken: Cell<Option<Broken>>,
@@ -113,6 +115,7 @@ impl Run {
             stream_over: Cell::new(false),
             flight: Flight::new(max_inflight),
             link: OnceCell::new(),
+            unreachable: RefCell::default(),
             parked: Queue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
@@ -161,7 +164,7 @@ impl Run {
         }
         if let Err(failure) = self.connect(pe, attached) {
             self.lose(pe, &failure);
-        } else if self.greeted.get() {
+        } else if self.is_greeted() {
             self.announce_running(pe);
         }
     }
@@ -183,7 +186,16 @@ impl Run {
                 self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
                 Link::Ring(Box::new(RingLink::new(ring)))
             }
-            None => Link::Ucx(Box::new(self.connect_ucx(pe, &attached)?)),
+            None => match self.connect_ucx(pe, &attached) {
+                Ok(ucx) => Link::Ucx(Box::new(ucx)),
+                // The worker fails to connect, too. Its refusal has the variables of both.
+                Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
+                    self.unreachable.replace(Some(failure));
+                    self.let_in(attached);
+                    return Ok(());
+                }
+                Err(failure) => return Err(failure),
+            },
         };
         // A worker lets a host in once.
         let _ = self.link.set(link);
@@ -203,13 +215,15 @@ impl Run {
         // SAFETY: from the worker that the service sent this host to. A service is trusted with the
         // memory of its hosts: the guide's page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
-        let endpoint = address.and_then(|address| ucx.endpoint().on_error(hook).connect(&address));
-        let connected = endpoint.and_then(|endpoint| Ok((endpoint, ucx.address()?)));
-        let (endpoint, own) = connected.map_err(|error| {
-            failure!(CONNECTION_RESET, "worker {}: {error}", WorkerId(attached.id))
-        })?;
+        let failed = |code, error: ucx::Error| {
+            failure!(code = code, "worker {}: {error}", WorkerId(attached.id))
+        };
+        let address = address.map_err(|error| failed(DocaError::CONNECTION_RESET, error))?;
+        let own = ucx.address().map_err(|error| failed(DocaError::DRIVER, error))?;
         let (ucx_address, channel) = (own.as_bytes().to_vec(), self.channel);
         self.order(WorkerOrder::Reach(Reach { ucx_address, channel }));
+        let endpoint = ucx.endpoint().on_error(hook).connect(&address);
+        let endpoint = endpoint.map_err(|error| failed(DocaError::NOT_CONNECTED, error))?;
         let envelope = Envelope { pass: attached.pass, channel: attached.channel };
         Ok(UcxLink::new(endpoint, envelope))
     }
@@ -220,8 +234,13 @@ impl Run {
         let _ = self.attached.set(attached);
     }
 
+    /// Whether frames take a way in both directions.
+    fn is_greeted(&self) -> bool {
+        self.greeted.get() && self.link.get().is_some()
+    }
+
     pub(crate) fn on_greeting(&self, pe: &Pe) {
-        if !self.greeted.replace(true) && self.attached.get().is_some() && !self.leaving.get() {
+        if !self.greeted.replace(true) && self.is_greeted() && !self.leaving.get() {
             self.announce_running(pe);
         }
     }
@@ -233,18 +252,19 @@ impl Run {
     pub(crate) fn on_overdue(&self, pe: &Pe) {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
-        if !self.greeted.get() && !self.leaving.get() {
-            self.lose(
-                pe,
-                &failure!(
-                    TIME_OUT,
-                    "worker {} let this host in but cannot be heard over UCX: {}; \
-                                     between two machines, a firewall may be the cause",
-                    WorkerId(self.id()),
-                    Status::UNREACHABLE.with_variables()
-                ),
-            );
+        if self.is_greeted() || self.leaving.get() {
+            return;
         }
+        let failure = self.unreachable.take().unwrap_or_else(|| {
+            failure!(
+                TIME_OUT,
+                "worker {} let this host in but cannot be heard over UCX: {}; between two \
+                 machines, a firewall may be the cause",
+                WorkerId(self.id()),
+                Status::UNREACHABLE.with_variables()
+            )
+        });
+        self.lose(pe, &failure);
     }
 
     #[cold]
