@@ -15,6 +15,7 @@ use crate::queues::{Queues, UNIFIED_MODE, WATCHED_QUEUE};
 use crate::settings;
 use crate::slot::RequestSlot;
 use crate::status::{Result, Status, check};
+use crate::threads;
 use crate::version::{require_version, version};
 
 /// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last
@@ -218,6 +219,7 @@ impl ContextBuilder {
             Status::IO_ERROR.during(format!("preparing UCX in a forked process: {error}"))
         })?;
         descriptors::require_for("making a context")?;
+        threads::require()?;
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < LEAST_FILE_SIZE) {
             static ONCE: Once = Once::new();
             ONCE.call_once(|| {

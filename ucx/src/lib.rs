@@ -91,6 +91,7 @@ mod tag;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod test_queues;
+mod threads;
 mod transports;
 mod variables;
 mod version;

@@ -163,22 +163,6 @@ impl Worker {
     }
 }
 
-/// Checks that this process may start one more thread. UCX aborts the process where it cannot start
-/// its own.
-fn require_thread() -> Result<()> {
-    match std::thread::Builder::new().spawn(|| ()) {
-        Ok(thread) => {
-            // It has nothing that can fail.
-            let _ = thread.join();
-            Ok(())
-        }
-        Err(error) => Err(Status::NO_RESOURCE.during(format!(
-            "making a worker: there can be no more threads: {error}; see the limit (`ulimit -u`, \
-             TasksMax=, `--pids-limit` of a container)"
-        ))),
-    }
-}
-
 /// What UCX needs of the system and does not find, after this status of a new worker.
 fn missing(status: Status) -> &'static str {
     match status {
@@ -198,7 +182,6 @@ impl Context {
     /// usually that a resource of the system is used up.
     pub fn worker(&self) -> Result<Worker> {
         descriptors::require_for("making a worker")?;
-        require_thread()?;
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;

@@ -7,7 +7,7 @@ use urom_wire::ring::Ring;
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
 pub(super) enum Event {
-    Attached(Attached),
+    Attached(Box<Attached>),
     /// The worker's greeting over UCX is overdue.
     Overdue,
     /// The control stream ended: because the host wanted it, or for this reason.

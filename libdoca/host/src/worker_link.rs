@@ -79,7 +79,7 @@ pub(super) async fn serve(
         }
         Ok((mut stream, attached, ticket, door)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
-            mailbox.post((run, Event::Attached(attached)));
+            mailbox.post((run, Event::Attached(Box::new(attached))));
             let mut sharing = Sharing::new(&who, ticket, door);
             let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;

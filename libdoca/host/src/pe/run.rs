@@ -74,12 +74,21 @@ pub(crate) struct Run {
 
 /// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
 /// trouble. It is one pointer, so that plain answers return in registers.
-pub(crate) struct Unusual(Box<(Option<CmdTaskRef>, Option<Result<Garbage, Lost>>)>);
+/// `None` for the late answer of a command that was given up.
+pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
+
+enum Trouble {
+    None,
+    /// The notification does not reach its task, or not whole.
+    Lost(Lost),
+    /// The worker wrote something else.
+    Garbage(Garbage),
+}
 
 impl Unusual {
     #[cold]
     fn broken(garbage: Garbage) -> Unusual {
-        Unusual(Box::new((None, Some(Ok(garbage)))))
+        Unusual(Some(Box::new((None, Trouble::Garbage(garbage)))))
     }
 }
 
@@ -616,22 +625,23 @@ impl Run {
         };
         let (task, lost) = match self.answered(&notification) {
             Ok((task, lost)) => (Some(task), lost),
+            Err(Lost::Late) => return Unusual(None),
             Err(lost) => (None, Some(lost)),
         };
-        Unusual(Box::new((task, lost.map(Err))))
+        Unusual(Some(Box::new((task, lost.map_or(Trouble::None, Trouble::Lost)))))
     }
 
     /// Handles an unusual frame. Returns the task that it answers, if it does.
     #[cold]
     pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
-        let (task, trouble) = *unusual;
+        let (task, trouble) = *unusual?;
         match trouble {
-            Some(Ok(garbage)) => {
+            Trouble::None => {}
+            Trouble::Lost(lost) => lost.report(&self.pe),
+            Trouble::Garbage(garbage) => {
                 self.pe.remove_ring(self);
                 self.on_broken(Broken::Ring(garbage));
             }
-            Some(Err(lost)) => lost.report(&self.pe),
-            _ => {}
         }
         task
     }

@@ -185,7 +185,7 @@ impl Part for Worker {
     fn on_event(&self, _ctx: &Context, pe: &Pe, event: Event) {
         let Some(run) = self.run.borrow().clone() else { return };
         match event {
-            Event::Attached(attached) => run.on_attached(pe, attached),
+            Event::Attached(attached) => run.on_attached(pe, *attached),
             Event::Overdue => run.on_overdue(pe),
             Event::Ended(reason) => run.on_ended(pe, reason),
             Event::Group { .. } | Event::Counter => {}
