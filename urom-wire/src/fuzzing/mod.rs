@@ -14,6 +14,7 @@ mod hello;
 pub mod memory;
 pub mod program;
 pub mod recent;
+mod ring;
 #[cfg(test)]
 mod seeds;
 pub mod sent;
@@ -28,17 +29,19 @@ pub use domain::domain_table;
 pub use door::memory_door;
 pub use hello::{greeting, hello};
 pub use memory::Counting;
+pub use ring::ring_cells;
 
 /// What is done with an input.
 pub type Body = fn(&[u8]);
 
 /// Every target of this crate, and its body.
-pub const ALL: [(&str, Body); 5] = [
+pub const ALL: [(&str, Body); 6] = [
     ("control_messages", control_messages),
     ("domain_table", domain_table),
     ("greeting", greeting),
     ("hello", hello),
     ("memory_door", memory_door),
+    ("ring_cells", ring_cells),
 ];
 
 /// A stream whose other end has said `theirs` and closed; what is written to it is kept.
@@ -74,6 +77,7 @@ mod tests {
             ("greeting", seeds::of_greeting()),
             ("hello", seeds::of_hello()),
             ("memory_door", seeds::of_door()),
+            ("ring_cells", seeds::of_ring()),
         ];
         corpus::check(&ALL, seeds);
     }

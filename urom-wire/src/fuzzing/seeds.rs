@@ -205,3 +205,21 @@ pub(super) fn of_door() -> Seeds {
         seed("nothing", 1, 255, b""),
     ]
 }
+
+/// Frames of all lengths over many laps, and words of something else at all places.
+pub(super) fn of_ring() -> Seeds {
+    let frames = |lengths: &[u8]| lengths.iter().flat_map(|len| [0, *len]).collect::<Vec<u8>>();
+    let all: Vec<u8> = (0..=240).collect();
+    let scribble = |at: u8, bytes: &[u8]| [&[3, at, bytes.len() as u8], bytes].concat();
+    let marks = (0..=255_u8).flat_map(|at| [scribble(at, &[at, 0xc0]), vec![2]].concat()).collect();
+    let position = |bytes: &[u8]| [&[0x83, 0, bytes.len() as u8], bytes].concat();
+    vec![
+        ("short".to_owned(), frames(&[0, 1, 2, 3, 4]).repeat(40)),
+        ("all".to_owned(), frames(&all)),
+        ("marks".to_owned(), marks),
+        ("torn".to_owned(), [frames(&[3]), scribble(8, &[0x80]), vec![2, 2]].concat()),
+        ("too-long".to_owned(), [scribble(0, &[0xff; 8]), vec![2]].concat()),
+        ("full".to_owned(), [scribble(255, &[1]), frames(&[3; 60])].concat()),
+        ("positions".to_owned(), [position(&[0xff; 8]), frames(&[9; 9]), position(&[7])].concat()),
+    ]
+}

@@ -13,7 +13,7 @@
 use crate::frame::Header;
 use crate::sync::{Arc, AtomicU64, EventFd, Ordering, fence};
 
-pub(super) const WORDS: usize = 8;
+pub(crate) const WORDS: usize = 8;
 
 /// The bytes of a frame in one cell.
 pub(crate) const BODY: usize = 8 * (WORDS - 1);
@@ -30,14 +30,14 @@ pub(super) const FIRST: u64 = 1 << 62;
 /// A cell.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Cell(pub(super) [AtomicU64; WORDS]);
+pub(crate) struct Cell([AtomicU64; WORDS]);
 
 /// The positions and flags of a direction. The reader and the writer have a line each.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct Control {
     /// How many cells the reader has taken.
-    pub(super) taken: AtomicU64,
+    taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
     sleeps: AtomicU64,
     _reader: [AtomicU64; WORDS - 2],
@@ -61,11 +61,11 @@ pub(crate) trait Memory {
 }
 
 /// An empty direction in this process, for tests. Clones are the same.
-#[cfg(test)]
+#[cfg(any(test, feature = "test-util"))]
 #[derive(Clone)]
-pub(crate) struct Local(pub(crate) Arc<(Control, Vec<Cell>)>);
+pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
 
-#[cfg(test)]
+#[cfg(any(test, feature = "test-util"))]
 impl Local {
     pub(crate) fn new(cells: usize) -> Local {
         let zero = || AtomicU64::new(0);
@@ -79,9 +79,19 @@ impl Local {
         let cell = || Cell(std::array::from_fn(|_| zero()));
         Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
     }
+
+    /// Sets the position that the reader shows.
+    pub(crate) fn set_taken(&self, taken: u64) {
+        self.0.0.taken.store(taken, Ordering::Relaxed);
+    }
+
+    /// A word of the cell at a position.
+    pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
+        &self.0.1[position].0[word]
+    }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "test-util"))]
 impl Memory for Local {
     fn control(&self) -> &Control {
         &self.0.0

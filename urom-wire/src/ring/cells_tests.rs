@@ -2,7 +2,7 @@
 
 use super::cells::{FIRST, Garbage, LAP, Lane, Local, Reader, WORDS, Writer, cells_of};
 use crate::frame::{CommandStart, Header};
-use crate::sync::{Arc, AtomicU64, EventFd, Ordering};
+use crate::sync::{Arc, EventFd, Ordering};
 
 const CELLS: u64 = 32;
 const LIMIT: usize = 10_000;
@@ -13,16 +13,6 @@ struct Rig {
     reader: Reader<Local>,
     /// The bells that wake the reader, and the writer.
     bells: [Arc<EventFd>; 2],
-}
-
-/// A word of the cell at a position.
-fn word(memory: &Local, position: usize, word: usize) -> &AtomicU64 {
-    &memory.0.1[position].0[word]
-}
-
-/// Sets the position that the reader shows.
-fn set_taken(memory: &Local, taken: u64) {
-    memory.0.0.taken.store(taken, Ordering::Relaxed);
 }
 
 impl Rig {
@@ -128,13 +118,13 @@ fn cells_of_something_else_are_an_error_and_longer_frames_than_the_limit_are_not
     let (rest, long) = (LAP, LAP | FIRST | header(LIMIT + 1).word());
     for (mark, error) in [(rest, Garbage::Torn), (rest | 0xffff, Garbage::Torn), (long, too_long)] {
         let mut rig = Rig::new();
-        word(&rig.memory, 0, 0).store(mark, Ordering::Relaxed);
+        rig.memory.word(0, 0).store(mark, Ordering::Relaxed);
         assert_eq!(rig.reader.receive(), Err(error), "{mark:#x}");
     }
     // A frame that begins where another one goes on.
     let mut rig = Rig::new();
     rig.write(&body(17 * 56), &mut 0);
-    word(&rig.memory, 16, 0).store(LAP | FIRST | header(1).word(), Ordering::Relaxed);
+    rig.memory.word(16, 0).store(LAP | FIRST | header(1).word(), Ordering::Relaxed);
     assert_eq!(rig.reader.receive(), Err(Garbage::Torn));
 }
 
@@ -144,10 +134,10 @@ fn a_position_that_cannot_be_makes_no_room() {
         let mut rig = Rig::new();
         while rig.write(&body(1), &mut 0) {}
         let expected = taken <= CELLS;
-        set_taken(&rig.memory, taken);
+        rig.memory.set_taken(taken);
         assert_eq!(rig.write(&body(1), &mut 0), expected, "{taken}");
         // A position that goes back counts no more than one ahead.
-        set_taken(&rig.memory, 0);
+        rig.memory.set_taken(0);
         assert!(!rig.write(&body(1), &mut 0));
     }
 }
@@ -163,8 +153,8 @@ fn a_writer_that_stops_at_any_store_leaves_whole_frames_or_none() {
     other.write(&whole, &mut 0);
     for position in 2..2 + cut {
         for at in 0..WORDS {
-            let value = word(&other.memory, position, at).load(Ordering::Relaxed);
-            word(&rig.memory, position, at).store(value, Ordering::Relaxed);
+            let value = other.memory.word(position, at).load(Ordering::Relaxed);
+            rig.memory.word(position, at).store(value, Ordering::Relaxed);
         }
     }
     assert_eq!(rig.read(), Some(body(4)));

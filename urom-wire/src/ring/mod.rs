@@ -6,7 +6,7 @@
 //! is visible to the other side when it is written; there are no messages. A bell rings only for a
 //! side that sleeps.
 
-mod cells;
+pub(crate) mod cells;
 #[cfg(test)]
 mod cells_tests;
 mod memory;

@@ -1,0 +1,4 @@
+//! A ring whose other side writes anything.
+#![no_main]
+
+urom_fuzz::target!(urom_wire::fuzzing::ring_cells, urom_wire::fuzzing::Counting);
