@@ -2,7 +2,7 @@
 //! Unix socket can carry.
 //!
 //! A worker that lets a host in gives it the address of its door, a Unix socket. The host connects
-//! there once for its [ring](crate::ring) and once for each memory that it shares, with the ticket
+//! there once for its [ring] and once for each memory that it shares, with the ticket
 //! of its control stream. It hands over descriptors, or nothing but the number of its process,
 //! which the kernel reports. A host that cannot get there, on another machine or in another
 //! container, offers its memory over the network.
@@ -134,7 +134,7 @@ const SLIP_LEN: usize = 24;
 /// The share of the slip that asks for the lease. No memory has it.
 pub const LEASE: u64 = 0;
 
-/// The share of the slip with the descriptors of a [ring](crate::ring). No memory has it.
+/// The share of the slip with the descriptors of a [ring]. No memory has it.
 pub const RING: u64 = u64::MAX;
 
 /// The most descriptors with a slip.

@@ -1,4 +1,4 @@
-//! The ring of a host and a worker on one machine: two directions of [cells] in [memory] that both
+//! The ring of a host and a worker on one machine: two directions of cells in memory that both
 //! processes map, and an eventfd for each, the bell, which ends its sleep.
 //!
 //! The host makes the ring and hands its descriptors over at the worker's door. Each host has a
