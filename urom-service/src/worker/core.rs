@@ -256,8 +256,21 @@ impl Core {
         {
             self.room = CommandRoom::new(self.usual);
         }
-        self.hosts.report_departed(&self.plugins);
+        if self.hosts.departed.borrow().has_news() {
+            self.report_departed();
+        }
         worked | self.hosts.turn()
+    }
+
+    /// Reports the ends of connections to the plugins.
+    #[cold]
+    fn report_departed(&self) {
+        let at = |place: usize| self.plugins.get(place).into_iter();
+        let cancel = |place, dest_id, token| {
+            at(place).for_each(|plugin| plugin.cancel(dest_id, token, CancelReason::HOST_LEFT));
+        };
+        let host_left = |place, dest_id| at(place).for_each(|plugin| plugin.host_left(dest_id));
+        self.hosts.departed.borrow_mut().tell(self.plugins.len(), cancel, host_left);
     }
 
     #[inline(always)]

@@ -9,8 +9,9 @@ use urom_wire::control::Failure;
 
 use super::Pe;
 use crate::failure::failure;
+use crate::pe::run::Run;
+use crate::pe::run::answers::Unusual;
 use crate::pe::run::task::CmdTaskRef;
-use crate::pe::run::{Run, Unusual};
 
 /// The most unusual frames that one look skips.
 const MOST_UNUSUAL: usize = 64;

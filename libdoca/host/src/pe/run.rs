@@ -1,5 +1,7 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
+pub(crate) mod answers;
+mod connect;
 pub(crate) mod flight;
 mod link;
 mod ring_link;
@@ -12,27 +14,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
-use ucx::{Status, WorkerAddress};
+use ucx::Status;
 use urom_abi::extension::CancelReason;
 use urom_abi::host::{CtxState, GivenUp};
 use urom_abi::{DocaError, WorkerId};
-use urom_wire::control::{Failure, PluginAddress, Reach};
-use urom_wire::envelope::{Envelope, Pass};
-use urom_wire::frame::{
-    COMMAND_HEADER, CommandStart, Header, NOTIFICATION_HEADER, Notification, short_status,
-};
-use urom_wire::ring::Garbage;
+use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::frame::{COMMAND_HEADER, CommandStart};
 
 use crate::event::Attached;
 use crate::failure::{failure, refuse_if};
+use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::link::{Broken, Link};
 use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::task::queue::Queue;
 use crate::pe::run::task::{CmdTaskRef, Stage};
-use crate::pe::run::ucx_link::UcxLink;
-use crate::pe::{Lost, Pe};
 use crate::running::WorkerPlace;
 use crate::sharing::{Late, Told};
 use crate::worker_link::{Health, WorkerOrder};
@@ -70,26 +67,6 @@ pub(crate) struct Run {
     parked: Queue,
     broken: Cell<Option<Broken>>,
     tended: Cell<bool>,
-}
-
-/// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
-/// trouble. It is one pointer, so that plain answers return in registers.
-/// `None` for the late answer of a command that was given up.
-pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
-
-enum Trouble {
-    None,
-    /// The notification does not reach its task, or not whole.
-    Lost(Lost),
-    /// The worker wrote something else.
-    Garbage(Garbage),
-}
-
-impl Unusual {
-    #[cold]
-    fn broken(garbage: Garbage) -> Unusual {
-        Unusual(Some(Box::new((None, Trouble::Garbage(garbage)))))
-    }
 }
 
 /// A plugin of a run's worker: which bit its id is.
@@ -165,115 +142,6 @@ impl Run {
     #[inline]
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.get()
-    }
-
-    pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
-        if self.leaving.get() {
-            return;
-        }
-        if let Err(failure) = self.connect(pe, attached) {
-            self.lose(pe, &failure);
-        } else if self.is_greeted() {
-            self.announce_running(pe);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn has_pass(&self, pass: Pass) -> bool {
-        self.attached.get().is_some_and(|attached| attached.pass == pass)
-    }
-
-    fn connect(&self, pe: &Pe, mut attached: Attached) -> Result<(), Failure> {
-        let id = WorkerId(attached.id);
-        if attached.max_message <= NOTIFICATION_HEADER {
-            let len = attached.max_message;
-            return Err(failure!(IO_FAILED, "worker {id}: it allows messages of only {len} bytes"));
-        }
-        let link = match attached.ring.take() {
-            Some(ring) => {
-                self.greeted.set(true);
-                self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
-                Link::Ring(Box::new(RingLink::new(ring)))
-            }
-            None => match self.connect_ucx(pe, &attached) {
-                Ok(ucx) => Link::Ucx(Box::new(ucx)),
-                // The worker fails to connect, too. Its refusal has the variables of both.
-                Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
-                    self.unreachable.replace(Some(failure));
-                    self.let_in(attached);
-                    return Ok(());
-                }
-                Err(failure) => return Err(failure),
-            },
-        };
-        // A worker lets a host in once.
-        let _ = self.link.set(link);
-        self.let_in(attached);
-        Ok(())
-    }
-
-    /// Connects over UCX, and has the worker do so.
-    fn connect_ucx(&self, pe: &Pe, attached: &Attached) -> Result<UcxLink, Failure> {
-        let me = Weak::clone(&self.me);
-        let hook = move |status| {
-            if let Some(run) = me.upgrade() {
-                run.on_broken(Broken::Ucx(status));
-            }
-        };
-        let ucx = pe.ucx()?;
-        // SAFETY: from the worker that the service sent this host to. A service is trusted with the
-        // memory of its hosts: the guide's page on security says so.
-        let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
-        let failed = |code, error: ucx::Error| {
-            failure!(code = code, "worker {}: {error}", WorkerId(attached.id))
-        };
-        let address = address.map_err(|error| failed(DocaError::CONNECTION_RESET, error))?;
-        let own = ucx.address().map_err(|error| failed(DocaError::DRIVER, error))?;
-        let (ucx_address, channel) = (own.as_bytes().to_vec(), self.channel);
-        self.order(WorkerOrder::Reach(Reach { ucx_address, channel }));
-        let endpoint = ucx.endpoint().on_error(hook).connect(&address);
-        let endpoint = endpoint.map_err(|error| failed(DocaError::NOT_CONNECTED, error))?;
-        let envelope = Envelope { pass: attached.pass, channel: attached.channel };
-        Ok(UcxLink::new(endpoint, envelope))
-    }
-
-    pub(crate) fn let_in(&self, attached: Attached) {
-        self.longest.set(attached.max_message - NOTIFICATION_HEADER);
-        // A worker lets a host in once.
-        let _ = self.attached.set(attached);
-    }
-
-    /// Whether frames take a way in both directions.
-    fn is_greeted(&self) -> bool {
-        self.greeted.get() && self.link.get().is_some()
-    }
-
-    pub(crate) fn on_greeting(&self, pe: &Pe) {
-        if !self.greeted.replace(true) && self.is_greeted() && !self.leaving.get() {
-            self.announce_running(pe);
-        }
-    }
-
-    fn announce_running(&self, pe: &Pe) {
-        pe.announce(&self.ctx, CtxState::RUNNING);
-    }
-
-    pub(crate) fn on_overdue(&self, pe: &Pe) {
-        // It may be waiting in the queue of a host that did not progress for long.
-        pe.drain();
-        if self.is_greeted() || self.leaving.get() {
-            return;
-        }
-        let failure = self.unreachable.take().unwrap_or_else(|| {
-            failure!(
-                TIME_OUT,
-                "worker {} let this host in but cannot be heard over UCX: {}; between two \
-                 machines, a firewall may be the cause",
-                WorkerId(self.id()),
-                Status::UNREACHABLE.with_variables()
-            )
-        });
-        self.lose(pe, &failure);
     }
 
     #[cold]
@@ -548,102 +416,6 @@ impl Run {
 
     pub(crate) fn given_up(&self) -> GivenUp {
         self.flight.given_up()
-    }
-
-    /// Finds the task that a notification answers.
-    ///
-    /// # Errors
-    /// The host has given the command up; or none is in flight in the slot.
-    #[inline]
-    fn answered(
-        &self,
-        notification: &Notification<'_>,
-    ) -> Result<(CmdTaskRef, Option<Lost>), Lost> {
-        let limit = self.longest.get();
-        let &Notification { slot, status, payload, .. } = notification;
-        let answer = match payload {
-            Some(payload) if payload.len() > limit => (DocaError::TOO_BIG, None),
-            payload => (status, payload),
-        };
-        let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
-            return Err(match self.flight.answer_late(notification.slot) {
-                true => Lost::Late,
-                false => Lost::Nobodys(notification.slot, Some(self.id())),
-            });
-        };
-        if !notification.why.is_empty() {
-            task.explain(notification.why);
-        }
-        let too_long = notification.payload.filter(|payload| payload.len() > limit);
-        Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))
-    }
-
-    /// Completes the command that a notification over UCX answers.
-    ///
-    /// # Errors
-    /// No command is in flight in its slot; or it is too long, and its task fails.
-    pub(crate) fn on_notification(
-        &self,
-        pe: &Pe,
-        notification: &Notification<'_>,
-    ) -> Result<(), Lost> {
-        let (task, lost) = self.answered(notification)?;
-        if task.sending.get() || !self.parked.is_empty() {
-            self.parked.push(task);
-        } else {
-            pe.push_command(task);
-        }
-        lost.map_or(Ok(()), Err)
-    }
-
-    /// The task that the next notification in the ring answers; `None` without one.
-    ///
-    /// # Errors
-    /// Anything else than a plain answer. The caller has it [handled](Run::handle) when nothing of
-    /// the engine is borrowed: the reader of the log may call back.
-    #[inline]
-    pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
-        let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
-        let received = ring.receive(|header, body| {
-            let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
-            let task =
-                plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
-            task.ok_or_else(|| self.take_unusual(header, body))
-        });
-        match received {
-            Ok(None) => Ok(None),
-            Ok(Some(Ok(task))) => Ok(Some(task)),
-            Ok(Some(Err(unusual))) => Err(unusual),
-            Err(garbage) => Err(Unusual::broken(garbage)),
-        }
-    }
-
-    #[cold]
-    fn take_unusual(&self, header: Header, body: &[u8]) -> Unusual {
-        let Some(notification) = Notification::read(header, body) else {
-            return Unusual::broken(Garbage::Torn);
-        };
-        let (task, lost) = match self.answered(&notification) {
-            Ok((task, lost)) => (Some(task), lost),
-            Err(Lost::Late) => return Unusual(None),
-            Err(lost) => (None, Some(lost)),
-        };
-        Unusual(Some(Box::new((task, lost.map_or(Trouble::None, Trouble::Lost)))))
-    }
-
-    /// Handles an unusual frame. Returns the task that it answers, if it does.
-    #[cold]
-    pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
-        let (task, trouble) = *unusual?;
-        match trouble {
-            Trouble::None => {}
-            Trouble::Lost(lost) => lost.report(&self.pe),
-            Trouble::Garbage(garbage) => {
-                self.pe.remove_ring(self);
-                self.on_broken(Broken::Ring(garbage));
-            }
-        }
-        task
     }
 
     /// Wakes a worker that went to sleep while the last commands were written into the ring.

@@ -4,12 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use urom_abi::DocaError;
-use urom_abi::extension::CancelReason;
 use urom_wire::control::Failure;
 use urom_wire::frame::MAX_SLOTS;
 
 use super::Token;
-use crate::worker::instance::Instance;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
 /// in: four times what one host may have in flight.
@@ -94,23 +92,26 @@ impl Departed {
         !self.news.is_empty()
     }
 
-    /// Tells plugins first that nobody waits for a connection's commands, and when these have
-    /// ended, that its host has left.
+    /// Cancels a connection's commands at their plugins, each by its place, and when these have
+    /// ended, reports to each plugin that the host has left.
     #[cold]
-    pub(crate) fn tell(&mut self, plugins: &[Instance]) {
+    pub(crate) fn tell(
+        &mut self,
+        plugins: usize,
+        cancel: impl Fn(usize, u64, u64),
+        host_left: impl Fn(usize, u64),
+    ) {
         for dest_id in std::mem::take(&mut self.news) {
             let Some(gone) = self.connections.get_mut(&dest_id) else { continue };
             if !std::mem::replace(&mut gone.is_cancelled, true) {
                 for (token, place) in &gone.commands {
-                    if let Some(plugin) = plugins.get(usize::from(*place)) {
-                        plugin.cancel(dest_id, *token, CancelReason::HOST_LEFT);
-                    }
+                    cancel(usize::from(*place), dest_id, *token);
                 }
             }
             let busy = gone.counts.keys().fold(0, |busy, place| busy | 1 << place);
-            for (place, plugin) in plugins.iter().enumerate() {
+            for place in 0..plugins {
                 if gone.untold & !busy & (1 << place) != 0 {
-                    plugin.host_left(dest_id);
+                    host_left(place, dest_id);
                 }
             }
             gone.untold &= busy;

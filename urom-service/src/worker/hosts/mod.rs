@@ -5,6 +5,7 @@
 //! | `host` | a host's entry: slots, deadlines, reasons of failures |
 //! | `bells` | what ends the worker's sleep |
 //! | `outbox` | the frames to a host, over its ring or over UCX |
+//! | `endings` | the ends of connections |
 //! | `ends` | the ends of a host's shares of memory |
 //! | `departed` | hosts that left commands with plugins |
 //!
@@ -13,6 +14,7 @@
 
 mod bells;
 mod departed;
+mod endings;
 mod ends;
 mod host;
 mod outbox;
@@ -28,7 +30,7 @@ use urom_os::EventFd;
 use urom_wire::control::Failure;
 use urom_wire::envelope::{Envelope, Pass, first_channel};
 use urom_wire::frame::short_notification;
-use urom_wire::ring::{Garbage, Ring};
+use urom_wire::ring::Ring;
 use urom_wire::ucx_context::Config;
 
 pub(crate) use self::bells::Bells;
@@ -36,12 +38,8 @@ use self::departed::Departed;
 pub(crate) use self::host::{Answer, Draft, Host, Token};
 use self::outbox::{Outbox, RingOutbox, UcxOutbox};
 use super::control_thread::ControlHandle;
-use super::instance::Instance;
 use super::memory::Memories;
-use super::messages::{LinkKey, ToControl};
-
-/// From how many bytes on that a host left unread their memory is given back to the system.
-const MUCH_UNREAD: usize = 1 << 20;
+use super::messages::LinkKey;
 
 /// The most hosts that one turn looks at. A worker with more looks at the others in the next turns.
 const WINDOW: usize = 32;
@@ -365,93 +363,12 @@ impl Hosts {
         }
     }
 
-    /// Notes that a host's connection is of no more use; it ends with the turn.
-    #[cold]
-    pub(crate) fn lose(&self, host: &Host, failure: Failure) {
-        // There may be thousands of reasons before the end of the turn, and one is enough.
-        if !host.is_lost.replace(true) {
-            self.lost.borrow_mut().push((host.channel, failure));
-        }
-    }
-
-    /// Ends the connection of a host that sent a command it must not send.
-    #[cold]
-    pub(crate) fn throw_out(&self, host: &Host, slot: u16) {
-        let text = format!("the worker threw the host out: {}", host.misuse(slot));
-        self.lose(host, Failure::new(DocaError::BAD_STATE, text));
-    }
-
-    /// Ends the connection of a host that wrote something else than frames into its ring.
-    #[cold]
-    pub(crate) fn throw_out_for(&self, host: &Host, garbage: Garbage) {
-        let text = format!("the worker threw the host out: {garbage}");
-        self.lose(host, Failure::new(DocaError::IO_FAILED, text));
-    }
-
-    #[cold]
-    fn bury(&self) {
-        for (channel, failure) in self.lost.take() {
-            if let Some(host) = self.by_channel(channel) {
-                self.control.send(ToControl::Refused { link: host.link, failure });
-                self.part(&host);
-            }
-        }
-        let mut closing = self.closing.borrow_mut();
-        let before = closing.len();
-        closing.retain(|request| !request.is_done());
-        if closing.len() < before {
-            give_memory_back();
-        }
-    }
-
-    /// Ends a host's connection. Answers of plugins to it are dropped from now on.
-    pub(crate) fn part(&self, host: &Host) {
-        let place = usize::from(host.channel.wrapping_sub(self.base));
-        self.table.borrow_mut()[place] = None;
-        self.count.set(self.count.get() - 1);
-        self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
-        self.departed.borrow_mut().add(host.dest_id, host.in_flight());
-        self.memories.close(host.dest_id);
-        *host.inbox.borrow_mut() = None;
-        let outbox = host.outbox.replace(Outbox::Unknown);
-        if let Outbox::Ring(ring) = &outbox {
-            self.bells.remove(&ring.bell);
-        }
-        let is_much = outbox.unread() >= MUCH_UNREAD;
-        match outbox.close() {
-            Some(last) if is_much => self.closing.borrow_mut().push(last),
-            Some(last) => last.detach(),
-            None if is_much => give_memory_back(),
-            None => {}
-        }
-    }
-
-    /// Begins to wait until everything has left this machine.
-    pub(crate) fn flush_endpoints(&self) -> Vec<Request<()>> {
-        let flush = |host: &Rc<Host>| host.outbox.borrow_mut().flush_endpoint();
-        self.table.borrow().iter().flatten().filter_map(flush).collect()
-    }
-
-    /// Ends all connections, and waits for no send of UCX.
-    pub(crate) fn let_go(&self) {
-        self.all().iter().for_each(|host| self.part(host));
-        self.closing.take().into_iter().for_each(Request::detach);
-    }
-
     /// Finds the host whose command a plugin answers, and frees the command's slot. `None` when no
     /// such command is in flight.
     #[inline]
     pub(crate) fn vacate(&self, token: Token, dest_id: u64, place: usize) -> Option<Rc<Host>> {
         let host = self.by_channel(token.channel)?;
         (host.dest_id == dest_id && host.vacate(token, place)).then_some(host)
-    }
-
-    /// Reports to plugins the ends of connections.
-    #[inline]
-    pub(crate) fn report_departed(&self, plugins: &[Instance]) {
-        if self.departed.borrow().has_news() {
-            self.departed.borrow_mut().tell(plugins);
-        }
     }
 
     pub(crate) fn set_moved(&self) {
@@ -463,16 +380,6 @@ impl Hosts {
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)
     }
-}
-
-/// Returns free memory to the system. The C library itself returns only memory above everything in
-/// use. Takes about a millisecond for 10 MiB.
-fn give_memory_back() {
-    // SAFETY: it may be called at any time, and moves nothing that is in use.
-    #[cfg(target_env = "gnu")]
-    unsafe {
-        libc::malloc_trim(0)
-    };
 }
 
 #[cold]

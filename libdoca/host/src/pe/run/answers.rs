@@ -1,0 +1,128 @@
+//! Answers of the worker, and the tasks that they complete.
+
+use urom_abi::DocaError;
+use urom_wire::frame::{Header, Notification, short_status};
+use urom_wire::ring::Garbage;
+
+use crate::pe::run::Run;
+use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::task::CmdTaskRef;
+use crate::pe::{Lost, Pe};
+
+/// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
+/// trouble. It is one pointer, so that plain answers return in registers.
+/// `None` for the late answer of a command that was given up.
+pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
+
+enum Trouble {
+    None,
+    /// The notification does not reach its task, or not whole.
+    Lost(Lost),
+    /// The worker wrote something else.
+    Garbage(Garbage),
+}
+
+impl Unusual {
+    #[cold]
+    fn broken(garbage: Garbage) -> Unusual {
+        Unusual(Some(Box::new((None, Trouble::Garbage(garbage)))))
+    }
+}
+
+impl Run {
+    /// Finds the task that a notification answers.
+    ///
+    /// # Errors
+    /// The host has given the command up; or none is in flight in the slot.
+    #[inline]
+    fn answered(
+        &self,
+        notification: &Notification<'_>,
+    ) -> Result<(CmdTaskRef, Option<Lost>), Lost> {
+        let limit = self.longest.get();
+        let &Notification { slot, status, payload, .. } = notification;
+        let answer = match payload {
+            Some(payload) if payload.len() > limit => (DocaError::TOO_BIG, None),
+            payload => (status, payload),
+        };
+        let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
+            return Err(match self.flight.answer_late(notification.slot) {
+                true => Lost::Late,
+                false => Lost::Nobodys(notification.slot, Some(self.id())),
+            });
+        };
+        if !notification.why.is_empty() {
+            task.explain(notification.why);
+        }
+        let too_long = notification.payload.filter(|payload| payload.len() > limit);
+        Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))
+    }
+
+    /// Completes the command that a notification over UCX answers.
+    ///
+    /// # Errors
+    /// No command is in flight in its slot; or it is too long, and its task fails.
+    pub(crate) fn on_notification(
+        &self,
+        pe: &Pe,
+        notification: &Notification<'_>,
+    ) -> Result<(), Lost> {
+        let (task, lost) = self.answered(notification)?;
+        if task.sending.get() || !self.parked.is_empty() {
+            self.parked.push(task);
+        } else {
+            pe.push_command(task);
+        }
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// The task that the next notification in the ring answers; `None` without one.
+    ///
+    /// # Errors
+    /// Anything else than a plain answer. The caller has it [handled](Run::handle) when nothing of
+    /// the engine is borrowed: the reader of the log may call back.
+    #[inline]
+    pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
+        let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
+        let received = ring.receive(|header, body| {
+            let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
+            let task =
+                plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
+            task.ok_or_else(|| self.take_unusual(header, body))
+        });
+        match received {
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(task))) => Ok(Some(task)),
+            Ok(Some(Err(unusual))) => Err(unusual),
+            Err(garbage) => Err(Unusual::broken(garbage)),
+        }
+    }
+
+    #[cold]
+    fn take_unusual(&self, header: Header, body: &[u8]) -> Unusual {
+        let Some(notification) = Notification::read(header, body) else {
+            return Unusual::broken(Garbage::Torn);
+        };
+        let (task, lost) = match self.answered(&notification) {
+            Ok((task, lost)) => (Some(task), lost),
+            Err(Lost::Late) => return Unusual(None),
+            Err(lost) => (None, Some(lost)),
+        };
+        Unusual(Some(Box::new((task, lost.map_or(Trouble::None, Trouble::Lost)))))
+    }
+
+    /// Handles an unusual frame. Returns the task that it answers, if it does.
+    #[cold]
+    pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
+        let (task, trouble) = *unusual?;
+        match trouble {
+            Trouble::None => {}
+            Trouble::Lost(lost) => lost.report(&self.pe),
+            Trouble::Garbage(garbage) => {
+                self.pe.remove_ring(self);
+                self.on_broken(Broken::Ring(garbage));
+            }
+        }
+        task
+    }
+}

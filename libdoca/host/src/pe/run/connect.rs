@@ -1,0 +1,130 @@
+//! The way from a started context to one that runs: by the worker's ring, or over UCX.
+
+use std::rc::Weak;
+
+use ucx::{Status, WorkerAddress};
+use urom_abi::host::CtxState;
+use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, Reach};
+use urom_wire::envelope::{Envelope, Pass};
+use urom_wire::frame::NOTIFICATION_HEADER;
+
+use crate::event::Attached;
+use crate::failure::failure;
+use crate::pe::Pe;
+use crate::pe::run::Run;
+use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::ring_link::RingLink;
+use crate::pe::run::ucx_link::UcxLink;
+use crate::worker_link::WorkerOrder;
+
+impl Run {
+    pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
+        if self.leaving.get() {
+            return;
+        }
+        if let Err(failure) = self.connect(pe, attached) {
+            self.lose(pe, &failure);
+        } else if self.is_greeted() {
+            self.announce_running(pe);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_pass(&self, pass: Pass) -> bool {
+        self.attached.get().is_some_and(|attached| attached.pass == pass)
+    }
+
+    fn connect(&self, pe: &Pe, mut attached: Attached) -> Result<(), Failure> {
+        let id = WorkerId(attached.id);
+        if attached.max_message <= NOTIFICATION_HEADER {
+            let len = attached.max_message;
+            return Err(failure!(IO_FAILED, "worker {id}: it allows messages of only {len} bytes"));
+        }
+        let link = match attached.ring.take() {
+            Some(ring) => {
+                self.greeted.set(true);
+                self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
+                Link::Ring(Box::new(RingLink::new(ring)))
+            }
+            None => match self.connect_ucx(pe, &attached) {
+                Ok(ucx) => Link::Ucx(Box::new(ucx)),
+                // The worker fails to connect, too. Its refusal has the variables of both.
+                Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
+                    self.unreachable.replace(Some(failure));
+                    self.let_in(attached);
+                    return Ok(());
+                }
+                Err(failure) => return Err(failure),
+            },
+        };
+        // A worker lets a host in once.
+        let _ = self.link.set(link);
+        self.let_in(attached);
+        Ok(())
+    }
+
+    /// Connects over UCX, and has the worker do so.
+    fn connect_ucx(&self, pe: &Pe, attached: &Attached) -> Result<UcxLink, Failure> {
+        let me = Weak::clone(&self.me);
+        let hook = move |status| {
+            if let Some(run) = me.upgrade() {
+                run.on_broken(Broken::Ucx(status));
+            }
+        };
+        let ucx = pe.ucx()?;
+        // SAFETY: from the worker that the service sent this host to. A service is trusted with the
+        // memory of its hosts: the guide's page on security says so.
+        let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
+        let failed = |code, error: ucx::Error| {
+            failure!(code = code, "worker {}: {error}", WorkerId(attached.id))
+        };
+        let address = address.map_err(|error| failed(DocaError::CONNECTION_RESET, error))?;
+        let own = ucx.address().map_err(|error| failed(DocaError::DRIVER, error))?;
+        let (ucx_address, channel) = (own.as_bytes().to_vec(), self.channel);
+        self.order(WorkerOrder::Reach(Reach { ucx_address, channel }));
+        let endpoint = ucx.endpoint().on_error(hook).connect(&address);
+        let endpoint = endpoint.map_err(|error| failed(DocaError::NOT_CONNECTED, error))?;
+        let envelope = Envelope { pass: attached.pass, channel: attached.channel };
+        Ok(UcxLink::new(endpoint, envelope))
+    }
+
+    pub(crate) fn let_in(&self, attached: Attached) {
+        self.longest.set(attached.max_message - NOTIFICATION_HEADER);
+        // A worker lets a host in once.
+        let _ = self.attached.set(attached);
+    }
+
+    /// Whether frames take a way in both directions.
+    fn is_greeted(&self) -> bool {
+        self.greeted.get() && self.link.get().is_some()
+    }
+
+    pub(crate) fn on_greeting(&self, pe: &Pe) {
+        if !self.greeted.replace(true) && self.is_greeted() && !self.leaving.get() {
+            self.announce_running(pe);
+        }
+    }
+
+    fn announce_running(&self, pe: &Pe) {
+        pe.announce(&self.ctx, CtxState::RUNNING);
+    }
+
+    pub(crate) fn on_overdue(&self, pe: &Pe) {
+        // It may be waiting in the queue of a host that did not progress for long.
+        pe.drain();
+        if self.is_greeted() || self.leaving.get() {
+            return;
+        }
+        let failure = self.unreachable.take().unwrap_or_else(|| {
+            failure!(
+                TIME_OUT,
+                "worker {} let this host in but cannot be heard over UCX: {}; between two \
+                 machines, a firewall may be the cause",
+                WorkerId(self.id()),
+                Status::UNREACHABLE.with_variables()
+            )
+        });
+        self.lose(pe, &failure);
+    }
+}
