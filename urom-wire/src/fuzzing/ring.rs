@@ -8,7 +8,8 @@ use urom_os::EventFd;
 use super::memory::within;
 use super::program::Program;
 use crate::frame::CommandStart;
-use crate::ring::cells::{Lane, Local, Reader, WORDS, Writer, cells_of};
+use crate::ring::cells::{Lane, Reader, WORDS, Writer, cells_of};
+use crate::ring::local::Local;
 
 const CELLS: usize = 32;
 /// The most bytes of a frame.

@@ -30,20 +30,20 @@ pub(super) const FIRST: u64 = 1 << 62;
 /// A cell.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Cell([AtomicU64; WORDS]);
+pub(crate) struct Cell(pub(super) [AtomicU64; WORDS]);
 
 /// The positions and flags of a direction. The reader and the writer have a line each.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct Control {
     /// How many cells the reader has taken.
-    taken: AtomicU64,
+    pub(super) taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
-    sleeps: AtomicU64,
-    _reader: [AtomicU64; WORDS - 2],
+    pub(super) sleeps: AtomicU64,
+    pub(super) _reader: [AtomicU64; WORDS - 2],
     /// Whether the writer waits for room until its bell rings.
-    waits: AtomicU64,
-    _writer: [AtomicU64; WORDS - 1],
+    pub(super) waits: AtomicU64,
+    pub(super) _writer: [AtomicU64; WORDS - 1],
 }
 
 /// One direction's memory, and the bell of the process at the other end.
@@ -58,48 +58,6 @@ pub(crate) struct Lane<M> {
 pub(crate) trait Memory {
     fn control(&self) -> &Control;
     fn cells(&self) -> &[Cell];
-}
-
-/// An empty direction in this process, for tests. Clones are the same.
-#[cfg(any(test, feature = "test-util"))]
-#[derive(Clone)]
-pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
-
-#[cfg(any(test, feature = "test-util"))]
-impl Local {
-    pub(crate) fn new(cells: usize) -> Local {
-        let zero = || AtomicU64::new(0);
-        let control = Control {
-            taken: zero(),
-            sleeps: zero(),
-            _reader: std::array::from_fn(|_| zero()),
-            waits: zero(),
-            _writer: std::array::from_fn(|_| zero()),
-        };
-        let cell = || Cell(std::array::from_fn(|_| zero()));
-        Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
-    }
-
-    /// Sets the position that the reader shows.
-    pub(crate) fn set_taken(&self, taken: u64) {
-        self.0.0.taken.store(taken, Ordering::Relaxed);
-    }
-
-    /// A word of the cell at a position.
-    pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
-        &self.0.1[position].0[word]
-    }
-}
-
-#[cfg(any(test, feature = "test-util"))]
-impl Memory for Local {
-    fn control(&self) -> &Control {
-        &self.0.0
-    }
-
-    fn cells(&self) -> &[Cell] {
-        &self.0.1
-    }
 }
 
 impl<M: Memory> Lane<M> {

@@ -1,6 +1,7 @@
 //! Frames that go through a direction, and cells of something else.
 
-use super::cells::{FIRST, Garbage, LAP, Lane, Local, Reader, WORDS, Writer, cells_of};
+use super::cells::{FIRST, Garbage, LAP, Lane, Reader, WORDS, Writer, cells_of};
+use super::local::Local;
 use crate::frame::{CommandStart, Header};
 use crate::sync::{Arc, EventFd, Ordering};
 

@@ -9,6 +9,8 @@
 pub(crate) mod cells;
 #[cfg(test)]
 mod cells_tests;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) mod local;
 mod memory;
 
 use std::io;

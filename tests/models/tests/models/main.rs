@@ -3,8 +3,10 @@
 #![allow(unreachable_pub, reason = "what is public where it comes from")]
 
 #[path = "../../../../urom-wire/src/ring/cells.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
 mod cells;
+#[path = "../../../../urom-wire/src/ring/local.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod local;
 #[path = "../../../../urom-wire/src/mailbox.rs"]
 mod mailbox;
 mod mailboxes;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use crate::cells::{Lane, Local, Reader, Writer, cells_of};
+use crate::cells::{Lane, Reader, Writer, cells_of};
 use crate::frame::CommandStart;
+use crate::local::Local;
 use crate::sync::EventFd;
 
 /// A ring with so many cells, and the bells of the reader and of the writer.

@@ -1,0 +1,43 @@
+//! A direction in memory of this process, for tests.
+
+use super::cells::{Cell, Control, Memory, WORDS};
+use crate::sync::{Arc, AtomicU64, Ordering};
+
+/// An empty direction. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
+
+impl Local {
+    pub(crate) fn new(cells: usize) -> Local {
+        let zero = || AtomicU64::new(0);
+        let control = Control {
+            taken: zero(),
+            sleeps: zero(),
+            _reader: std::array::from_fn(|_| zero()),
+            waits: zero(),
+            _writer: std::array::from_fn(|_| zero()),
+        };
+        let cell = || Cell(std::array::from_fn::<_, WORDS, _>(|_| zero()));
+        Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
+    }
+
+    /// Sets the position that the reader shows.
+    pub(crate) fn set_taken(&self, taken: u64) {
+        self.0.0.taken.store(taken, Ordering::Relaxed);
+    }
+
+    /// A word of the cell at a position.
+    pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
+        &self.0.1[position].0[word]
+    }
+}
+
+impl Memory for Local {
+    fn control(&self) -> &Control {
+        &self.0.0
+    }
+
+    fn cells(&self) -> &[Cell] {
+        &self.0.1
+    }
+}
