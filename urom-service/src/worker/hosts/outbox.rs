@@ -88,6 +88,10 @@ impl Outbox {
     }
 }
 
+/// The bytes that a waiting frame takes besides its body: its place in the queue, and its
+/// allocation.
+const PLACE: usize = 64;
+
 /// A ring, and the frames that found no room in it.
 #[derive(Debug)]
 pub(crate) struct RingOutbox {
@@ -120,7 +124,7 @@ impl RingOutbox {
 
     #[cold]
     fn wait(&mut self, header: Header, body: &[u8]) -> bool {
-        self.unread += HEADER_LEN + body.len();
+        self.unread += PLACE + body.len();
         self.waiting.push_back((header, body.into()));
         true
     }
@@ -132,7 +136,7 @@ impl RingOutbox {
                 break;
             }
             self.written = 0;
-            self.unread -= HEADER_LEN + body.len();
+            self.unread -= PLACE + body.len();
             self.waiting.pop_front();
         }
         !self.waiting.is_empty()
