@@ -6,7 +6,6 @@
 //! say what happened, or does not get back to where it was.
 
 mod awake;
-mod blocked;
 mod bystander;
 mod chaos;
 mod crowd;

@@ -275,24 +275,6 @@ impl HostProcess {
         })
     }
 
-    /// Waits until so many more commands of a load were answered, or until it ends because its
-    /// worker was lost: then its tally.
-    pub(crate) fn pass_or_over(
-        &mut self,
-        limit: Duration,
-        worker: u64,
-        commands: u64,
-    ) -> Result<Option<Tally>> {
-        self.tell(&Order::Mark { worker, commands })?;
-        let what = format!("{commands} answers, or end of the tasks,");
-        let tally = self.hear_of(worker, limit, &what, |said| match said {
-            Said::Marked => Some(None),
-            Said::Over(tally) => Some(Some(tally.clone())),
-            _ => None,
-        })?;
-        tally.map(|tally| self.without_violations(worker, tally)).transpose()
-    }
-
     /// How quickly a load's commands were answered since this was asked the last time.
     pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
         self.tell(&Order::Pace { worker })?;

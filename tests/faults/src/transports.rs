@@ -4,7 +4,7 @@ use std::process::Command;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transports {
-    /// Whatever it likes best: shared memory.
+    /// All of them; hosts and workers have rings.
     All,
     Tcp,
 }

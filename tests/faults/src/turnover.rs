@@ -3,8 +3,6 @@
 
 mod workers;
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 
@@ -14,7 +12,7 @@ use crate::process::{END, HostProcess, signal};
 use crate::service::{Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::transports::Transports;
-use crate::vitals::{attached, descriptors, has_thread, until, vitals};
+use crate::vitals::{descriptors, rings, until, vitals};
 
 const WORKER: u64 = 1;
 
@@ -22,9 +20,6 @@ const IN_FLIGHT: u32 = 32;
 
 /// How many answers show that the host that stays goes on.
 const A_FEW: u64 = 500;
-
-/// The thread that tries the worker's receive queue after a loss.
-const PROBE: &str = "urom-probe";
 
 /// In so many losses everything is allocated that is allocated once.
 const WARM_UP: u64 = 16;
@@ -66,10 +61,10 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way, but not over shared memory, where
-        // that may block the worker's receive queue: the suite `chaos` does that.
-        let idle = host % 2 == 0 || transports == Transports::All;
-        scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
+        // One in two dies while its commands are on their way.
+        scene
+            .lose(random.u64(1..300), host % 2 == 0)
+            .with_context(|| format!("host {host} of {hosts}"))?;
     }
     scene.end()
 }
@@ -102,7 +97,6 @@ impl Scene {
 
     /// A host comes and dies after so many answers; if `idle`, it waits for the others first.
     fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
-        let had = attached(self.worker.pid)?;
         let mut host = self.service.host("host")?;
         ensure!(
             host.start_worker(WORKER)? == self.worker.pid,
@@ -116,19 +110,12 @@ impl Scene {
         let descriptors =
             || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid())?));
         let before = descriptors()?;
-        // The worker's of the host's: what it had before is its own, or of the host that stays.
-        let now = attached(self.worker.pid)?;
-        let its: BTreeSet<_> = now
-            .intersection(&attached(host.pid())?)
-            .filter(|piece| !had.contains(*piece))
-            .cloned()
-            .collect();
-        // Without any there would be nothing to let go of.
-        let shares = !its.is_empty();
+        let its = rings(host.pid())?;
+        let shared = rings(self.worker.pid)?.intersection(&its).count();
+        // Without a ring there would be nothing to unmap.
         ensure!(
-            shares == (self.transports == Transports::All),
-            "the worker has {} memory of the host's attached",
-            if shares { "some" } else { "no" }
+            shared == usize::from(self.transports == Transports::All) && shared == its.len(),
+            "host and worker share {shared} rings, and the host has {its:?}"
         );
         signal(host.pid(), Signal::KILL)?;
         wait_for_end(host.pid(), END, "the host that dies")?;
@@ -140,9 +127,8 @@ impl Scene {
             .pass_within(END, WORKER, A_FEW)
             .context("the host that stays is kept waiting")?;
         self.stays.halt(WORKER)?;
-        until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
-        let memory = || Ok(attached(self.worker.pid)?.is_disjoint(&its));
-        until(END, "the lost host's shared memory is let go", memory)?;
+        let unmapped = || Ok(rings(self.worker.pid)?.is_disjoint(&its));
+        until(END, "the lost host's ring is unmapped", unmapped)?;
         self.worker.look()?;
         self.daemon.look()?;
         self.work()

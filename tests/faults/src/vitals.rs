@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use procfs::net::{TcpNetEntry, tcp};
 use procfs::process::{ClearRefs, FDTarget, MMapPath, Process, Status};
-use procfs::{Current, SharedMemorySegments};
 use rustix::process::Pid;
 
 /// How often the kernel is asked: it tells nobody when a process opens or closes something.
@@ -73,36 +72,21 @@ pub(crate) fn returns(
     Ok(())
 }
 
-/// The pieces of UCX's shared memory that a process has attached: numbers of System V's, and files.
-pub(crate) fn attached(pid: Pid) -> Result<BTreeSet<String>> {
-    let pieces = process(pid)?.maps()?.0.into_iter().filter_map(|map| match map.pathname {
-        MMapPath::Vsys(_) => Some(map.inode.to_string()),
-        MMapPath::Path(file) => Some(file.display().to_string()).filter(|file| is_piece(file)),
-        _ => None,
-    });
-    Ok(pieces.collect())
+/// The inodes of the rings that a process has mapped. Host and worker map the same.
+pub(crate) fn rings(pid: Pid) -> Result<BTreeSet<u64>> {
+    let is_ring = |path: &MMapPath| matches!(path, MMapPath::Path(file) if file.to_string_lossy().starts_with("/memfd:urom-ring"));
+    let maps = process(pid)?.maps()?.0.into_iter();
+    Ok(maps.filter(|map| is_ring(&map.pathname)).map(|map| map.inode).collect())
 }
 
-fn is_piece(file: &str) -> bool {
-    file.contains("/ucx_shm_")
-}
-
-/// The pieces of UCX's shared memory that a process has attached of processes that are gone.
-pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
-    let is_living = |maker| living.iter().any(|pid| pid.as_raw_nonzero().get() == maker);
-    let segments = SharedMemorySegments::current()?.0.into_iter();
-    let mut made: BTreeSet<String> = segments
-        .filter(|segment| is_living(segment.cpid))
-        .map(|segment| segment.shmid.to_string())
-        .collect();
-    // Of a file, its maker keeps a descriptor, by which peers attach it.
-    for pid in living {
-        made.extend(open(*pid)?.filter_map(|target| match target {
-            FDTarget::Path(file) => Some(file.display().to_string()).filter(|file| is_piece(file)),
-            _ => None,
-        }));
+/// The rings that a process has mapped, and no other of the living.
+pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<u64>> {
+    let mut own = rings(pid)?;
+    for other in living.iter().filter(|other| **other != pid) {
+        let theirs = rings(*other)?;
+        own.retain(|ring| !theirs.contains(ring));
     }
-    Ok(attached(pid)?.difference(&made).cloned().collect())
+    Ok(own.into_iter().collect())
 }
 
 /// What a process has open; what is closed meanwhile is left out.
@@ -137,13 +121,6 @@ pub(crate) fn connections(pid: Pid) -> Result<Vec<TcpNetEntry>> {
         .filter_map(|target| if let FDTarget::Socket(inode) = target { Some(inode) } else { None })
         .collect();
     Ok(tcp()?.into_iter().filter(|socket| own.contains(&socket.inode)).collect())
-}
-
-/// Whether a process has a thread of this name.
-pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
-    // One that has ended since has no name.
-    let mut threads = process(pid)?.tasks()?.flatten();
-    Ok(threads.any(|thread| thread.stat().is_ok_and(|stat| stat.comm == name)))
 }
 
 /// Waits until something about a process holds; the time that took.

@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rustix::process::{Pid, Signal};
 
 use super::judge::Cause;
 use super::plan::{Blow, Round, Victim};
 use super::watch::{Everybody, Watch};
-use crate::blocked::{is_blocked, names_the_queue};
 use crate::ending::{crash, wait_for_end};
 use crate::host::Kind;
 use crate::measure::{between, now};
@@ -40,8 +39,6 @@ pub(super) struct Lane {
     watch: Watch,
     transports: Transports,
     logs: Logs,
-    /// How often somebody died while it sent, and blocked the queue of one who lost nothing else.
-    blocked: u32,
 }
 
 impl Lane {
@@ -52,7 +49,7 @@ impl Lane {
         let workers = [a.start_worker(ONE)?, b.start_worker(TWO)?];
         ensure!(b.start_worker(ONE)? == workers[0], "worker {ONE} is one process for both hosts");
         let watch = Watch::default();
-        let mut lane = Lane { a, b, service, workers, watch, transports, logs, blocked: 0 };
+        let mut lane = Lane { a, b, service, workers, watch, transports, logs };
         lane.warm_up()?;
         Ok(lane)
     }
@@ -143,42 +140,11 @@ impl Lane {
         Ok(paused)
     }
 
-    /// Host `b` still gets answers from a worker, unless the victim died while it sent into a queue
-    /// that they share: then `b` is told, and leaves the worker; when it was told.
-    fn goes_on(&mut self, worker: u64) -> Result<Option<u64>> {
-        let Some(tally) = self.b.pass_or_over(END, worker, A_FEW)? else {
-            self.b.halt(worker)?;
-            return Ok(None);
-        };
-        names_the_queue(&tally, worker)?;
-        ensure!(
-            self.transports == Transports::All,
-            "a blocked queue, and yet nothing is shared over TCP"
-        );
-        println!("    worker {worker}: the victim died while it sent, and blocked a queue");
-        self.blocked += 1;
-        self.b.leave(worker)?;
-        Ok(Some(tally.last_end))
-    }
-
-    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host
-    /// whose queue that blocked may come to know only now, and has to start it again.
-    fn start_worker(
-        &mut self,
-        host: impl Fn(&mut Lane) -> &mut HostProcess,
-        worker: u64,
-    ) -> Result<Pid> {
-        match host(self).try_start(worker)? {
-            Ok(pid) => Ok(pid),
-            Err(trouble) if is_blocked(&trouble) && self.transports == Transports::All => {
-                println!("    worker {worker}: started again, because a queue is blocked");
-                self.blocked += 1;
-                let pid = host(self).pid();
-                self.watch.forget(pid);
-                host(self).start_worker(worker)
-            }
-            Err(trouble) => bail!("worker {worker} cannot be started: {}", trouble.text),
-        }
+    /// Host `b` still gets answers from a worker.
+    fn goes_on(&mut self, worker: u64) -> Result<()> {
+        self.b.pass_within(END, worker, A_FEW)?;
+        self.b.halt(worker)?;
+        Ok(())
     }
 
     fn cause(&self, victim: Victim, blow: Blow) -> Cause {
@@ -198,23 +164,16 @@ impl Lane {
         let (worker, cause) = (self.workers[0], self.cause(Victim::Worker, blow));
         let begin = now();
         strike(worker, blow)?;
-        let mut last = lost(&mut self.a, ONE, cause)?.max(lost(&mut self.b, ONE, cause)?);
+        let last = lost(&mut self.a, ONE, cause)?.max(lost(&mut self.b, ONE, cause)?);
         if blow.stops() {
             let _ = self.finish(worker, blow);
         }
         wait_for_end(worker, END, "the lost worker")?;
         self.a.leave(ONE)?;
         self.b.leave(ONE)?;
-        if let Some(told) = self.goes_on(TWO)? {
-            // Its own queue is blocked: it has a new one, and the old one as long as its engine.
-            last = last.max(told);
-            let pid = self.b.pid();
-            self.watch.forget(pid);
-            wait_for_end(self.workers[1], END, "a worker that its host has left")?;
-            self.workers[1] = self.start_worker(|lane| &mut lane.b, TWO)?;
-        }
-        self.workers[0] = self.start_worker(|lane| &mut lane.a, ONE)?;
-        self.start_worker(|lane| &mut lane.b, ONE)?;
+        self.goes_on(TWO)?;
+        self.workers[0] = self.a.start_worker(ONE)?;
+        self.b.start_worker(ONE)?;
         Ok(between(begin, last))
     }
 
@@ -239,17 +198,8 @@ impl Lane {
         }
         self.a.connect(self.service.address())?;
         self.b.connect(self.service.address())?;
-        if blow.stops() {
-            // The workers ended in order, and not while they sent.
-            self.workers = [self.a.start_worker(ONE)?, self.b.start_worker(TWO)?];
-            self.b.start_worker(ONE)?;
-        } else {
-            self.workers = [
-                self.start_worker(|lane| &mut lane.a, ONE)?,
-                self.start_worker(|lane| &mut lane.b, TWO)?,
-            ];
-            self.start_worker(|lane| &mut lane.b, ONE)?;
-        }
+        self.workers = [self.a.start_worker(ONE)?, self.b.start_worker(TWO)?];
+        self.b.start_worker(ONE)?;
         Ok(between(begin, last))
     }
 
@@ -262,16 +212,9 @@ impl Lane {
         until(PATIENCE, "the lost host is let go", || {
             Ok(descriptors(worker)? < before.0 && descriptors(daemon)? < before.1)
         })?;
-        let mut noticed = between(begin, now());
-        let blocked = self.goes_on(ONE)?;
-        ensure!(
-            self.goes_on(TWO)?.is_none(),
-            "worker {TWO} is lost, into which the victim never sent"
-        );
-        if let Some(told) = blocked {
-            noticed = noticed.max(between(begin, told));
-            wait_for_end(worker, END, "a worker that all hosts have left")?;
-        }
+        let noticed = between(begin, now());
+        self.goes_on(ONE)?;
+        self.goes_on(TWO)?;
         self.finish(host, blow)?;
         if blow == Blow::StopThenContinue {
             let cause = self.cause(Victim::Host, blow);
@@ -283,15 +226,10 @@ impl Lane {
             wait_for_end(host, END, "the lost host")?;
             self.a = new_host("host a", &self.service)?;
         }
-        // Host a's queue is one into which nobody sent who was broken.
-        self.workers[0] = self.a.start_worker(ONE)?;
-        match blocked {
-            Some(_) => drop(self.b.start_worker(ONE)?),
-            None => ensure!(
-                self.workers[0] == worker,
-                "worker {ONE} has host b, and yet it is another process now"
-            ),
-        }
+        ensure!(
+            self.a.start_worker(ONE)? == worker,
+            "worker {ONE} has host b, and yet it is another process now"
+        );
         Ok(noticed)
     }
 
@@ -305,20 +243,23 @@ impl Lane {
         ]
     }
 
-    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached,
-    /// unless it is the daemon, which shares none, or all goes over TCP.
+    /// Looks that a ring of a victim would be missed: somebody who stays has it mapped, unless the
+    /// victim is the daemon, which has none, or all goes over TCP.
     fn shares(&self, victim: Victim) -> Result<()> {
         let pid = self.victim(victim);
         let rest: Vec<Pid> =
             self.processes().map(|(_, pid)| pid).into_iter().filter(|it| *it != pid).collect();
         let its = rest.iter().map(|it| orphaned(*it, &rest)).collect::<Result<Vec<_>>>()?.concat();
         let shares = self.transports == Transports::All && victim != Victim::Daemon;
-        ensure!(its.is_empty() != shares, "others have attached of the {victim}'s: {its:?}");
+        ensure!(
+            its.is_empty() != shares,
+            "others have mapped these rings of the {victim}: {its:?}"
+        );
         Ok(())
     }
 
-    /// Ends everything in order; how often a queue was blocked.
-    pub(super) fn end(mut self) -> Result<u32> {
+    /// Ends everything in order.
+    pub(super) fn end(mut self) -> Result<()> {
         self.a.leave(ONE)?;
         self.b.leave(ONE)?;
         self.b.leave(TWO)?;
@@ -327,8 +268,7 @@ impl Lane {
         }
         self.a.disconnect()?;
         self.b.disconnect()?;
-        self.service.end()?;
-        Ok(self.blocked)
+        self.service.end()
     }
 }
 

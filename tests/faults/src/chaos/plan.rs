@@ -83,15 +83,6 @@ impl fmt::Display for Round {
 }
 
 impl Round {
-    /// Whether somebody is broken who sends into a queue that others share: the daemon's workers
-    /// die with it when it is killed, and end in order when it is stopped.
-    pub(super) fn may_block(&self) -> bool {
-        match self.victim {
-            Victim::Worker | Victim::Host => self.blow != Blow::Pause,
-            Victim::Daemon => !self.blow.stops(),
-        }
-    }
-
     /// The name of the figure for how long everybody took to notice, or the victim paused.
     pub(super) fn figure(&self) -> String {
         let (class, how) = match self.blow {

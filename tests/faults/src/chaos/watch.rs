@@ -27,8 +27,6 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     known: Vec<Watched>,
-    /// Those with a blocked queue, whose UCX keeps what it has attached.
-    stuck: Vec<Pid>,
 }
 
 impl Watch {
@@ -43,20 +41,16 @@ impl Watch {
         Ok(())
     }
 
-    /// Compares a process whose queue is blocked with nothing that it held before this round.
-    pub(super) fn forget(&mut self, pid: Pid) {
-        self.stuck.push(pid);
-        self.known.retain(|watched| watched.pid != pid);
-    }
-
-    /// Everybody who was there before the round is as before, and nobody has memory of the dead.
+    /// Everybody who was there before the round is as before, and no ring of the dead is mapped.
     pub(super) fn compare(&self, there: Everybody) -> Result<()> {
         let living = there.map(|(_, pid)| pid);
-        for (name, pid) in there.into_iter().filter(|(_, pid)| !self.stuck.contains(pid)) {
-            until(END, "it lets go of memory of the dead", || {
-                Ok(orphaned(pid, &living)?.is_empty())
-            })
-            .with_context(|| format!("{name} has attached {:?}", orphaned(pid, &living)))?;
+        for (name, pid) in there {
+            until(
+                END,
+                "it unmaps the rings of the dead",
+                || Ok(orphaned(pid, &living)?.is_empty()),
+            )
+            .with_context(|| format!("{name} has mapped the rings {:?}", orphaned(pid, &living)))?;
         }
         for watched in
             self.known.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid))

@@ -96,10 +96,12 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
                 wire.progress();
             }
             Manner::SendsWithoutReading if !over && !stuck => {
-                stuck = wire.is_stuck();
+                let waits = wire.is_stuck();
+                // A worker always reads its rings.
+                stuck = waits && !wire.has_ring();
                 if stuck {
                     say(&Outcry::Stuck)?;
-                } else {
+                } else if !waits {
                     wire.fill();
                 }
                 // The worker keeps up with it: what is full first is the way back.

@@ -1,8 +1,11 @@
 //! The private protocol as a host speaks it to the daemon and to a worker, with frames.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -10,13 +13,17 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
+use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker, WorkerToHost,
+    Attach, DaemonToHost, DoorAddress, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker,
+    WorkerToHost,
 };
 use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass};
 use urom_wire::frame::{CommandStart, HEADER_LEN};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::ucx_context::context;
+use urom_wire::memory::{RING, Slip, hand_over};
+use urom_wire::ring::{self, Ring, RingWriter};
+use urom_wire::ucx_context::{context, may_share_memory};
 
 use super::link::Link;
 use super::{Manner, PATIENCE};
@@ -103,12 +110,23 @@ impl Daemon {
 
 pub(super) struct Wire {
     pub(super) link: Link<WorkerToHost, HostToWorker>,
+    way: Way,
+    started: Started,
+    ware: Ware,
+}
+
+/// The way of the commands.
+enum Way {
+    /// With the slots whose commands are not written yet, and the parts written of the first.
+    Ring(Ring, Range<u16>, usize),
+    Ucx(Ucx),
+}
+
+struct Ucx {
     // In this order: an endpoint goes before its worker.
     endpoint: Endpoint,
     worker: Worker,
-    started: Started,
     channel: u16,
-    ware: Ware,
     sending: Option<Request<Vec<u8>>>,
 }
 
@@ -117,45 +135,37 @@ impl Wire {
         let link = Link::open(started.address, Hello::new(Role::Host), Role::Worker, None, || {
             HostToWorker::Ping
         })?;
-        let worker = context().build()?.worker()?;
-        // What comes is thrown away.
-        worker.set_am_handler(AM_NOTIFICATIONS, |_| {})?;
-        let greeted = Rc::new(Cell::new(false));
-        let seen = Rc::clone(&greeted);
-        worker.set_am_handler(AM_GREET, move |_| seen.set(true))?;
         link.send(HostToWorker::Attach(Attach {
             ticket: started.ticket,
             max_inflight: ware.in_flight.into(),
             max_message: 4096,
             program: "rude".to_owned(),
         }));
-        let (address, channel) = loop {
+        let (door, address, channel) = loop {
             match link.receive()? {
                 WorkerToHost::Ping => {}
-                WorkerToHost::Attached { ucx_address, channel, .. } => {
-                    break (ucx_address, channel);
+                WorkerToHost::Attached { door, ucx_address, channel, .. } => {
+                    break (door, ucx_address, channel);
                 }
                 other => bail!("{other:?} instead of a welcome"),
             }
         };
-        let ucx_address = worker.address()?.as_bytes().to_vec();
-        link.send(HostToWorker::Reach(Reach { ucx_address, channel: CHANNEL }));
-        // SAFETY: from the worker, which this suite started.
-        let address =
-            unsafe { WorkerAddress::from_bytes(&address) }.map_err(|error| anyhow!("{error}"))?;
-        let endpoint = worker.endpoint().connect(&address)?;
-        endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let wire = Wire { link, endpoint, worker, started, channel, ware, sending: None };
-        let begin = Instant::now();
-        while !greeted.get() {
-            ensure!(begin.elapsed() < PATIENCE, "no greeting came over UCX");
-            wire.progress();
-        }
-        Ok(wire)
+        let way = match may_share_memory() {
+            true => Way::Ring(hand_ring(started.ticket, door)?, 0..0, 0),
+            false => Way::Ucx(Ucx::connect(&link, &address, channel)?),
+        };
+        Ok(Wire { link, way, started, ware })
+    }
+
+    pub(super) fn has_ring(&self) -> bool {
+        matches!(self.way, Way::Ring(..))
     }
 
     pub(super) fn progress(&self) {
-        self.worker.progress();
+        match &self.way {
+            Way::Ring(..) => std::thread::yield_now(),
+            Way::Ucx(ucx) => drop(ucx.worker.progress()),
+        }
     }
 
     /// Sends a command in every slot that it may use.
@@ -171,29 +181,94 @@ impl Wire {
         }
     }
 
-    /// Sends one message with a command in each of these slots.
+    /// Sends a command in each of these slots, over UCX in one message.
     pub(super) fn send(&mut self, slots: Range<u16>) {
         let command = &self.ware.command;
-        let len = Envelope::LEN + slots.len() * (HEADER_LEN + command.len());
-        let mut message = Vec::with_capacity(len);
-        let envelope = Envelope { pass: Pass::new(self.started.ticket), channel: self.channel };
-        message.extend_from_slice(&envelope.to_bytes());
-        for slot in slots {
-            let header = CommandStart::new(slot, self.started.bit).header(command.len());
-            message.extend_from_slice(&header.word().to_le_bytes());
-            message.extend_from_slice(command);
+        match &mut self.way {
+            Way::Ring(_, unsent, _) => {
+                *unsent = slots;
+                self.is_stuck();
+            }
+            Way::Ucx(ucx) => {
+                let len = Envelope::LEN + slots.len() * (HEADER_LEN + command.len());
+                let mut message = Vec::with_capacity(len);
+                let pass = Pass::new(self.started.ticket);
+                let envelope = Envelope { pass, channel: ucx.channel };
+                message.extend_from_slice(&envelope.to_bytes());
+                for slot in slots {
+                    let header = CommandStart::new(slot, self.started.bit).header(command.len());
+                    message.extend_from_slice(&header.word().to_le_bytes());
+                    message.extend_from_slice(command);
+                }
+                let sent = ucx.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER);
+                ucx.sending = Some(sent);
+            }
         }
-        self.sending = Some(self.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
     }
 
-    /// Whether UCX waits for room for the last message, which nothing but progress finds.
+    /// Whether the last commands still wait for room, which UCX finds by progress alone.
     pub(super) fn is_stuck(&mut self) -> bool {
-        match self.sending.take().map(Request::into_done) {
-            Some(Err(request)) => {
-                self.sending = Some(request);
-                true
+        let command = &self.ware.command;
+        match &mut self.way {
+            Way::Ring((_, writer), unsent, part) => {
+                while unsent.start < unsent.end {
+                    let start = CommandStart::new(unsent.start, self.started.bit);
+                    *part = writer.write(start.header(command.len()), command, *part);
+                    if *part < RingWriter::parts(command.len()) {
+                        break;
+                    }
+                    (unsent.start, *part) = (unsent.start + 1, 0);
+                }
+                writer.announce();
+                unsent.start < unsent.end
             }
-            _ => false,
+            Way::Ucx(ucx) => match ucx.sending.take().map(Request::into_done) {
+                Some(Err(request)) => {
+                    ucx.sending = Some(request);
+                    true
+                }
+                _ => false,
+            },
         }
+    }
+}
+
+/// Hands a new ring over at the worker's door.
+fn hand_ring(ticket: u128, door: DoorAddress) -> Result<Ring> {
+    let (ring, descriptors) = ring::create(&EventFd::new()?, 1 << 24)?;
+    let door = PathBuf::from(OsString::from_vec(door.address));
+    let slip = Slip { ticket, share: RING };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime
+        .block_on(hand_over(&door, slip, &descriptors.as_fds()))
+        .context("handing a ring over")?;
+    Ok(ring)
+}
+
+impl Ucx {
+    fn connect(
+        link: &Link<WorkerToHost, HostToWorker>,
+        address: &[u8],
+        channel: u16,
+    ) -> Result<Ucx> {
+        let worker = context().build()?.worker()?;
+        // Answers are dropped.
+        worker.set_am_handler(AM_NOTIFICATIONS, |_| {})?;
+        let greeted = Rc::new(Cell::new(false));
+        let seen = Rc::clone(&greeted);
+        worker.set_am_handler(AM_GREET, move |_| seen.set(true))?;
+        let ucx_address = worker.address()?.as_bytes().to_vec();
+        link.send(HostToWorker::Reach(Reach { ucx_address, channel: CHANNEL }));
+        // SAFETY: from the worker, which this suite started.
+        let address =
+            unsafe { WorkerAddress::from_bytes(address) }.map_err(|error| anyhow!("{error}"))?;
+        let endpoint = worker.endpoint().connect(&address)?;
+        endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
+        let begin = Instant::now();
+        while !greeted.get() {
+            ensure!(begin.elapsed() < PATIENCE, "no greeting came over UCX");
+            worker.progress();
+        }
+        Ok(Ucx { endpoint, worker, channel, sending: None })
     }
 }

@@ -4,14 +4,14 @@
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use super::{A_FEW, EACH, Grown, IN_FLIGHT, PROBE, WORKER};
+use super::{A_FEW, EACH, Grown, IN_FLIGHT, WORKER};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::process::{END, HostProcess, signal};
 use crate::service::{Logs, Service};
 use crate::suite::Figure;
 use crate::transports::Transports;
-use crate::vitals::{has_thread, until};
+use crate::vitals::{rings, until};
 
 pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Result<[Figure; 2]> {
     let service = Service::start(transports, logs)?;
@@ -23,7 +23,7 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     for loss in 1..=losses {
         lose(&mut host).with_context(|| format!("worker {loss} of {losses}"))?;
         let pid = host.pid();
-        until(END, "the receive queue is tried", || Ok(!has_thread(pid, PROBE)?))?;
+        until(END, "the lost worker's ring is unmapped", || Ok(rings(pid)?.is_empty()))?;
         grown.iter_mut().try_for_each(Grown::look)?;
     }
     host.disconnect()?;
@@ -32,13 +32,11 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     Ok(grown.map(|grown| grown.figure(transports)))
 }
 
-/// A worker answers, and dies while commands wait, not while it sends: that may block a queue.
+/// A worker dies while it answers commands.
 fn lose(host: &mut HostProcess) -> Result<()> {
     let worker = host.start_worker(WORKER)?;
     host.load(WORKER, Kind::Busy, IN_FLIGHT, 0)?;
     host.pass(WORKER, A_FEW)?;
-    host.halt(WORKER)?;
-    host.load(WORKER, Kind::Idle, IN_FLIGHT, 0)?;
     signal(worker, Signal::KILL)?;
     wait_for_end(worker, END, "the worker that dies")?;
     let tally = host.over(WORKER, END)?;
