@@ -42,7 +42,7 @@ const BESIDE: Duration = Duration::from_secs(1);
 const SLOWER: u32 = 20;
 
 /// By how much one may grow meanwhile, in KiB: floods are of hundreds of MiB.
-const HIGH_WATER: u64 = 24 * 1024;
+const HIGH_WATER: u64 = 32 * 1024;
 
 /// The bytes of answers that a host may leave unread: all those of one that stops reading.
 const LIMIT: &str = "16777216";
