@@ -186,6 +186,8 @@ impl Scene {
     /// The good host is at work, and all is made for the second host before anything is compared.
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
+        // UCX keeps its pool of requests, one for each message that a host left unread.
+        self.attend(Manner::SendsWithoutReading)?;
         self.attend(Manner::StopsReading)?;
         self.before =
             self.victims().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
