@@ -2,7 +2,7 @@
 //!
 //! UCX accepts messages from anyone who reaches its port. The two ends of a connection and the
 //! daemon alone have its ticket, so a message that begins with a part of it, the [`Pass`], belongs
-//! to the connection. A stranger has to guess 48 bits: the pass and the channel. Messages are sent
+//! to the connection. Another sender has to guess 48 bits: the pass and the channel. Messages are sent
 //! with `AmFlags::EAGER`: they arrive whole and in order.
 
 use std::fmt;
@@ -21,18 +21,18 @@ pub const AM_GREET: u16 = 3;
 /// The longest message of several frames, in bytes.
 pub const MESSAGE_LEN: usize = 8000;
 
-/// Where the numbers of a process's channels begin: random, because a stranger has to guess one
-/// besides the pass. Constant for fuzzers.
+/// The first channel of a process: random, because an unknown sender has to guess it with the
+/// pass. Constant for fuzzers.
 pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
-        // Only on a system without random numbers, which has no tickets either.
-        tracing::debug!("channels begin with 0: there are no random numbers");
+        // Tickets need random numbers, too: without them, hosts cannot come in.
+        tracing::debug!("channels begin with 0: the system has run out of random numbers");
     }
     u16::from_le_bytes(bytes)
 }
 
-/// A connection's pass. The default is that of a connection that does not exist yet.
+/// A connection's pass. The default belongs to a connection that does not exist yet.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pass(u32);
 

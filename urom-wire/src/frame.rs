@@ -66,7 +66,7 @@ impl Header {
     /// The length of the body in bytes.
     #[inline]
     #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "the length is that of the body")]
+    #[allow(clippy::len_without_is_empty, reason = "the body has the length")]
     pub const fn len(self) -> usize {
         (self.0 >> 24) as usize
     }

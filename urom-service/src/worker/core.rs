@@ -199,7 +199,7 @@ impl Core {
         let slot = command.slot;
         match command.unusual() {
             Some(Unusual::Cancel(reason)) => {
-                // Whatever a host sends, plugins get a reason that a host can have.
+                // A host may send any number. Plugins get one of two reasons.
                 let is_late = reason == CancelReason::TIMED_OUT.0;
                 let reason =
                     if is_late { CancelReason::TIMED_OUT } else { CancelReason::CANCELLED };
@@ -380,7 +380,7 @@ fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize
     }
 }
 
-/// Handles a notification for which no command is in flight.
+/// Handles a notification without a command in flight.
 #[cold]
 fn unasked(hosts: &Hosts, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
     if hosts.departed.borrow_mut().end(context, dest_id, place) {

@@ -17,7 +17,7 @@ use crate::support::uromd::Uromd;
 const WORDS: usize = 8;
 const BEFORE: usize = 2;
 
-/// The first words of a cell: a bit that says that it is written, and one for a frame's begin.
+/// The bits of a cell's first word: the cell is written, and a frame begins there.
 const WRITTEN: u64 = 1 << 63;
 const FIRST: u64 = 1 << 62;
 
@@ -59,7 +59,7 @@ fn header(slot: u64, len: u64) -> u64 {
 #[test]
 fn a_host_that_writes_garbage_into_its_ring_is_thrown_out() {
     for (mark, why) in [
-        (WRITTEN | 0x1234, "not those of one frame"),
+        (WRITTEN | 0x1234, "do not form one frame"),
         (WRITTEN | FIRST | header(0, 0xff_ffff), "16777215 bytes"),
         (WRITTEN | FIRST | header(9, 16), "slot 9 is beyond the 8"),
         (u64::MAX, "16777215 bytes"),
@@ -97,7 +97,7 @@ fn random_words_in_a_ring_hurt_its_own_host_alone() {
     is_served(&good);
 }
 
-/// A process that is killed leaves its ring as it is at that moment.
+/// A process that is killed leaves its ring in the middle of a write.
 #[test]
 fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
     let (_uromd, mut client, _, good) = two();

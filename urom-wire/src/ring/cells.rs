@@ -204,12 +204,12 @@ impl<M: Memory> Writer<M> {
     }
 }
 
-/// The other process wrote cells that are not those of a frame.
+/// The other process wrote cells that do not form a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Garbage {
     #[error("a frame of {len} bytes, where {limit} are the most")]
     TooLong { len: usize, limit: usize },
-    #[error("cells of the ring are not those of one frame")]
+    #[error("cells of the ring do not form one frame")]
     Torn,
 }
 
@@ -224,7 +224,7 @@ pub(crate) struct Reader<M> {
     limit: usize,
     /// The body of a frame in one cell.
     short: [u64; WORDS - 1],
-    /// The body of a longer frame, as far as it was read.
+    /// The part of a longer frame's body that was read.
     long: Vec<u64>,
     /// The header of a longer frame whose rest is to come, and how many of its words were read.
     partial: Option<(Header, usize)>,

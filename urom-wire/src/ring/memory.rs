@@ -55,7 +55,7 @@ pub(super) fn open(fd: &OwnedFd) -> io::Result<[Half; 2]> {
 }
 
 fn halves(map: MmapRaw) -> [Half; 2] {
-    // A child by `fork` has no use for it. Without the advice it has one mapping more.
+    // A child by `fork` does not use it. Without the advice the child keeps one mapping more.
     let _ = map.advise(Advice::DontFork);
     let map = Arc::new(map);
     [0, 1].map(|number| {

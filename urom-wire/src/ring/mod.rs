@@ -3,8 +3,8 @@
 //!
 //! The host makes the ring and hands its descriptors over at the worker's door. Each host has a
 //! ring of its own, so a host that stops, dies or writes garbage stops its own ring alone. A frame
-//! is visible to the other side when it is written; there are no messages. A bell rings only for a
-//! side that sleeps.
+//! is visible to the other side when it is written: frames do not wait for a message. A bell rings
+//! only for a side that sleeps.
 
 pub(crate) mod cells;
 #[cfg(test)]
@@ -57,7 +57,7 @@ impl RingDescriptors {
 /// A new ring: the host's end, and the descriptors for the worker. `bell` ends the host's sleep.
 ///
 /// # Errors
-/// The system's: there is no memory or descriptor left.
+/// The system's: memory or descriptors have run out.
 pub fn create(bell: &EventFd, limit: usize) -> io::Result<(Ring, RingDescriptors)> {
     let (memory, [there, back]) = memory::create()?;
     let (worker_bell, host_bell) = (EventFd::new()?, bell.try_clone()?);

@@ -17,7 +17,7 @@ use crate::pe::run::task::CmdTaskRef;
 const MOST_UNUSUAL: usize = 64;
 
 pub(super) struct Rings {
-    /// The descriptor by which workers end the host's sleep.
+    /// Workers end the host's sleep by this descriptor.
     pub(super) bell: EventFd,
     runs: RefCell<Vec<Rc<Run>>>,
     /// The run that is looked at next.

@@ -1,4 +1,4 @@
-//! What ends a sleep of the data thread: its mailbox, and the bells of hosts' rings.
+//! The events that end a sleep of the data thread: its mailbox, and the bells of hosts' rings.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 64;
 
 impl Bells {
     /// # Errors
-    /// The system's: there is no descriptor left.
+    /// The system's: descriptors have run out.
     pub(crate) fn new() -> io::Result<Bells> {
         Ok(Bells(epoll::create(epoll::CreateFlags::CLOEXEC)?))
     }

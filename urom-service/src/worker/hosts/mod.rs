@@ -63,14 +63,14 @@ pub(crate) struct Hosts {
     is_written: Cell<bool>,
     /// Hosts that are lost, and why. Their connections end with the turn.
     lost: RefCell<Vec<(u16, Failure)>>,
-    /// The last messages to hosts that are gone and left much unread.
+    /// The last messages to hosts that have left much unread.
     closing: RefCell<Vec<Request<Vec<u8>>>>,
     max_unread: usize,
     pub(super) departed: RefCell<Departed>,
     pub(crate) memories: Memories,
     /// Hosts with shares whose end is due.
     due: RefCell<Vec<Rc<Host>>>,
-    /// Whether the plugin that runs moved something that is no answer.
+    /// Whether the plugin that runs moved something else than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
 }
@@ -375,7 +375,7 @@ impl Hosts {
         self.moved.set(true);
     }
 
-    /// Whether the plugin that ran last moved something that is no answer.
+    /// Whether the plugin that ran last moved something else than an answer.
     #[inline]
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)

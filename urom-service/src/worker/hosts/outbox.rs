@@ -1,6 +1,6 @@
 //! The way to a host: the ring that it shares with this worker, or UCX.
 //!
-//! A frame that finds no room waits here. A host that reads nothing is given up when it leaves too
+//! A frame waits here until there is room. A host that reads nothing is given up when it leaves too
 //! many bytes unread: [`Outbox::unread`].
 
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ use crate::pe::{Lost, Pe};
 
 /// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
 /// trouble. It is one pointer, so that plain answers return in registers.
-/// `None` for the late answer of a command that was given up.
+/// `None` for the late answer of a cancelled command.
 pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
 
 enum Trouble {

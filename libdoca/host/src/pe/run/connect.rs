@@ -1,4 +1,4 @@
-//! The way from a started context to one that runs: by the worker's ring, or over UCX.
+//! Connects a started context to its worker: by a ring, or over UCX.
 
 use std::rc::Weak;
 

@@ -116,7 +116,7 @@ impl RingLink {
         self.busy.set(false);
     }
 
-    /// Calls `take` with the next frame of the worker. `None` when there is none.
+    /// Calls `take` with the next frame of the worker. `None` without one.
     ///
     /// # Errors
     /// The worker wrote something else.
