@@ -170,11 +170,12 @@ impl Data {
         }
         let mut core = self.core.borrow_mut();
         let most = if core.is_at_work() { 1 } else { LOOKS };
-        let mut looks = 1;
-        while !core.receive() && looks < most {
+        let (mut received, mut looks) = (core.receive(), 1);
+        while !received && looks < most {
+            received = core.receive();
             looks += 1;
         }
-        worked |= looks < most;
+        worked |= received;
         drop(core);
         if self.hosts.uses_ucx() {
             worked |= self.worker.progress();
