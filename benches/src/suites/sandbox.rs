@@ -83,8 +83,8 @@ struct SandboxWorkers {
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let party = SandboxWorkers::start(launch)?;
     let mut figures = Vec::new();
-    // Inline messages come last: for a second, a worker that finds a busy process on its core
-    // sleeps instead of yielding, and the host is busy while it sends inline.
+    // Inline messages come last: the host is busy while it sends them, and a worker that found a
+    // busy process on its core sleeps for up to a second afterwards, and does not yield.
     let ways = [
         (Sending::Registered, &REGISTERED[..]),
         (Sending::Asleep, &REGISTERED[..1]),

@@ -16,6 +16,10 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// The clock takes longer than a turn, so a worker that polls looks at it every so many turns.
 const TURNS: u32 = 16;
 
+/// A process that was busy for a moment keeps the worker from yielding for ten times as long, one
+/// that stays busy for twice as long each time, up to this.
+const LONGEST_CALM: Duration = Duration::from_secs(1);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
     Spin,
@@ -31,6 +35,8 @@ pub(crate) struct Idle {
     spins: u32,
     /// Until when a process that does not yield is taken to share the core.
     crowded: Option<Instant>,
+    /// For how long it was taken to share it, the last time.
+    calm: Duration,
 }
 
 impl Idle {
@@ -75,9 +81,13 @@ impl Idle {
     }
 
     pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
-        if ended.saturating_duration_since(began) >= 10 * POLL {
-            self.crowded = Some(ended + 20 * LONGEST);
+        let away = ended.saturating_duration_since(began);
+        if away < 10 * POLL {
+            self.calm = Duration::ZERO;
+            return;
         }
+        self.calm = (2 * self.calm).clamp(10 * away.min(LONGEST), LONGEST_CALM);
+        self.crowded = Some(ended + self.calm);
     }
 }
 
@@ -158,13 +168,25 @@ mod tests {
             }
         };
         assert_eq!(after_work(&mut idle, Duration::ZERO), Pause::Yield);
-        idle.yielded(start, start + POLL);
-        assert_eq!(after_work(&mut idle, Duration::from_millis(1)), Pause::Yield);
-        idle.yielded(start + Duration::from_millis(1), start + Duration::from_millis(4));
-        for (at, sleeps) in [(5, true), (900, true), (1100, false)] {
-            let pause = after_work(&mut idle, Duration::from_millis(at));
-            assert_eq!(matches!(pause, Pause::Sleep(_)), sleeps, "{at}");
+        let millis = Duration::from_millis;
+        let mut at = Duration::ZERO;
+        // Each yield takes 3 ms.
+        for crowded in [30, 60, 120, 240, 480, 960, 1000, 1000].map(millis) {
+            assert_eq!(after_work(&mut idle, at), Pause::Yield, "at {at:?}");
+            idle.yielded(start + at, start + at + millis(3));
+            let ended = at + millis(3);
+            for soon in [millis(1), crowded - millis(1)] {
+                let pause = after_work(&mut idle, ended + soon);
+                assert!(
+                    matches!(pause, Pause::Sleep(_)),
+                    "{pause:?} after {soon:?} of {crowded:?}"
+                );
+            }
+            at = ended + crowded;
         }
+        idle.yielded(start + at, start + at + POLL);
+        idle.yielded(start + at, start + at + millis(3));
+        assert_eq!(after_work(&mut idle, at + millis(33)), Pause::Yield, "it starts anew");
     }
 
     #[test]
