@@ -184,6 +184,19 @@ impl Buffer {
         (self.head.get().wrapping_sub(ahead), ahead + self.len.get())
     }
 
+    /// Runs `f` with the last `ahead` bytes of the room and the data behind them, for data at the
+    /// head.
+    ///
+    /// # Safety
+    /// As [`with_data`](Buffer::with_data).
+    #[inline]
+    pub(super) unsafe fn with_whole<R>(&self, ahead: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+        let (start, len) = self.whole(ahead);
+        // SAFETY: the room and the data are one piece of the memory, which is initialised and does
+        // not go away in this call; the caller promises that nobody writes.
+        f(unsafe { std::slice::from_raw_parts(start, len) })
+    }
+
     /// Runs `f` with the data.
     ///
     /// # Safety

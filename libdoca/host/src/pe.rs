@@ -204,12 +204,13 @@ impl Pe {
         if let Some(task) = self.ready.pop_command() {
             return self.complete_command(task);
         }
-        if self.chores.get() {
+        if self.is_called() {
             return self.progress_all(false);
         }
         if let Some(task) = self.take_answer(looks) {
-            if self.nap.is_turn() {
+            if self.rings.is_turn_of_others() {
                 self.ready.push_command(task);
+                self.progress_ucx(1);
                 return self.progress_rest();
             }
             return self.complete_command(task);
@@ -362,7 +363,10 @@ impl Pe {
     fn complete_command(&self, task: CmdTaskRef) -> u8 {
         let mut ctx_data = task.head.user_data.get();
         if let Some(run) = task.run() {
-            run.flight.completed();
+            // The late answer counts for a command that was given up.
+            if task.end.get().given_up == 0 {
+                run.flight.completed();
+            }
             ctx_data = run.ctx.user_data.get();
         }
         self.hand_back(&task.head, task.as_c(), task.callback.get(), ctx_data);

@@ -36,7 +36,8 @@ unsafe extern "C" fn count_and_release(task: *mut CmdTask, _: Data, _: Data) {
 }
 
 /// Sends commands, as many in flight as can be, until `count` have completed.
-fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], count: u64) {
+/// Each command has `limit` nanoseconds.
+fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], limit: u64, count: u64) {
     let (goal, mut to_send) = (COMPLETED.get() + count, count);
     while COMPLETED.get() < goal {
         let mut task = null_mut();
@@ -44,6 +45,7 @@ fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], count: u64) {
             && c!(doca_urom_worker_cmd_task_allocate_init(worker.raw, 1, &mut task)) == OK
         {
             c!(doca_urom_worker_cmd_task_set_cb(task, Some(count_and_release)));
+            assert_eq!(x!(urom_worker_cmd_task_set_deadline(task, limit)), OK);
             fill(task, payload);
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);
             to_send -= 1;
@@ -52,11 +54,11 @@ fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], count: u64) {
     }
 }
 
-fn assert_no_allocations(max_inflight: u32, payload: &[u8]) {
+fn assert_no_allocations(max_inflight: u32, payload: &[u8], limit: u64) {
     with_worker(max_inflight, |engine, _, worker| {
-        run(engine, worker, payload, 20_000);
+        run(engine, worker, payload, limit, 20_000);
         let before = calls();
-        run(engine, worker, payload, 20_000);
+        run(engine, worker, payload, limit, 20_000);
         assert_eq!(calls() - before, 0);
         // An allocator that does not count would show the same.
         drop(black_box(Box::new(0_u8)));
@@ -66,15 +68,22 @@ fn assert_no_allocations(max_inflight: u32, payload: &[u8]) {
 
 #[test]
 fn one_command_at_a_time_allocates_nothing() {
-    assert_no_allocations(1, &op::ECHO.to_le_bytes());
+    assert_no_allocations(1, &op::ECHO.to_le_bytes(), 0);
 }
 
 #[test]
 fn many_commands_at_a_time_allocate_nothing() {
-    assert_no_allocations(64, &[op::ECHO.to_le_bytes(); 2].concat());
+    assert_no_allocations(64, &[op::ECHO.to_le_bytes(); 2].concat(), 0);
 }
 
 #[test]
 fn long_commands_allocate_nothing() {
-    assert_no_allocations(16, &[0; 4064]);
+    assert_no_allocations(16, &[0; 4064], 0);
+}
+
+#[test]
+fn commands_with_a_deadline_allocate_nothing() {
+    const MINUTE: u64 = 60_000_000_000;
+    assert_no_allocations(1, &op::ECHO.to_le_bytes(), MINUTE);
+    assert_no_allocations(16, &[0; 4064], MINUTE);
 }

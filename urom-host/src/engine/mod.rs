@@ -280,6 +280,11 @@ impl EngineCore {
     /// Wakes a future at a time, or before, and has the engine's descriptor readable then.
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
         self.deadlines.wake_at(at, waker);
+        self.wake_within(at);
+    }
+
+    /// Has the engine's descriptor readable at a time. The library keeps the earliest one alone.
+    fn wake_within(&self, at: Instant) {
         if let (Some(wake), true) =
             (self.library.extensions().urom_pe_wake_within, self.maker.is_here())
         {
@@ -333,6 +338,9 @@ impl EngineCore {
     }
 
     pub(crate) fn request_notification(&self) -> Result<()> {
+        if let Some(at) = self.deadlines.next() {
+            self.wake_within(at);
+        }
         // SAFETY: the engine is live and belongs to this thread.
         let code = unsafe { (self.api().doca_pe_request_notification)(self.pe.as_ptr()) };
         check(code, || "arming a progress engine's notification handle")

@@ -2,7 +2,9 @@
 
 use std::os::fd::AsRawFd;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use urom_host::{DocaError, Pending, Worker};
@@ -45,6 +47,49 @@ fn dead<'a>(graph: &Client, worker: &'a Worker, failures: &[DocaError]) -> &'a W
 
 fn failures_left() -> usize {
     START_FAILURES.lock().unwrap().len()
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+#[test]
+fn each_of_two_restarts_that_pause_is_woken_by_the_descriptor() {
+    let (_clean, service) = connected();
+    let (graph, first) = start(&service, 5);
+    let (_, second) = start(&service, 6);
+    let begin = |worker, failures| {
+        let restart = dead(&graph, worker, &vec![DocaError::ALREADY_EXIST; failures]).restart();
+        (Box::pin(restart), Arc::new(Woken(true.into())))
+    };
+    let mut restarts = vec![begin(&second, 3)];
+    let mut begun = 1;
+    first.engine().request_notification().unwrap();
+    sleep_until(first.engine(), || {
+        // As an executor does: a future that was not woken is not polled.
+        while restarts.iter().any(|(_, woken)| woken.0.load(SeqCst)) {
+            restarts.retain_mut(|(restart, woken)| {
+                let waker = Waker::from(Arc::clone(woken));
+                if !woken.0.swap(false, SeqCst) {
+                    return true;
+                }
+                let polled = restart.as_mut().poll(&mut Context::from_waker(&waker));
+                polled.map(Result::unwrap).is_pending()
+            });
+            if begun == 1 && failures_left() == 0 {
+                // The second begins to pause for 4 ms, the first soon pauses for 1 ms.
+                restarts.push(begin(&first, 1));
+                begun = 2;
+            }
+        }
+        restarts.is_empty()
+    });
+    assert_eq!(begun, 2);
 }
 
 /// As an event loop does: nobody looks before the engine's descriptor says so.

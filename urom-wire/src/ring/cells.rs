@@ -211,6 +211,9 @@ pub enum Garbage {
     TooLong { len: usize, limit: usize },
     #[error("cells of the ring do not form one frame")]
     Torn,
+    /// The other side answered a frame that this side has not written to its end.
+    #[error("an answer to a command that was not all written")]
+    Early,
 }
 
 #[derive(Debug)]

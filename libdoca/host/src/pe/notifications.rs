@@ -10,8 +10,8 @@ use crate::pe::Pe;
 
 /// Why a notification does not reach a task.
 pub(crate) enum Lost {
-    /// No task is in flight in this slot; with the worker's id, if the channel is in use.
-    Nobodys(u16, Option<u64>),
+    /// The worker with this id names a slot in which no task is in flight.
+    Nobodys(u16, u64),
     /// The host has given the command up.
     Late,
     /// It has this many bytes, and this many are allowed.
@@ -25,14 +25,11 @@ impl Lost {
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {
-            Lost::Nobodys(slot, Some(id)) => log!(
+            Lost::Nobodys(slot, id) => log!(
                 debug,
                 "a notification of worker {} for slot {slot}, which has no command in flight, was dropped",
                 WorkerId(id)
             ),
-            Lost::Nobodys(channel, None) => {
-                log!(debug, "notifications for channel {channel}, which is closed, were dropped")
-            }
             Lost::Late => {}
             Lost::TooLong(len, limit) => pe.unreadable(format_args!(
                 "a notification of {len} bytes came where {limit} are allowed; its task fails"
@@ -55,7 +52,10 @@ impl Pe {
             ));
         };
         let Some(run) = self.channels.borrow().get(channel).cloned() else {
-            return Lost::Nobodys(channel, None).report(self);
+            return log!(
+                debug,
+                "notifications for channel {channel}, which is closed, were dropped"
+            );
         };
         if !run.has_pass(pass) {
             return self.unreadable(format_args!(

@@ -13,6 +13,10 @@ use crate::pe::run::Run;
 use crate::pe::run::answers::Unusual;
 use crate::pe::run::task::CmdTaskRef;
 
+/// After so many answers UCX, the mailbox and the deadlines have their turn, although more answers
+/// may be there.
+const IN_A_ROW: u32 = 64;
+
 /// The most unusual frames that one look skips.
 const MOST_UNUSUAL: usize = 64;
 
@@ -24,6 +28,8 @@ pub(super) struct Rings {
     next: Cell<usize>,
     /// Whether commands were written since the last announcement.
     is_written: Cell<bool>,
+    /// How many answers were taken since the last turn of everything else.
+    in_a_row: Cell<u32>,
 }
 
 impl Rings {
@@ -33,6 +39,7 @@ impl Rings {
             runs: RefCell::default(),
             next: Cell::new(0),
             is_written: Cell::new(false),
+            in_a_row: Cell::new(0),
         })
     }
 
@@ -76,6 +83,16 @@ impl Rings {
             }
         }
         Ok(None)
+    }
+
+    /// Whether everything else has its turn.
+    #[inline]
+    pub(super) fn is_turn_of_others(&self) -> bool {
+        let is_turn = self.in_a_row.get() >= IN_A_ROW;
+        if is_turn {
+            self.in_a_row.set(0);
+        }
+        is_turn
     }
 
     #[inline]
@@ -126,6 +143,7 @@ impl Pe {
         for _ in 0..looks {
             let answer = self.rings.take();
             if answer.is_some() {
+                self.rings.in_a_row.set(self.rings.in_a_row.get().wrapping_add(1));
                 return answer;
             }
         }

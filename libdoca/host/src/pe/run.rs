@@ -36,7 +36,8 @@ use crate::worker_link::{Health, WorkerOrder};
 
 pub(crate) struct Run {
     me: Weak<Run>,
-    // The run and these two keep each other until the run ends.
+    // These two keep the run as well: the engine by its channel until the run's end, the context
+    // until its next start or the worker's end.
     pub(crate) ctx: Rc<Context>,
     pe: Rc<Pe>,
     pub(crate) channel: u16,
@@ -71,7 +72,7 @@ pub(crate) struct Run {
 
 /// A plugin of a run's worker: which bit its id is.
 #[derive(Clone, Copy)]
-pub(crate) struct PluginBit(u8);
+pub(crate) struct PluginBit(pub(crate) u8);
 
 impl Run {
     pub(crate) fn new(
@@ -261,6 +262,8 @@ impl Run {
     }
 
     fn tend_link(&self) {
+        // Frames that waited may be written now.
+        self.pe.wrote();
         if let Some(Err(status)) = self.link.get().map(Link::tend) {
             self.broken.set(Some(Broken::Ucx(status)));
         }
@@ -297,7 +300,7 @@ impl Run {
         let task = self.flight.allocate(|slot| self.make_task(slot));
         let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
         let start = plugin.zip(task.slot.get());
-        task.hold(start.map(|(plugin, slot)| self.command_start(slot, plugin)));
+        task.hold(start.map(|(PluginBit(bit), slot)| CommandStart::new(slot, bit)));
         Ok(task)
     }
 
@@ -316,11 +319,6 @@ impl Run {
         if self.leaving.get() {
             self.check_over(&self.pe);
         }
-    }
-
-    #[inline]
-    pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
-        CommandStart::new(slot, bit)
     }
 
     #[inline]

@@ -67,9 +67,6 @@ impl HostBell {
     }
 }
 
-/// How often engines that receive all the time read the clock: in every so many calls.
-const TURNS: u32 = 64;
-
 /// A timer that ends the host's sleep: for the deadline of a command, for a time that the host
 /// named, and once a millisecond while a domain starts, because the out-of-band functions do not
 /// wake it.
@@ -80,7 +77,6 @@ pub(crate) struct Nap {
     named: Cell<Option<Instant>>,
     /// When the timer fires.
     set: Cell<Option<Instant>>,
-    turns: Cell<u32>,
 }
 
 impl Nap {
@@ -90,22 +86,13 @@ impl Nap {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let [next, named, set] = [(); 3].map(|()| Cell::new(None));
-        Ok(Nap { timer, next, named, set, turns: Cell::new(0) })
+        Ok(Nap { timer, next, named, set })
     }
 
     /// Whether a deadline may have passed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.next.get().is_some_and(|next| next <= Instant::now())
-    }
-
-    /// The same for an engine that receives, in every [`TURNS`]th call.
-    #[inline]
-    pub(crate) fn is_turn(&self) -> bool {
-        self.next.get().is_some() && {
-            self.turns.set((self.turns.get() + 1) % TURNS);
-            self.turns.get() == 0 && self.is_due()
-        }
     }
 
     fn begin(&self, at: Instant) -> rustix::io::Result<()> {

@@ -136,6 +136,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         let last = worker.submit(&command(op::HOLD, 7));
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         assert_eq!(x!(urom_worker_cmd_task_cancel(last)), OK);
+        assert_eq!(engine.in_flight(), 4);
         assert_eq!((engine.done().status, engine.in_flight()), (DocaError::SKIPPED, 4));
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         worker.stop(engine);

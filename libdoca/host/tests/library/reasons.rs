@@ -73,8 +73,11 @@ fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
     assert_eq!(code, OK);
     worker.run(&engine);
     let tasks: Vec<_> = (0..5).map(|_| worker.allocate().unwrap()).collect();
-    let full =
-        says(tracing::Level::DEBUG, &["all of 5", "set_max_inflight_tasks"], || worker.allocate());
+    let full = says(
+        tracing::Level::DEBUG,
+        &["of 5 tasks the host has 5", "set_max_inflight_tasks"],
+        || worker.allocate(),
+    );
     assert_eq!(full, Err(DocaError::NO_MEMORY));
     for task in tasks {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);

@@ -73,6 +73,7 @@ pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
     assert!(!this.busy, "progress inside a callback");
     this.busy = true;
     this.turns += 1;
+    this.named = this.named.filter(|named| *named > Instant::now());
     if this.turns.is_multiple_of(64) {
         for ctx in &this.contexts {
             expire(*ctx);
@@ -170,7 +171,7 @@ functions! {
 
     fn pe_wake_within(pe: *mut Pe, nanoseconds: u64) {
         let at = Instant::now() + Duration::from_nanos(nanoseconds);
-        pe.named = Some(pe.named.filter(|named| *named > Instant::now()).map_or(at, |named| named.min(at)));
+        pe.named = pe.named.into_iter().chain([at]).min();
         // SAFETY: a live engine.
         unsafe { wake(pe, at) };
         OK

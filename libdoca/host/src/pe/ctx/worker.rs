@@ -128,6 +128,7 @@ impl Part for Worker {
         if let Some(cpus) = self.cpus.get() {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
+        let bell = pe.rings_bell()?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure!(
                 FULL,
@@ -159,7 +160,7 @@ impl Part for Worker {
                 max_message: running.max_message as u64,
                 program: worker_link::program(),
             },
-            bell: pe.rings_bell()?,
+            bell,
             health: Arc::clone(&run.health),
             late: Arc::clone(&run.late),
             key: running.key.clone(),

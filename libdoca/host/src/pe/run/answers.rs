@@ -48,7 +48,7 @@ impl Run {
         let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
             return Err(match self.flight.answer_late(notification.slot) {
                 true => Lost::Late,
-                false => Lost::Nobodys(notification.slot, Some(self.id())),
+                false => Lost::Nobodys(notification.slot, self.id()),
             });
         };
         if !notification.why.is_empty() {
@@ -85,6 +85,9 @@ impl Run {
     pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
         let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
         let received = ring.receive(|header, body| {
+            if ring.is_busy() && self.flight.is_sending(header.slot()) {
+                return Err(Unusual::broken(Garbage::Early));
+            }
             let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
             let task =
                 plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));

@@ -45,7 +45,7 @@ impl Run {
             Some(ring) => {
                 self.greeted.set(true);
                 self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
-                Link::Ring(Box::new(RingLink::new(ring)))
+                Link::Ring(Box::new(RingLink::new(ring, self.flight.limit())))
             }
             None => match self.connect_ucx(pe, &attached) {
                 Ok(ucx) => Link::Ucx(Box::new(ucx)),

@@ -28,7 +28,8 @@ pub(crate) struct Flight {
     free: RefCell<Vec<CmdTaskRef>>,
     out: Cell<usize>,
     rest: RefCell<Rest>,
-    // How many tasks were ever submitted, answered and completed: a command counts once in each.
+    // How many commands were ever submitted, answered and completed: each counts once in each. One
+    // that is given up is completed by its late answer, or by the connection's end.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
@@ -65,6 +66,11 @@ impl Flight {
         let mut flight = Flight::default();
         flight.slots = (0..limit).map(|_| Cell::new(None)).collect();
         flight
+    }
+
+    /// The most tasks at a time.
+    pub(crate) fn limit(&self) -> usize {
+        self.slots.len()
     }
 
     /// How many commands have not ended, those included that are given up.
@@ -107,9 +113,12 @@ impl Flight {
     pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
         log!(
             debug,
-            "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
+            "no task for worker {worker}: of {} the host has {}, and {} wait for the late answers of \
+             commands that were given up; or there is no memory; release one \
              (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
-            self.out()
+            Quantity(self.slots.len(), "task"),
+            self.out(),
+            self.given_up().waiting
         );
         DocaError::NO_MEMORY
     }
@@ -181,10 +190,6 @@ impl Flight {
             self.rest.borrow_mut().given_up.insert(slot, is_dropped);
         }
         task.give_up(code);
-        if !is_dropped {
-            // The completion that follows counts, and so does the late answer.
-            self.completed.set(self.completed.get().wrapping_sub(1));
-        }
     }
 
     /// Takes the late answer to a command that was given up. False when there is none in the slot.
@@ -235,6 +240,13 @@ impl Flight {
         task.answer(status, payload);
         self.answered.set(self.answered.get() + 1);
         Some(task)
+    }
+
+    /// Whether a part of the frame in a slot is not written yet.
+    #[cold]
+    pub(crate) fn is_sending(&self, slot: u16) -> bool {
+        let task = self.slots.get(usize::from(slot)).and_then(Cell::get);
+        task.is_some_and(|task| task.sending.get())
     }
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
@@ -317,8 +329,8 @@ mod tests {
         flight.give_up(first, DocaError::TIME_OUT, false);
         let end = first.end.get();
         assert_eq!((end.status, end.given_up), (DocaError::TIME_OUT, 1));
+        assert_eq!(flight.count(), 2, "it counts once before the host gets its end, and after it");
         // The host gets the end, and gives the task back.
-        flight.completed();
         flight.release(first);
         let waiting = |waiting| GivenUp { waiting, late: 0, dropped: 0 };
         assert_eq!((flight.count(), flight.given_up()), (2, waiting(1)));

@@ -32,11 +32,12 @@ enum Body {
 }
 
 impl RingLink {
-    pub(crate) fn new((reader, writer): Ring) -> RingLink {
+    /// The ring of a connection with so many tasks, any of which may have to wait.
+    pub(crate) fn new((reader, writer): Ring, tasks: usize) -> RingLink {
         RingLink {
             reader: RefCell::new(reader),
             writer: RefCell::new(writer),
-            waiting: RefCell::default(),
+            waiting: RefCell::new(VecDeque::with_capacity(tasks)),
             busy: Cell::new(false),
         }
     }
@@ -69,12 +70,19 @@ impl RingLink {
 
     #[inline]
     fn write_task(&self, task: &CmdTask, header: Header, from: usize) -> usize {
-        if task.left.get() != 0 {
+        let (payload, left) = (&task.payload, task.left.get());
+        if left == 0 {
+            // SAFETY: a task whose frame is written is in flight: an answer that comes before the
+            // end of the frame ends the connection. The host does not write to the payload of such
+            // a task.
+            return unsafe { payload.with_data(|payload| self.write(header, payload, from)) };
+        }
+        if !payload.is_at_head() {
             return self.write(header, &body_of(task), from);
         }
-        // SAFETY: a task whose frame is written is in flight, and the host does not write to the
-        // payload of such a task.
-        unsafe { task.payload.with_data(|payload| self.write(header, payload, from)) }
+        payload.write_room(&left.to_le_bytes(), 0);
+        // SAFETY: as above, and only the library writes to the room.
+        unsafe { payload.with_whole(DEADLINE_LEN, |body| self.write(header, body, from)) }
     }
 
     #[inline]

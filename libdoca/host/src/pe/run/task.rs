@@ -15,7 +15,7 @@ use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Header};
 
 use crate::buf::Buffer;
 use crate::handle::{Opaque, Tag, borrow, object};
-use crate::pe::run::Run;
+use crate::pe::run::{PluginBit, Run};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +97,8 @@ pub(crate) struct CmdTask {
     pub(crate) head: Head,
     /// Its number on the wire. A command that is given up keeps the number, so the task loses it.
     pub(crate) slot: Cell<Option<u16>>,
-    /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
-    /// host gets the payload.
+    /// UCX reads the payload in place, or a part of the frame waits for room in the ring. With UCX
+    /// this stays set if the connection ends meanwhile, and then no host gets the payload.
     pub(crate) sending: Cell<bool>,
     /// Whether somebody said why the command failed.
     is_explained: Cell<bool>,
@@ -238,9 +238,8 @@ impl CmdTask {
     #[inline]
     pub(crate) fn run(&self) -> Option<&Run> {
         // SAFETY: `join` asks of a run that it ends its tasks before it goes away.
-        // It does not go away under this reference either: the engine lets go of a run when it
-        // delivers the context's last event, which it does between two calls of the host, and
-        // callbacks are inside such a call.
+        // It does not go away under this reference either: a worker lets go of its run when it is
+        // started again or destroyed, and it is idle then: the host has released all its tasks.
         unsafe { self.run.get().as_ref() }
     }
 
@@ -267,7 +266,8 @@ impl CmdTask {
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
         let start = |run: &Run| {
-            run.plugin(plugin).zip(self.slot.get()).map(|(bit, slot)| run.command_start(slot, bit))
+            let start = |(PluginBit(bit), slot)| CommandStart::new(slot, bit);
+            run.plugin(plugin).zip(self.slot.get()).map(start)
         };
         self.start.set(self.run().and_then(start));
     }
@@ -378,13 +378,13 @@ impl Drop for InPlace {
 // SAFETY: the payload's memory belongs to the task, and is never replaced while UCX has this value:
 // a connection that goes meanwhile leaves it to `drop`. Only UCX and the host touch it, both by
 // pointers and on the thread of the engine, so never at the same time. The task is completed after
-// UCX is done with it, and until then the host may not write to it. The exception is a connection
-// that ends with the send unfinished: the task completes, and UCX may go on reading for as long as
-// it keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A
-// host that writes all the same, by a pointer from before, writes to memory that is still there,
-// between two reads of UCX's: until the forced close of the endpoint has cancelled the send, the
-// worker may be sent a command with what was written, or with a part of it where a device reads
-// meanwhile.
+// UCX is done with it, and until then the host may not write to it. There are two exceptions, in
+// which the task completes and UCX may go on reading for as long as it keeps this value: a
+// connection that ends with the send unfinished, whose task is never allocated again, and a command
+// that is given up, whose task is not allocated before UCX is done. `get_payload` gives no buffer
+// in either. A host that writes all the same, by a pointer from before, writes to memory that is
+// still there, between two reads of UCX's: the worker may be sent a command with bytes that were
+// written later, or with a part of them where a device reads meanwhile.
 unsafe impl ucx::Buffer for InPlace {
     #[inline]
     fn start(&self) -> *const u8 {

@@ -1,5 +1,6 @@
 //! A daemon and a worker that do as a test wants.
 
+mod rings;
 mod tests;
 
 use std::cell::RefCell;
@@ -98,7 +99,7 @@ impl Fake {
     fn attach(&self, max_message: u64) -> Attached {
         let worker = context().build().unwrap().worker().unwrap();
         let address = worker.address().unwrap().as_bytes().to_vec();
-        let mut stream = self.let_in(address, max_message);
+        let mut stream = self.let_in(DoorAddress::default(), address, max_message);
         let reach = loop {
             match self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
             {
@@ -125,7 +126,7 @@ impl Fake {
     }
 
     /// Lets the host in that comes to the worker.
-    fn let_in(&self, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
+    fn let_in(&self, door: DoorAddress, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
             self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
@@ -133,8 +134,7 @@ impl Fake {
             panic!("an Attach")
         };
         assert_eq!(attach.ticket, TICKET);
-        let (door, plugins) = (DoorAddress::default(), vec![]);
-        let (channel, max_message) = (ENVELOPE.channel, max_message);
+        let (channel, plugins) = (ENVELOPE.channel, vec![]);
         let word = WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
         self.send(&mut stream, &word);
         stream

@@ -159,7 +159,7 @@ fn a_worker_whose_word_is_of_no_use_is_given_up() {
         let worker = std::thread::spawn(move || {
             let mut daemon = fake.welcome(4096);
             fake.start_at(&mut daemon, address);
-            let host = fake.let_in(ucx_address.to_vec(), max_message);
+            let host = fake.let_in(DoorAddress::default(), ucx_address.to_vec(), max_message);
             (daemon, host)
         });
         has(&failed_worker(address), &[words]);
