@@ -24,7 +24,8 @@ impl EventFd {
     /// # Errors
     /// The operating system's.
     pub fn received(fd: OwnedFd) -> io::Result<EventFd> {
-        // `raise` must not wait, however full the other process has made the counter.
+        // `raise` must not wait when the counter is full. The other process can take the flag down
+        // again: it is trusted not to.
         let flags = fcntl_getfl(&fd)?;
         fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
         Ok(EventFd(fd))

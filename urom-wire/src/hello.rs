@@ -12,7 +12,7 @@ use crate::plain::{Plain, U16, U32};
 
 /// The version of everything that follows the hello, and of the receive queues in shared memory of
 /// the kit's plugins.
-pub const PROTOCOL: u16 = 13;
+pub const PROTOCOL: u16 = 14;
 
 const MAGIC: [u8; 4] = *b"UROM";
 
@@ -131,6 +131,6 @@ mod tests {
             ("POSIX_FIFO_ELEM_SIZE", "4224"),
             ("POSIX_SEG_SIZE", "8256"),
         ];
-        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (13, queues));
+        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (14, queues));
     }
 }

@@ -33,8 +33,10 @@ fn network_only(transports: Option<&str>) -> String {
         Some(some) => {
             let rest: Vec<_> =
                 some.split(',').filter(|name| !SHARED_MEMORY.contains(name)).collect();
-            // UCX makes an endpoint that reaches nobody of a list without a transport.
-            if rest.is_empty() { "tcp".to_owned() } else { rest.join(",") }
+            // With such a list alone, UCX makes an endpoint that reaches no other process.
+            let reaches_none = rest.iter().all(|name| *name == "self");
+            let network = reaches_none.then_some("tcp");
+            network.into_iter().chain(rest).collect::<Vec<_>>().join(",")
         }
     }
 }
@@ -64,7 +66,8 @@ mod tests {
             ("all", true, "^posix,sysv,xpmem"),
             ("tcp", false, "tcp"),
             ("tcp,posix", true, "tcp"),
-            ("sm,self", true, "self"),
+            ("sm,self", true, "tcp,self"),
+            ("self", false, "tcp,self"),
             ("shm", true, "tcp"),
             ("^posix", false, "^posix,posix,sysv,xpmem"),
             ("^tcp", true, "^tcp,posix,sysv,xpmem"),

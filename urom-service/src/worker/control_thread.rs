@@ -1,6 +1,8 @@
 //! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who
 //! may come in.
 
+#[cfg(test)]
+mod door_tests;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod health;
@@ -76,7 +78,7 @@ pub(super) enum ControlEvent {
         message: HostToWorker,
         turn: Option<OwnedSemaphorePermit>,
     },
-    /// Somebody hands memory over.
+    /// A host hands its ring or memory over.
     AtDoor(Handover),
     HostGone {
         link: LinkKey,
@@ -99,6 +101,8 @@ struct Link {
     handed: HashMap<u64, Handed>,
     /// Whether it has handed memory over. It has the lease then, and gets no other.
     has_handed: bool,
+    /// Whether it has handed a ring over, or given its address of UCX.
+    is_reached: bool,
     /// For how many looks at the data thread that has not let it in, if it has not.
     waits: Option<u32>,
 }
@@ -187,6 +191,7 @@ impl Control {
                         ticket: None,
                         handed: HashMap::new(),
                         has_handed: false,
+                        is_reached: false,
                         waits: None,
                     },
                 );
@@ -279,7 +284,14 @@ impl Control {
                 let text = "a host attaches before it is reached or shares memory";
                 self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
             }
-            HostToWorker::Reach(reach) => self.mailbox.post(ToData::Reach { link: key, reach }),
+            HostToWorker::Reach(_) if link.is_reached => {
+                let text = "a host hands a ring over or gives its address of UCX, once";
+                self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
+            }
+            HostToWorker::Reach(reach) => {
+                link.is_reached = true;
+                self.mailbox.post(ToData::Reach { link: key, reach });
+            }
             HostToWorker::Memory(word) => self.hear_of_memory(key, word, turn),
         }
     }

@@ -55,8 +55,8 @@ pub(crate) struct Data {
     worker: Worker,
     core: Rc<RefCell<Core>>,
     hosts: Rc<Hosts>,
-    /// Endpoints that UCX has lost, by channel and connection.
-    failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
+    /// The numbers of hosts whose endpoints UCX has lost.
+    failed: Rc<RefCell<Vec<(u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
     watch: Arc<Watch>,
@@ -266,12 +266,8 @@ impl Data {
     /// Connects a host over UCX.
     fn reach(&self, link: LinkKey, Reach { ucx_address, channel }: &Reach) {
         let Some(host) = self.hosts.by_link(link) else { return };
-        if host.is_connected() {
-            let text = "a host says once how it is reached";
-            return self.hosts.lose(&host, Failure::new(DocaError::BAD_STATE, text));
-        }
-        let (failed, number) = (Rc::clone(&self.failed), (host.channel, host.dest_id));
-        let hook = move |status| failed.borrow_mut().push((number.0, number.1, status));
+        let (failed, dest_id) = (Rc::clone(&self.failed), host.dest_id);
+        let hook = move |status| failed.borrow_mut().push((dest_id, status));
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
         // uses: the guide's page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(ucx_address) };
@@ -299,9 +295,8 @@ impl Data {
 
     #[cold]
     fn bury_failed(&self) {
-        for (channel, dest_id, status) in self.failed.take() {
-            let host = self.hosts.by_channel(channel).filter(|host| host.dest_id == dest_id);
-            if let Some(host) = host {
+        for (dest_id, status) in self.failed.take() {
+            if let Some(host) = self.hosts.by_dest_id(dest_id) {
                 let text = format!(
                     "UCX lost the host: {}; start the worker again",
                     status.with_variables()

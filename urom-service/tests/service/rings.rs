@@ -3,13 +3,12 @@
 
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use memmap2::MmapRaw;
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 
-use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, op, served};
 use crate::support::uromd::Uromd;
 
@@ -83,16 +82,22 @@ fn random_words_in_a_ring_hurt_its_own_host_alone() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         seed
     };
-    for _ in 0..50 {
+    for round in 0..50 {
         let rude = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
         let words = Words::of(&rude);
-        for at in 0..4096 {
-            // The obedient plugin ends its process when it is told to, so no word is an operation.
-            words.store(at, random() | 0xff00);
-        }
+        // The obedient plugin ends its process when it is told to, so no word is an operation.
+        let first = BEFORE * WORDS;
+        (0..4096).filter(|at| *at != first).for_each(|at| words.store(at, random() | 0xff00));
+        // The worker reads the first mark, and then the others: a frame goes on where none began,
+        // or a command of some random bytes is followed by random cells.
+        let is_frame = round % 2 == 1;
+        let frame = FIRST | header(random() % 8, random() % 56);
+        words.store(first, WRITTEN | if is_frame { frame } else { random() & !FIRST });
         is_served(&good);
-        // The lap bit of the first word decides whether the worker has seen anything.
-        drop(rude);
+        if !is_frame {
+            let refusal = rude.refusal();
+            assert!(refusal.text.contains("do not form one frame"), "{refusal}");
+        }
     }
     is_served(&good);
 }
@@ -102,59 +107,81 @@ fn random_words_in_a_ring_hurt_its_own_host_alone() {
 fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
     let (_uromd, mut client, _, good) = two();
     // A command of three cells: all its words, and then the mark of the first.
-    let cell = |number: usize| (BEFORE + number) * WORDS;
-    let mut stores = Vec::new();
-    for number in [1, 2, 0] {
-        for word in (1..WORDS).chain([0]) {
+    let stores = |op| {
+        let cell = |number: usize| (BEFORE + number) * WORDS;
+        let words = |number: usize| (1..WORDS).chain([0]).map(move |word| (number, word));
+        [1, 2, 0].into_iter().flat_map(words).map(move |(number, word)| {
             let value = match (number, word) {
                 (0, 0) => WRITTEN | FIRST | header(0, 3 * 56),
                 (_, 0) => WRITTEN,
-                (0, 1) => op::CRASH,
+                (0, 1) => op,
                 _ => 7,
             };
-            stores.push((cell(number) + word, value));
-        }
-    }
-    for count in 0..stores.len() {
+            (cell(number) + word, value)
+        })
+    };
+    let all = stores(op::CRASH).count();
+    for count in 0..all {
         let dying = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
         let words = Words::of(&dying);
-        stores[..count].iter().for_each(|(at, value)| words.store(*at, *value));
+        stores(op::CRASH).take(count).for_each(|(at, value)| words.store(at, value));
         is_served(&good);
         drop(dying);
         is_served(&good);
     }
+    // All of them together are a command.
+    let whole = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
+    let words = Words::of(&whole);
+    stores(op::ECHO).for_each(|(at, value)| words.store(at, value));
+    assert_eq!(whole.note().payload.map(|payload| payload.len()), Some(3 * 56));
+}
+
+/// The median time of a call.
+fn median(host: &Connection) -> Duration {
+    let call = |_| {
+        let begin = Instant::now();
+        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        begin.elapsed()
+    };
+    let mut times: Vec<_> = (0..2000).map(call).collect();
+    times.sort_unstable();
+    times[times.len() / 2]
 }
 
 #[test]
 fn a_host_that_rings_without_end_slows_no_other_host() {
     let (_uromd, _client, rude, good) = two();
     is_served(&good);
+    let quiet = median(&good);
     let stop = AtomicBool::new(false);
     let bell = rude.ring().1;
-    std::thread::scope(|scope| {
+    let rung = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 rustix::io::write(bell, &1_u64.to_ne_bytes()).unwrap();
             }
         });
-        (0..10).for_each(|_| is_served(&good));
+        let rung = median(&good);
         stop.store(true, Ordering::Relaxed);
+        rung
     });
+    // Three threads are busy, so on two cores a call may wait for its turn.
+    assert!(rung < 10 * quiet + Duration::from_millis(5), "{rung:?}, and {quiet:?} without");
     assert_eq!(rude.call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
 #[test]
 fn a_host_that_reads_slowly_gets_all_answers_and_others_do_not_wait_for_it() {
-    let (_uromd, _client, slow, good) = two();
-    // Far more than the ring holds.
-    for round in 0..200_u64 {
-        for slot in 0..8 {
+    const SLOTS: u16 = 64;
+    let (_uromd, mut client, _, good) = two();
+    let slow = client.attach(StartWorker { id: good.started.id, ..any() }, SLOTS.into());
+    for round in 0..20 {
+        // The ring holds less than a quarter of these answers: the others wait in the worker.
+        for slot in 0..SLOTS {
             slow.ask(slot, op::BIG, 4000);
         }
-        let begin = Instant::now();
         is_served(&good);
-        assert!(begin.elapsed() < PATIENCE);
-        for _ in 0..8 {
+        for _ in 0..SLOTS {
             assert_eq!(slow.note().payload.map(|payload| payload.len()), Some(4000), "{round}");
         }
     }

@@ -13,7 +13,7 @@ use crate::ring::local::Local;
 
 const CELLS: usize = 32;
 /// The most bytes of a frame.
-const LIMIT: usize = 4096;
+const LIMIT: usize = 17 * 255;
 const MEMORY: usize = 64 << 10;
 
 /// A program of a writer and a reader on one direction. Frames arrive whole and in order until

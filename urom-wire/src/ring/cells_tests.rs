@@ -145,19 +145,22 @@ fn a_position_that_cannot_be_makes_no_room() {
 
 #[test]
 fn a_writer_that_stops_at_any_store_leaves_whole_frames_or_none() {
-    // The marks decide: any other words may be there or not.
-    let (whole, cut) = (body(3 * 56), 2);
-    let mut rig = Rig::new();
-    rig.write(&body(4), &mut 0);
-    let mut other = Rig::new();
-    other.write(&body(4), &mut 0);
-    other.write(&whole, &mut 0);
-    for position in 2..2 + cut {
-        for at in 0..WORDS {
-            let value = other.memory.word(position, at).load(Ordering::Relaxed);
-            rig.memory.word(position, at).store(value, Ordering::Relaxed);
+    let whole = body(3 * 56);
+    let mut source = Rig::new();
+    source.write(&body(4), &mut 0);
+    source.write(&whole, &mut 0);
+    // The mark of the frame's first cell comes last.
+    let words = |cell: usize| (1..WORDS).chain([0]).map(move |word| (cell, word));
+    let stores: Vec<_> = [2, 3, 1].into_iter().flat_map(words).collect();
+    for count in 0..=stores.len() {
+        let mut rig = Rig::new();
+        rig.write(&body(4), &mut 0);
+        for &(cell, word) in &stores[..count] {
+            let value = source.memory.word(cell, word).load(Ordering::Relaxed);
+            rig.memory.word(cell, word).store(value, Ordering::Relaxed);
         }
+        assert_eq!(rig.read(), Some(body(4)));
+        let expected = (count == stores.len()).then(|| whole.clone());
+        assert_eq!(rig.read(), expected, "after {count} stores");
     }
-    assert_eq!(rig.read(), Some(body(4)));
-    assert_eq!(rig.read(), None, "its first mark is not there");
 }

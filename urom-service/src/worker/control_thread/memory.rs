@@ -61,14 +61,17 @@ impl Control {
 
     /// Keeps what was handed over for the host whose ticket came with it, or gives it its lease.
     pub(super) fn at_door(&mut self, visitor: Handover) {
-        let Handover { handed, stream } = visitor;
+        let Handover { mut handed, stream } = visitor;
         let Slip { ticket, share } = handed.slip;
         let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
         // One without a ticket is told nothing: the connection closes.
         let Some((&key, link)) = self.links.iter_mut().find(of_ticket) else { return };
         let is_lease = share == LEASE;
         if share == RING {
-            return self.ring_at_door(key, handed, &stream);
+            if !link.is_reached {
+                self.ring_at_door(key, handed, &stream);
+            }
+            return;
         }
         // A host may have given up before it had the answer, and asks for its lease again.
         let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
@@ -77,6 +80,8 @@ impl Control {
         }
         if !is_lease {
             link.has_handed = true;
+            // A memory has one descriptor.
+            handed.fds.truncate(1);
             link.handed.insert(share, handed);
         } else if let Ok(lease) = stream.into_std() {
             self.mailbox.post(ToData::Lease { link: key, lease: lease.into() });
@@ -84,16 +89,20 @@ impl Control {
     }
 
     /// Gives a host's ring to the data thread. A host whose ring is not taken goes over UCX.
-    fn ring_at_door(&self, link: LinkKey, handed: Handed, stream: &UnixStream) {
+    fn ring_at_door(&mut self, link: LinkKey, handed: Handed, stream: &UnixStream) {
         let taken = match <[OwnedFd; DESCRIPTORS]>::try_from(handed.fds) {
             Ok(fds) => ring::open(fds, self.config.max_message),
             Err(_) => Err(io::ErrorKind::InvalidInput.into()),
         };
         match taken {
             Ok((ring, bell)) => {
-                self.mailbox.post(ToData::Ring { link, ring, bell });
-                // A host that does not read the answer has left.
-                let _ = say_taken(stream);
+                // A host that does not wait for the answer goes over UCX.
+                if say_taken(stream).is_ok()
+                    && let Some(host) = self.links.get_mut(&link)
+                {
+                    host.is_reached = true;
+                    self.mailbox.post(ToData::Ring { link, ring, bell });
+                }
             }
             Err(problem) => limited!(warn, "the ring of a host cannot be used: {problem}"),
         }

@@ -4,7 +4,6 @@ use tokio::net::{TcpListener, TcpStream};
 use urom_wire::control::{DomainWord, Method};
 use urom_wire::domain::{Member, Participant};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::memory::LEASE;
 use urom_wire::patience::Patience;
 use urom_wire::relay::BACKLOG;
 use urom_wire::stream::{greet, receive, send};
@@ -17,7 +16,7 @@ use crate::worker::intake::work;
 use crate::worker::streams::{host_stream, pass_on};
 use crate::worker::watch::Calls;
 
-fn attach(ticket: u128) -> HostToWorker {
+pub(super) fn attach(ticket: u128) -> HostToWorker {
     HostToWorker::Attach(Attach {
         ticket,
         max_inflight: 1,
@@ -282,121 +281,4 @@ async fn a_plugin_that_opens_or_closes_has_other_deadlines() {
     kept.worker.watch.next_turn();
     kept.call(Method::Close);
     assert!(kept.looks(100));
-}
-
-/// A worker with hosts that were let in by tickets 1 to `count`, on links of these numbers.
-fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
-    let mut worker = Worker::new();
-    let told = (1..=count).map(|link| {
-        let (outbox, told) = mpsc::channel(BACKLOG);
-        let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-        let unproven = UnprovenSet::new(1).enter(peer.ip());
-        worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: link.into() }));
-        worker.control.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
-        let message = attach(link.into());
-        worker.control.handle(ControlEvent::Host { link, message, turn: None });
-        told
-    });
-    let told = told.collect();
-    worker.control.mailbox.take();
-    (worker, told)
-}
-
-/// Somebody at the door with this slip; whether it is taken.
-async fn shows(worker: &mut Worker, ticket: u128, share: u64) -> bool {
-    let (mut theirs, stream) = tokio::net::UnixStream::pair().unwrap();
-    let slip = urom_wire::memory::Slip { ticket, share };
-    let handed = Handed { slip, fds: Vec::new(), process: Some(7) };
-    worker.control.handle(ControlEvent::AtDoor(Handover { handed, stream }));
-    tokio::io::AsyncReadExt::read_u8(&mut theirs).await.is_ok()
-}
-
-fn offers(link: LinkKey, share: u64) -> ControlEvent {
-    let offer = urom_wire::control::MemoryOffer {
-        share,
-        memory: 5,
-        address: 0x1000,
-        len: 8,
-        access: 0,
-        place: urom_wire::control::MemoryPlace::Process,
-        ucx_address: Vec::new(),
-    };
-    let message = HostToWorker::Memory(urom_wire::control::MemoryWord::Share(offer));
-    ControlEvent::Host { link, message, turn: None }
-}
-
-/// Whether what a host offered had been handed over.
-fn was_handed(worker: &Worker) -> bool {
-    match &worker.control.mailbox.take()[..] {
-        [ToData::Share { shared, .. }] => shared.handed.is_some(),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[tokio::test]
-async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
-    let (mut worker, _told) = with_hosts(2);
-    for ticket in [0, 3, u128::MAX, 1 << 64] {
-        assert!(!shows(&mut worker, ticket, 9).await, "a stranger");
-    }
-    assert!(shows(&mut worker, 1, 9).await);
-    worker.control.handle(offers(2, 9));
-    assert!(!was_handed(&worker), "another host's");
-    worker.control.handle(offers(1, 8));
-    assert!(!was_handed(&worker), "another share's");
-    worker.control.handle(offers(1, 9));
-    assert!(was_handed(&worker));
-    worker.control.handle(offers(1, 9));
-    assert!(!was_handed(&worker), "it was taken once");
-    // A ticket is of no use when its host has left.
-    worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
-    assert!(!shows(&mut worker, 1, 10).await);
-}
-
-#[tokio::test]
-async fn a_host_hands_over_so_many_memories_before_it_offers_them() {
-    let (mut worker, _told) = with_hosts(2);
-    for share in 1..=64 {
-        assert!(shows(&mut worker, 1, share).await, "{share}");
-    }
-    assert!(!shows(&mut worker, 1, 65).await);
-    assert!(shows(&mut worker, 2, 65).await, "another host has its own room");
-    worker.control.handle(offers(1, 5));
-    assert!(was_handed(&worker) && shows(&mut worker, 1, 65).await);
-}
-
-#[tokio::test]
-async fn each_host_is_given_one_lease() {
-    let (mut worker, _told) = with_hosts(2);
-    for ticket in [1, 2] {
-        assert!(shows(&mut worker, ticket, LEASE).await);
-        match &worker.control.mailbox.take()[..] {
-            [ToData::Lease { link, .. }] => assert_eq!(u128::from(*link), ticket),
-            other => panic!("{other:?}"),
-        }
-        assert!(shows(&mut worker, ticket, LEASE).await, "it gave up the first");
-        worker.control.mailbox.take();
-        assert!(shows(&mut worker, ticket, 1).await);
-        assert!(!shows(&mut worker, ticket, LEASE).await, "it uses the second");
-    }
-    assert!(!shows(&mut worker, 3, LEASE).await, "a stranger");
-    assert!(worker.control.mailbox.take().is_empty());
-}
-
-#[tokio::test]
-async fn strangers_and_hosts_that_read_nothing_are_thrown_out() {
-    let (mut worker, mut told) = with_hosts(1);
-    let (outbox, mut of_stranger) = mpsc::channel(BACKLOG);
-    let peer = SocketAddr::from(([10, 0, 0, 2], 4000));
-    let unproven = UnprovenSet::new(1).enter(peer.ip());
-    worker.control.handle(ControlEvent::HostCame { link: 2, peer, outbox, unproven });
-    worker.control.handle(offers(2, 9));
-    assert!(matches!(of_stranger.try_recv(), Ok(WorkerToHost::Refused(_))));
-    assert!(!worker.control.links.contains_key(&2) && worker.control.mailbox.take().is_empty());
-    for share in 0..=BACKLOG as u64 {
-        let answer = urom_wire::control::MemoryAnswer::Ended { share };
-        worker.control.data_says(ToControl::Memory { link: 1, answer });
-    }
-    assert!(worker.control.links.is_empty(), "an answer was lost");
-    assert!(matches!(told[0].try_recv(), Ok(WorkerToHost::Memory(_))));
 }

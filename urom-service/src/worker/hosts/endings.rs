@@ -20,7 +20,7 @@ impl Hosts {
     pub(crate) fn lose(&self, host: &Host, failure: Failure) {
         // There may be thousands of reasons before the end of the turn, and one is enough.
         if !host.is_lost.replace(true) {
-            self.lost.borrow_mut().push((host.channel, failure));
+            self.lost.borrow_mut().push((host.dest_id, failure));
         }
     }
 
@@ -40,8 +40,9 @@ impl Hosts {
 
     #[cold]
     pub(super) fn bury(&self) {
-        for (channel, failure) in self.lost.take() {
-            if let Some(host) = self.by_channel(channel) {
+        for (dest_id, failure) in self.lost.take() {
+            // One that has left since then has no use for it.
+            if let Some(host) = self.by_dest_id(dest_id) {
                 self.control.send(ToControl::Refused { link: host.link, failure });
                 self.part(&host);
             }
@@ -58,7 +59,6 @@ impl Hosts {
     pub(crate) fn part(&self, host: &Host) {
         let place = usize::from(host.channel.wrapping_sub(self.base));
         self.table.borrow_mut()[place] = None;
-        self.count.set(self.count.get() - 1);
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
         self.departed.borrow_mut().add(host.dest_id, host.in_flight());
         self.memories.close(host.dest_id);
@@ -97,4 +97,32 @@ fn give_memory_back() {
     unsafe {
         libc::malloc_trim(0)
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use urom_abi::DocaError;
+    use urom_wire::envelope::Pass;
+
+    use super::*;
+    use crate::worker::control_thread::ControlHandle;
+    use crate::worker::hosts::Bells;
+
+    #[test]
+    fn a_host_that_takes_the_place_of_a_lost_one_stays() {
+        let (control, mut told) = ControlHandle::new();
+        let hosts = Hosts::new(1, &[], control, Bells::new().unwrap());
+        let admit = |link| hosts.admit(link, "a test", Pass::new(1), 4096, 1).unwrap();
+        let first = admit(1);
+        hosts.lose(&first, Failure::new(DocaError::IO_FAILED, "a test"));
+        hosts.part(&first);
+        let second = admit(2);
+        assert_eq!(first.channel, second.channel);
+        hosts.turn();
+        assert!(told.try_recv().is_err() && hosts.by_link(2).is_some());
+        hosts.lose(&second, Failure::new(DocaError::IO_FAILED, "a test"));
+        hosts.turn();
+        assert!(matches!(told.try_recv(), Ok(ToControl::Refused { link: 2, .. })));
+        assert!(hosts.is_empty());
+    }
 }

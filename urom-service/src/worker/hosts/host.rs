@@ -115,11 +115,6 @@ impl Host {
         }
     }
 
-    /// Whether the host has a ring, or gave an address of UCX.
-    pub(crate) fn is_connected(&self) -> bool {
-        !matches!(*self.outbox.borrow(), Outbox::Unknown)
-    }
-
     /// The longest payload of a notification within the limit, in bytes.
     #[inline]
     pub(crate) fn longest(&self) -> usize {

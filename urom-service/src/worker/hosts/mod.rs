@@ -9,8 +9,9 @@
 //! | `ends` | the ends of a host's shares of memory |
 //! | `departed` | hosts that left commands with plugins |
 //!
-//! Everything belongs to the data thread. Nothing here is borrowed while a plugin runs, so that a
-//! plugin's calls of the worker's services reach it.
+//! Everything belongs to the data thread. While a plugin runs, only the table and the inbox of the
+//! host whose command it has are borrowed: a plugin's calls of the worker's services read the table
+//! and need the rest.
 
 mod bells;
 mod departed;
@@ -51,7 +52,6 @@ pub(crate) struct Hosts {
     table: RefCell<Vec<Option<Rc<Host>>>>,
     /// The channel of the first place in the table.
     base: u16,
-    count: Cell<usize>,
     /// Whether a host was ever connected over UCX, which may have closing to do after its end.
     uses_ucx: Cell<bool>,
     last_dest_id: Cell<u64>,
@@ -61,8 +61,8 @@ pub(crate) struct Hosts {
     waiting: RefCell<Vec<Rc<Host>>>,
     /// Whether frames were written since the last announcement.
     is_written: Cell<bool>,
-    /// Hosts that are lost, and why. Their connections end with the turn.
-    lost: RefCell<Vec<(u16, Failure)>>,
+    /// The numbers of hosts that are lost, and why. Their connections end with the turn.
+    lost: RefCell<Vec<(u64, Failure)>>,
     /// The last messages to hosts that have left much unread.
     closing: RefCell<Vec<Request<Vec<u8>>>>,
     max_unread: usize,
@@ -88,7 +88,6 @@ impl Hosts {
             bells,
             table: RefCell::default(),
             base: first_channel(),
-            count: Cell::new(0),
             uses_ucx: Cell::new(false),
             last_dest_id: Cell::new(0),
             cursor: Cell::new(0),
@@ -124,7 +123,6 @@ impl Hosts {
             table.push(None);
         }
         table[place] = Some(Rc::clone(&host));
-        self.count.set(self.count.get() + 1);
         Some(host)
     }
 
@@ -181,7 +179,7 @@ impl Hosts {
 
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_empty(&self) -> bool {
-        self.count.get() == 0
+        self.table.borrow().iter().all(Option::is_none)
     }
 
     /// Has turns progress UCX from now on.
@@ -317,6 +315,7 @@ impl Hosts {
     #[inline(never)]
     fn flush(&self) -> bool {
         let mut worked = false;
+        self.is_written.set(true);
         let waiting = self.waiting.take();
         let still = |host: &Rc<Host>| {
             let before = host.outbox.borrow().unread();

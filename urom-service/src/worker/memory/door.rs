@@ -79,7 +79,7 @@ impl Door {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(problem) => {
-                    limited!(error, "no host can hand memory over: {problem}");
+                    limited!(error, "hosts can hand over neither rings nor memory: {problem}");
                     sleep(PAUSE).await;
                     continue;
                 }
@@ -98,7 +98,7 @@ impl Door {
                     None => limited!(
                         info,
                         "closed a connection of process {process} of user {user} to the socket for \
-                         hosts' memory: it handed nothing over, and others wait"
+                         hosts' rings and memory: it handed nothing over, and others wait"
                     ),
                 }
             });

@@ -24,16 +24,16 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 const TICKET: u128 = 8;
 
 /// The memories of a worker, and what hosts are told.
-struct TestDesk {
+struct TestMemories {
     memories: Memories,
     control: ControlHandle,
     told: UnboundedReceiver<ToControl>,
 }
 
-impl TestDesk {
-    fn new() -> TestDesk {
+impl TestMemories {
+    fn new() -> TestMemories {
         let (control, told) = ControlHandle::new();
-        TestDesk { memories: Memories::new(&[]), control, told }
+        TestMemories { memories: Memories::new(&[]), control, told }
     }
 
     fn share(&self, dest_id: u64, shared: HandedOffer) -> Result<SharedBy, Failure> {

@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn offers_that_make_no_sense_are_refused() {
-    let mut desk = TestDesk::new();
+    let mut memories = TestMemories::new();
     let whole = || mapped(7, 4096, memfd(4096, SealFlags::SHRINK));
     let with = |change: fn(&mut MemoryOffer)| {
         let mut shared = whole();
@@ -33,7 +33,7 @@ fn offers_that_make_no_sense_are_refused() {
         ),
     ] {
         let (text, handed) = (format!("{:?}", shared.offer), shared.handed.is_some());
-        let refused = desk.share(1, shared).unwrap_err();
+        let refused = memories.share(1, shared).unwrap_err();
         assert_eq!(refused.code(), code, "{text} {handed}: {refused}");
         assert!(refused.text.contains("memory 0x7 cannot be shared: "), "{refused}");
     }
@@ -41,13 +41,16 @@ fn offers_that_make_no_sense_are_refused() {
         offer.place = MemoryPlace::Network;
         offer.ucx_address = vec![7; 100];
     });
-    assert_eq!(desk.share(1, garbage).unwrap_err().code(), DocaError::DRIVER);
-    assert!(desk.ended().is_empty() && desk.share(1, whole()).is_ok(), "nothing was kept of them");
+    assert_eq!(memories.share(1, garbage).unwrap_err().code(), DocaError::DRIVER);
+    assert!(
+        memories.ended().is_empty() && memories.share(1, whole()).is_ok(),
+        "nothing was kept of them"
+    );
 }
 
 #[test]
 fn a_host_learns_when_nothing_is_copied_and_when_nothing_is_mapped_any_more() {
-    let mut desk = TestDesk::new();
+    let mut memories = TestMemories::new();
     let bytes = *b"in this process.";
     let (mut host, lease) = UnixStream::pair().unwrap();
     host.set_nonblocking(true).unwrap();
@@ -55,17 +58,17 @@ fn a_host_learns_when_nothing_is_copied_and_when_nothing_is_mapped_any_more() {
         let mut said = vec![0; most];
         host.read(&mut said).map(|len| said[..len].to_vec()).map_err(|error| error.kind())
     };
-    desk.memories.lease(1, lease.into());
-    desk.share(1, of_process(5, &bytes)).unwrap();
-    desk.share(1, mapped(7, 4096, memfd(4096, SealFlags::SHRINK))).unwrap();
-    let (copied, mapped) = (desk.open(1, 5, 0, 16), desk.open(1, 7, 0, 16));
+    memories.memories.lease(1, lease.into());
+    memories.share(1, of_process(5, &bytes)).unwrap();
+    memories.share(1, mapped(7, 4096, memfd(4096, SealFlags::SHRINK))).unwrap();
+    let (copied, mapped) = (memories.open(1, 5, 0, 16), memories.open(1, 7, 0, 16));
     assert_eq!(says(1), Err(ErrorKind::WouldBlock));
-    desk.memories.close(1);
+    memories.memories.close(1);
     assert_eq!(says(2), Ok(vec![COPIES_END]));
     assert_eq!(says(1), Err(ErrorKind::WouldBlock));
-    desk.memories.shares.close(mapped.handle).unwrap();
+    memories.memories.shares.close(mapped.handle).unwrap();
     assert_eq!(says(1), Ok(Vec::new()), "it is closed");
-    assert_eq!(desk.ended(), [107]);
-    desk.memories.shares.close(copied.handle).unwrap();
-    assert_eq!(desk.ended(), [105]);
+    assert_eq!(memories.ended(), [107]);
+    memories.memories.shares.close(copied.handle).unwrap();
+    assert_eq!(memories.ended(), [105]);
 }
