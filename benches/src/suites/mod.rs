@@ -51,7 +51,7 @@ impl Part {
         Part { transports: BOTH, variables: &[], once: false, processes: 1, measure }
     }
 
-    /// Over shared memory where raw UCX has the kit's settings.
+    /// Over shared memory where raw UCX has the settings of plugins' UCX.
     const fn with_kit_settings(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
         Part { transports: SHM, variables: KIT_SETTINGS, ..Part::new(measure) }
     }
@@ -62,7 +62,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "loopback",
         about: "loopback commands against raw UCX active messages of the same sizes",
-        parts: &[Part::new(loopback::measure), Part::with_kit_settings(loopback::same_settings)],
+        parts: &[Part::new(loopback::measure)],
     },
     Suite {
         name: "ucx_perftest",
@@ -161,7 +161,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
 ];
 
-/// The kit's settings of UCX over shared memory, for raw UCX that shall have them too. By itself
+/// The settings of plugins' UCX over shared memory, for raw UCX that shall have them too. By itself
 /// UCX uses `sysv`, which they do not affect.
 const KIT_SETTINGS: &[(&str, &str)] = &[
     ("UCX_TLS", "self,posix,cma,tcp"),

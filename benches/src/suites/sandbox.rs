@@ -3,7 +3,7 @@
 //!
 //! *Inline*: the bytes travel with the command. The time is that of the send, from the host's call
 //! to its answer; receives are started before. The host of raw UCX sends as many bytes to a loop in
-//! the same worker, which sends them on and answers. *Same settings* is raw UCX with the kit's
+//! the same worker, which sends them on and answers. *Same settings* is raw UCX with the plugin's
 //! settings and its kind of shared memory.
 //!
 //! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends

@@ -4,8 +4,7 @@
 //! Hosts are processes. Each has a connection of the kit and one of raw UCX to the same worker, and
 //! both sides have their rounds in turns. In a round of raw UCX the worker's thread belongs to it.
 //!
-//! Raw UCX has its own settings. A single host over shared memory is compared with raw UCX with the
-//! kit's settings, too.
+//! Raw UCX has its own settings. Over shared memory the kit uses rings.
 
 pub(super) mod round;
 
@@ -54,8 +53,6 @@ struct Cell {
     hosts: usize,
     /// The numbers of commands in flight. The worker allows as many as the last.
     depths: &'static [u64],
-    /// Raw UCX has the kit's settings.
-    same_settings: bool,
 }
 
 /// The matrix. 512 commands in flight take another worker, which has more memory in use.
@@ -64,13 +61,7 @@ fn cells(launch: &Launch) -> Vec<Cell> {
     let places = [(false, 1), (false, 4), (true, 1)];
     let of_depths = |depths| {
         let transport = launch.transport;
-        places.map(|(embedded, hosts)| Cell {
-            transport,
-            embedded,
-            hosts,
-            depths,
-            same_settings: false,
-        })
+        places.map(|(embedded, hosts)| Cell { transport, embedded, hosts, depths })
     };
     depths[..if launch.quick { 1 } else { 2 }].iter().flat_map(|depths| of_depths(depths)).collect()
 }
@@ -83,16 +74,9 @@ pub(crate) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-pub(crate) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
-    let transport = launch.transport;
-    let depths = &[1, 64];
-    Cell { transport, embedded: false, hosts: 1, depths, same_settings: true }.measure(launch)
-}
-
 impl Cell {
     fn name(&self, what: &str, depth: u64) -> String {
         let Cell { transport, embedded, hosts, .. } = self;
-        let what = if self.same_settings { &format!("{what}-same-settings") } else { what };
         let place = if *embedded { "embedded" } else { "uromd" };
         let plural = if *hosts == 1 { "" } else { "s" };
         format!("loopback/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
@@ -133,10 +117,8 @@ impl Cell {
         let rounds = in_turns(launch.rounds(), sides.len(), round)?;
         let figure = |name, unit, what: fn(&HostsRound) -> f64| -> Result<Figure> {
             let of = |side: &[HostsRound]| of_rounds(&side.iter().map(what).collect::<Vec<_>>());
-            let peer =
-                if self.same_settings { "raw UCX with the kit's settings" } else { "raw UCX" };
             Ok(Figure::new(self.name(name, depth), unit, of(&rounds[1])?)
-                .against(peer, of(&rounds[0])?))
+                .against("raw UCX", of(&rounds[0])?))
         };
         let mut figures = vec![figure("rate", "/s", HostsRound::rate)?];
         if depth == 1 {
