@@ -53,6 +53,9 @@ const TOLERANCE: u64 = 3 * 1024;
 /// The least bytes of unread answers in the kernel.
 const FULL: u32 = 256 * 1024;
 
+/// The least that a worker keeps of the answers that a ring has no room for, in KiB.
+const KEPT: u64 = 4 * 1024;
+
 const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
 /// How many bytes a host of [`hoard`] may leave unread. Its answers take some 11 MiB.
@@ -186,7 +189,7 @@ impl Scene {
     /// The good host is at work, and all is made for the second host before anything is compared.
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
-        // UCX keeps its pool of requests, one for each message that a host left unread.
+        // Over TCP UCX keeps its pool of requests, one for each message that a host left unread.
         self.attend(Manner::SendsWithoutReading)?;
         self.attend(Manner::StopsReading)?;
         self.before =
@@ -246,9 +249,16 @@ impl Scene {
         let took = begin.elapsed();
         let beside = pace_until(&mut self.good, WORKER, Instant::now().max(begin + BESIDE));
         let beside = beside.context("the other host is kept waiting")?;
-        if manner == Manner::StopsReading && self.transports == Transports::Tcp {
-            let unsent = unsent(self.worker)?;
-            ensure!(unsent >= FULL, "the worker could send all answers but {unsent} bytes");
+        match self.transports {
+            _ if manner != Manner::StopsReading => {}
+            Transports::Tcp => {
+                let unsent = unsent(self.worker)?;
+                ensure!(unsent >= FULL, "the worker could send all answers but {unsent} bytes");
+            }
+            Transports::All => {
+                let kept = peak(self.worker)?.saturating_sub(resident[0]);
+                ensure!(kept >= KEPT, "the worker keeps {kept} KiB: the ring had room");
+            }
         }
         if verdict(manner).is_none() {
             let said: Option<Outcry> = rude.0.hear(Duration::ZERO)?;

@@ -14,8 +14,8 @@ const MIB: usize = 1 << 20;
 /// How much a host may leave unread.
 const MAX_UNREAD: usize = 8 * MIB;
 
-/// What else the worker may take for them: UCX's requests, and commands and answers of the plugin
-/// that are under way.
+/// What else the worker may take for them: their rings and slots, and commands and answers of the
+/// plugin that are under way.
 const MARGIN: usize = 8 * MIB;
 
 /// How many tasks a host has in flight: the answers are 80 MiB.

@@ -5,6 +5,8 @@
 #[path = "../../../../urom-service/tests/service/support/link.rs"]
 #[allow(dead_code, reason = "the service's tests use all of it")]
 mod link;
+#[path = "../../../../urom-service/tests/service/support/way.rs"]
+mod way;
 mod wire;
 
 use std::net::SocketAddr;

@@ -1,42 +1,31 @@
 //! The private protocol as a host speaks it to the daemon and to a worker, with frames.
 
-use std::cell::Cell;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::time::Instant;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use faulty_protocol::{AskForLong, Echo, Sleep};
-use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
+use ucx::{AmFlags, Endpoint, Request, Worker};
 use urom_abi::protocol::Request as Encode;
-use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, DaemonToHost, DoorAddress, HostToDaemon, HostToWorker, PluginEntry, Reach, StartWorker,
-    WorkerToHost,
+    Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
-use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass};
+use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass};
 use urom_wire::frame::{CommandStart, HEADER_LEN};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::memory::{RING, Slip, hand_over};
-use urom_wire::ring::{self, Ring, RingWriter};
-use urom_wire::ucx_context::{context, may_share_memory};
+use urom_wire::ring::{Ring, RingWriter};
+use urom_wire::ucx_context::may_share_memory;
 
+use super::Manner;
 use super::link::Link;
-use super::{Manner, PATIENCE};
+use super::way::{hand_ring, over_ucx};
 
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
 /// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB:
-/// more than UCX's queues and the kernel's buffers hold.
+/// more than a ring holds, and more than UCX's queues and the kernel's buffers do.
 const MANY_IN_FLIGHT: u16 = 48 * 1024;
-
-/// What a rude host is called in its frames.
-const CHANNEL: u16 = 0x4711;
 
 /// For how many microseconds a slow command is in flight.
 const SLOW: u32 = 10_000;
@@ -151,8 +140,12 @@ impl Wire {
             }
         };
         let way = match may_share_memory() {
-            true => Way::Ring(hand_ring(started.ticket, door)?, 0..0, 0),
-            false => Way::Ucx(Ucx::connect(&link, &address, channel)?),
+            true => Way::Ring(hand_ring(started.ticket, door).0, 0..0, 0),
+            false => {
+                // Answers are dropped.
+                let (endpoint, worker) = over_ucx(&link, (&address, channel), |_| {});
+                Way::Ucx(Ucx { endpoint, worker, channel, sending: None })
+            }
         };
         Ok(Wire { link, way, started, ware })
     }
@@ -230,45 +223,5 @@ impl Wire {
                 _ => false,
             },
         }
-    }
-}
-
-/// Hands a new ring over at the worker's door.
-fn hand_ring(ticket: u128, door: DoorAddress) -> Result<Ring> {
-    let (ring, descriptors) = ring::create(&EventFd::new()?, 1 << 24)?;
-    let door = PathBuf::from(OsString::from_vec(door.address));
-    let slip = Slip { ticket, share: RING };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime
-        .block_on(hand_over(&door, slip, &descriptors.as_fds()))
-        .context("handing a ring over")?;
-    Ok(ring)
-}
-
-impl Ucx {
-    fn connect(
-        link: &Link<WorkerToHost, HostToWorker>,
-        address: &[u8],
-        channel: u16,
-    ) -> Result<Ucx> {
-        let worker = context().build()?.worker()?;
-        // Answers are dropped.
-        worker.set_am_handler(AM_NOTIFICATIONS, |_| {})?;
-        let greeted = Rc::new(Cell::new(false));
-        let seen = Rc::clone(&greeted);
-        worker.set_am_handler(AM_GREET, move |_| seen.set(true))?;
-        let ucx_address = worker.address()?.as_bytes().to_vec();
-        link.send(HostToWorker::Reach(Reach { ucx_address, channel: CHANNEL }));
-        // SAFETY: from the worker, which this suite started.
-        let address =
-            unsafe { WorkerAddress::from_bytes(address) }.map_err(|error| anyhow!("{error}"))?;
-        let endpoint = worker.endpoint().connect(&address)?;
-        endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let begin = Instant::now();
-        while !greeted.get() {
-            ensure!(begin.elapsed() < PATIENCE, "no greeting came over UCX");
-            worker.progress();
-        }
-        Ok(Ucx { endpoint, worker, channel, sending: None })
     }
 }

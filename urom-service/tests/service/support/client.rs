@@ -1,36 +1,31 @@
 //! A raw client: a host that speaks the private protocol, and can speak it wrongly.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Worker, WorkerAddress};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Worker};
 use urom_abi::DocaError;
-use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, DaemonToHost, DoorAddress, Failure, HostToDaemon, HostToWorker, PluginEntry, Reach,
-    StartWorker, WorkerToHost,
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
+    WorkerToHost,
 };
-use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass, frames};
+use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass, frames};
 use urom_wire::frame::{Header, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
-use urom_wire::memory::{RING, Slip, hand_over};
-use urom_wire::ring::{self, Ring, RingDescriptors, RingWriter};
+use urom_wire::ring::{Ring, RingDescriptors, RingWriter};
 use urom_wire::stream::StreamError;
-use urom_wire::ucx_context::context;
 
 use super::PATIENCE;
 use super::link::Link;
 use super::plugins::Plugins;
 use super::uromd::Uromd;
+use super::way::{CHANNEL, hand_ring, over_ucx};
 pub(crate) use crate::compile::op;
 
 /// A host's stream to the daemon.
@@ -225,8 +220,6 @@ enum Way {
     Ucx { endpoint: Endpoint, worker: Worker },
 }
 
-const CHANNEL: u16 = 0x4711;
-
 impl Connection {
     pub(crate) fn attach(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
         Connection::attach_with(started, max_inflight, 1 << 40)
@@ -269,11 +262,23 @@ impl Connection {
             }
         };
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
-        let messages = Rc::default();
+        let messages: Rc<RefCell<usize>> = Rc::default();
         let pass = Pass::new(started.ticket);
-        let way = match is_near {
-            true => hand_ring(started.ticket, door),
-            false => over_ucx(&link, pass, channel, &address, &notes, &messages),
+        let way = if is_near {
+            let (ring, descriptors) = hand_ring(started.ticket, door);
+            Way::Ring(RefCell::new(ring), descriptors)
+        } else {
+            let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
+            let take = move |message: ucx::Message<'_>| {
+                let Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
+                assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
+                *count.borrow_mut() += 1;
+                let frames = frames(bytes).map(Result::unwrap);
+                into.borrow_mut().extend(frames.map(|(header, body)| note(header, body)));
+            };
+            let (endpoint, worker) = over_ucx(&link, (&address, channel), take);
+            Way::Ucx { endpoint, worker }
         };
         let envelope = Envelope { pass, channel };
         let refusal = RefCell::default();
@@ -419,55 +424,4 @@ impl Connection {
 fn note(header: Header, body: &[u8]) -> Note {
     let Notification { slot, status, payload, .. } = Notification::read(header, body).unwrap();
     Note { slot, status, payload: payload.map(<[u8]>::to_vec) }
-}
-
-/// Hands a new ring over at the worker's door.
-fn hand_ring(ticket: u128, door: DoorAddress) -> Way {
-    let (ring, descriptors) = ring::create(&EventFd::new().unwrap(), 1 << 24).unwrap();
-    let door = PathBuf::from(OsString::from_vec(door.address));
-    let slip = Slip { ticket, share: RING };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(hand_over(&door, slip, &descriptors.as_fds())).unwrap();
-    Way::Ring(RefCell::new(ring), descriptors)
-}
-
-/// Connects over UCX; notifications go to `notes`.
-fn over_ucx(
-    link: &Link<WorkerToHost, HostToWorker>,
-    pass: Pass,
-    channel: u16,
-    address: &[u8],
-    notes: &Rc<RefCell<VecDeque<Note>>>,
-    messages: &Rc<RefCell<usize>>,
-) -> Way {
-    let worker = context().build().unwrap().worker().unwrap();
-    let greeted = Rc::new(Cell::new(false));
-    let (into, count) = (Rc::clone(notes), Rc::clone(messages));
-    let handler = move |message: ucx::Message<'_>| {
-        let Data::Eager(bytes) = message.data else { panic!("an eager message") };
-        let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
-        assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
-        *count.borrow_mut() += 1;
-        let read = frames(bytes).map(Result::unwrap).map(|(header, body)| note(header, body));
-        into.borrow_mut().extend(read);
-    };
-    worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();
-    let seen = Rc::clone(&greeted);
-    let greeting = move |message: ucx::Message<'_>| {
-        assert_eq!(message.header, CHANNEL.to_le_bytes());
-        seen.set(true);
-    };
-    worker.set_am_handler(AM_GREET, greeting).unwrap();
-    let own = worker.address().unwrap().as_bytes().to_vec();
-    link.send(HostToWorker::Reach(Reach { ucx_address: own, channel: CHANNEL }));
-    // SAFETY: from a worker that this test started.
-    let theirs = unsafe { WorkerAddress::from_bytes(address) }.unwrap();
-    let endpoint = worker.endpoint().connect(&theirs).unwrap();
-    endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-    let deadline = Instant::now() + PATIENCE;
-    while !greeted.get() {
-        assert!(Instant::now() < deadline, "no greeting comes");
-        worker.progress();
-    }
-    Way::Ucx { endpoint, worker }
 }

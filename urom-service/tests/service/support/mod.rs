@@ -5,6 +5,7 @@ pub(crate) mod client;
 pub(crate) mod link;
 pub(crate) mod plugins;
 pub(crate) mod uromd;
+pub(crate) mod way;
 
 use std::time::Duration;
 
