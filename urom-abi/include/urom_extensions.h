@@ -23,9 +23,9 @@ struct doca_urom_worker;
 struct doca_urom_worker_cmd_task;
 
 /*
- * Names the service's address, "host:port", instead of the environment; "@file" is the file of uromd
- * --address-file, which is read now. `origin` says where the address came from, for messages; it may
- * be NULL. Texts are copied. BAD_STATE when the service is not idle.
+ * Names the service's address, "host:port", instead of the environment; "@file" is the file of
+ * uromd --address-file, which is read now. `origin` says where the address came from, for messages;
+ * it may be NULL. Texts are copied. BAD_STATE when the service is not idle.
  */
 DOCA_STABLE
 doca_error_t urom_service_set_address(struct doca_urom_service *service, const char *address,
@@ -130,8 +130,9 @@ size_t urom_worker_cmd_task_get_failure(const struct doca_urom_worker_cmd_task *
 
 /*
  * Gives each later command of this task up so many nanoseconds after its submit: the first progress
- * after that completes it with TIME_OUT. 0 is for ever, as after the task's allocation. The plugin
- * learns the time. INVALID_VALUE for what is no task of the caller's.
+ * after that completes it with TIME_OUT. While answers come, progress reads the clock after 64 of
+ * them in a row. 0 is for ever, as after the task's allocation. The plugin learns the time.
+ * NOT_PERMITTED for a task in flight, INVALID_VALUE for another object or a released task.
  *
  * A command that was given up, by its deadline or by a cancel, keeps its place among the commands
  * in flight until its answer comes, which is thrown away and counted. Its task can be released, and
@@ -142,13 +143,14 @@ doca_error_t urom_worker_cmd_task_set_deadline(struct doca_urom_worker_cmd_task 
 					       uint64_t nanoseconds);
 
 /*
- * Gives a command up: the next progress completes it with SKIPPED. The plugin learns that nobody
- * waits. BAD_STATE unless the command is in flight and unanswered.
+ * Gives a command up: the next progress completes it with SKIPPED, or a later one if other events
+ * are ready. The plugin learns that the host does not wait. BAD_STATE unless the command is in
+ * flight and unanswered.
  */
 DOCA_STABLE
 doca_error_t urom_worker_cmd_task_cancel(struct doca_urom_worker_cmd_task *task);
 
-/* The same, and releases the task, which does not complete. */
+/* The same, and releases the task, which does not complete. BAD_STATE also for a graph's task. */
 DOCA_STABLE
 doca_error_t urom_worker_cmd_task_forget(struct doca_urom_worker_cmd_task *task);
 

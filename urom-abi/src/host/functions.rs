@@ -283,15 +283,17 @@ macro_rules! host_extensions {
                 capacity: usize,
             ) -> usize;
             /// Gives each later command of this task up so many nanoseconds after its submit: the
-            /// first progress after that completes it with `TIME_OUT`. 0 is for ever, as after the
-            /// task's allocation. The plugin learns the time. `INVALID_VALUE` for another object, or
-            /// a task in flight.
+            /// first progress after that completes it with `TIME_OUT`. While answers come, progress
+            /// reads the clock after 64 of them in a row. 0 is for ever, as after the task's
+            /// allocation. The plugin learns the time. `NOT_PERMITTED` for a task in flight,
+            /// `INVALID_VALUE` for another object or a released task.
             fn urom_worker_cmd_task_set_deadline(task: *mut CmdTask, nanoseconds: u64) -> DocaError;
-            /// Gives a command up: the next progress completes it with `SKIPPED`. `BAD_STATE` unless
-            /// it is in flight and unanswered.
+            /// Gives a command up: the next progress completes it with `SKIPPED`, or a later one if
+            /// other events are ready. `BAD_STATE` unless it is in flight and unanswered.
             fn urom_worker_cmd_task_cancel(task: *mut CmdTask) -> DocaError;
             /// Gives a command up and releases its task, which does not complete. `BAD_STATE` as
-            /// [`urom_worker_cmd_task_cancel`](Extensions::urom_worker_cmd_task_cancel).
+            /// [`urom_worker_cmd_task_cancel`](Extensions::urom_worker_cmd_task_cancel), and for a
+            /// graph's task.
             fn urom_worker_cmd_task_forget(task: *mut CmdTask) -> DocaError;
             /// [`CMD_TASK_AREA`](super::CMD_TASK_AREA) bytes of the caller's inside the task,
             /// 64-aligned. They begin with DOCA's user data, and are zero after the allocation.
