@@ -27,8 +27,8 @@ pub(crate) fn of(text: &str) -> Vec<Link<'_>> {
 
 /// Returns the name by which mdBook and code forges link to a heading.
 fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.collect::<String>().trim().to_lowercase().replace(' ', "-")
+    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.trim().chars().filter(is_kept).collect::<String>().to_lowercase().replace(' ', "-")
 }
 
 fn anchors(text: &str) -> Vec<String> {
@@ -87,6 +87,7 @@ fn a_heading_is_linked_to_as_forges_do() {
         "choices-where-docas-documents-are-silent"
     );
     assert_eq!(anchor("`len = a.b`"), "len--ab");
+    assert_eq!(anchor(" `… is lost: …` "), "-is-lost-");
     assert_eq!(
         anchors("# One\n```sh\n# no heading\n```\n## Two three\n#four"),
         ["one", "two-three"]
