@@ -1,8 +1,8 @@
 /*
  * Counts the active messages that a process gives to UCX. For the threads that do so, and for the
  * main thread, which has the rings of hosts and workers, it also counts the allocations, and the
- * time of waiting for messages. Preloaded, it comes before UCX and before glibc. Other threads carry
- * no commands; they send heartbeats, whose number depends on time.
+ * time of waiting for messages. Preloaded, it comes before UCX and before glibc. Other threads
+ * carry no commands; they send heartbeats, whose number depends on time.
  *
  * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
  * COUNT_IN, so that other processes can read them meanwhile.

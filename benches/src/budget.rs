@@ -67,8 +67,8 @@ pub(crate) struct Verdict<'a> {
 }
 
 impl Row {
-    /// Whether a launch was on the cores that it is about. Of the rows that no launch is about, that
-    /// on far cores says so.
+    /// Whether a launch was on the cores that it is about. Of the rows that no launch is about,
+    /// that on far cores says so.
     fn applies(&self, figures: &[Figure]) -> bool {
         let on =
             |cores| figures.iter().any(|figure| self.is_named(figure) && figure.cores == cores);

@@ -34,7 +34,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A forked child cannot use PMIx, and its end leaves the parent's connection to the launcher alone.
+/// A forked child cannot use PMIx, and its end leaves the parent's connection to the launcher
+/// alone.
 fn forked_child_ends() -> Result<()> {
     // SAFETY: the child takes no lock that another thread of this process may hold.
     match unsafe { libc::fork() } {

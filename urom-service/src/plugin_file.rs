@@ -102,8 +102,8 @@ struct Roomy {
 
 const _: () = assert!(size_of::<Roomy>() == 256);
 
-/// The files that this process has loaded, and what it was forked from. The loader takes a path that
-/// it knows for the file that it knows, whatever lies there now.
+/// The files that this process has loaded, and what it was forked from. The loader takes a path
+/// that it knows for the file that it knows, whatever lies there now.
 static FILES: PerProcess<Mutex<BTreeMap<PathBuf, Identity>>> = PerProcess::new(Mutex::default);
 
 const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another in its place: restart the program";

@@ -2,8 +2,8 @@
 //!
 //! UCX accepts messages from anyone who reaches its port. The two ends of a connection and the
 //! daemon alone have its ticket, so a message that begins with a part of it, the [`Pass`], belongs
-//! to the connection. Another sender has to guess 48 bits: the pass and the channel. Messages are sent
-//! with `AmFlags::EAGER`: they arrive whole and in order.
+//! to the connection. Another sender has to guess 48 bits: the pass and the channel. Messages are
+//! sent with `AmFlags::EAGER`: they arrive whole and in order.
 
 use std::fmt;
 

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-/// The DOCA release whose interface the library has: `urom_abi::version::RELEASE`, whose crate takes
-/// longer to build than all of this one.
+/// The DOCA release whose interface the library has: `urom_abi::version::RELEASE`, whose crate
+/// takes longer to build than all of this one.
 pub(crate) const RELEASE: &str = "2.7.0";
 
 /// Each library's name, description and the module that it requires.

@@ -1,8 +1,8 @@
 //! The heap allocations of commands, at the host and in the worker; over TCP also the UCX messages,
 //! and how long each side waits for the other. A ring has no messages.
 //!
-//! A library that is loaded before glibc and UCX (`c/counts.c`) counts for the main thread and every
-//! thread that sends active messages. It reads the clock only after a look at UCX that found
+//! A library that is loaded before glibc and UCX (`c/counts.c`) counts for the main thread and
+//! every thread that sends active messages. It reads the clock only after a look at UCX that found
 //! nothing.
 //!
 //! Commands in flight together share a message, and a command that is alone neither takes a second

@@ -1,6 +1,6 @@
 //! Functions that C programs link and this project does not have: representors, what only hardware
-//! has, data paths and sync events on a DPA or a GPU, log backends in memory or of the system's log,
-//! batches of tasks.
+//! has, data paths and sync events on a DPA or a GPU, log backends in memory or of the system's
+//! log, batches of tasks.
 //!
 //! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`; or nothing, where it does
 //! not return a code. It reads and writes nothing behind its pointers.

@@ -92,8 +92,8 @@ impl Opaque for c_char {
 /// Implements [`Object`] for a type, and [`Opaque`] for its structure of C.
 macro_rules! object {
     ($type:ty, $kind:ident $(, $opaque:ty)?) => {
-        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `ObjectKind` lists
-        // each kind with its one type.
+        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `ObjectKind`
+        // lists each kind with its one type.
         unsafe impl $crate::handle::Object for $type {
             const KIND: $crate::handle::ObjectKind = $crate::handle::ObjectKind::$kind;
         }

@@ -1,6 +1,6 @@
-//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and what only C programs
-//! ask devices: functions that `libdoca_common` exports and `libdoca_urom` has. Rust hosts do not
-//! call them through a table: they have `urom-memory` and futures.
+//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and what only C
+//! programs ask devices: functions that `libdoca_common` exports and `libdoca_urom` has. Rust hosts
+//! do not call them through a table: they have `urom-memory` and futures.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -12,8 +12,8 @@ use super::{
 };
 use crate::error::DocaError;
 
-/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) [-> Type];`. Whoever
-/// calls this imports the types that this file imports.
+/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) [-> Type];`.
+/// Whoever calls this imports the types that this file imports.
 ///
 /// `urom-abi/include` documents them.
 #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! The times that an engine of this crate checks itself: of futures that sleep, and of commands in a
-//! library without deadlines.
+//! The times that an engine of this crate checks itself: of futures that sleep, and of commands in
+//! a library without deadlines.
 //!
 //! A submission costs one comparison, and a completion nothing: an engine knows only a time before
 //! which nothing is due. At that time its workers search their tasks.

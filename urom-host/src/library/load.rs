@@ -41,8 +41,8 @@ impl Loaded {
     }
 }
 
-/// Whether a file cannot be opened for want of descriptors, memory or rights: no other file would do
-/// better.
+/// Whether a file cannot be opened for want of descriptors, memory or rights: no other file would
+/// do better.
 fn is_of_this_process(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::ACCESS | Errno::PERM))

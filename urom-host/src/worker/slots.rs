@@ -261,8 +261,8 @@ impl<C> Slots<C> {
 impl<C> Drop for Slots<C> {
     fn drop(&mut self) {
         for slot in self.all.get_mut().drain(..).filter(|_| self.are_boxes) {
-            // SAFETY: it came from a box. The worker and all futures have ended, so this is the last
-            // reference.
+            // SAFETY: it came from a box. The worker and all futures have ended, so this is the
+            // last reference.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }

@@ -3,8 +3,8 @@
 //! A plugin that owes answers is polled every turn. One that owes nothing may still serve others,
 //! so it is polled every turn for a moment, then once in [`ROUND`] steps, and after every sleep: a
 //! hand goes round as in a clock, one place for each look for commands and each command. A turn
-//! after one look and one command polls two at most. One that moves something of its own, such as messages of its own UCX, is polled every
-//! turn for longer, and turns are short then.
+//! after one look and one command polls two at most. One that moves something of its own, such as
+//! messages of its own UCX, is polled every turn for longer, and turns are short then.
 
 /// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
 pub(crate) const ROUND: u32 = u64::BITS;

@@ -35,8 +35,8 @@ const MOST: usize = 1 << 20;
 const GENERAL: &str = "doca_general_flags";
 const PROGRAM: &str = "doca_program_flags";
 
-/// The flags of a file, in the order in which they were registered: those of the program, then those
-/// of each command that the command line names. All of the file is checked.
+/// The flags of a file, in the order in which they were registered: those of the program, then
+/// those of each command that the command line names. All of the file is checked.
 pub(crate) fn read<'a>(path: &Path<'a>, file: &CStr) -> Result<Vec<Found<'a>>, Refusal> {
     let file = std::path::Path::new(OsStr::from_bytes(file.to_bytes()));
     let shown = file.display();
@@ -184,7 +184,8 @@ mod tests {
 
     use crate::argp::model::{STRING, tests::flag};
 
-    /// Beside the built-in ones: --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
+    /// Beside the built-in ones: --device TEXT, --number INT, --all BOOLEAN, -x without a long
+    /// name.
     fn program() -> Command {
         let mut program = Command::program();
         program.flags.extend([
@@ -326,8 +327,8 @@ mod tests {
             assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);
         }
     }
-    /// The program with the commands `net`, which has `add` with -n/--name TEXT, and `all`, of which
-    /// the program has a flag as well.
+    /// The program with the commands `net`, which has `add` with -n/--name TEXT, and `all`, of
+    /// which the program has a flag as well.
     fn with_commands() -> Command {
         let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
             name: Some(name.to_owned()),

@@ -10,7 +10,8 @@ use urom_abi::log::{DISABLE, Level};
 pub(crate) type Callback =
     unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
 
-/// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: gets the pointer that `doca_argp_init` got.
+/// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: gets the pointer that `doca_argp_init`
+/// got.
 pub(crate) type ConfigCallback = unsafe extern "C" fn(config: *mut c_void) -> DocaError;
 
 /// `doca_argp_dpdk_cb_t`: gets what is in front of `--`, as `main` would.

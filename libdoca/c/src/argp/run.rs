@@ -23,7 +23,8 @@ pub(crate) fn file_name(path: &CStr) -> String {
 
 /// Reads the command line and its files, and calls the program: for DPDK, for each flag of a file
 /// that the command line does not have, for those of the command line, to validate all, and for the
-/// command. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the process.
+/// command. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the
+/// process.
 ///
 /// # Safety
 /// The callbacks are of the program's, and get what DOCA gives them. `for_dpdk` are C strings.

@@ -110,7 +110,8 @@ impl Nap {
     }
 
     fn end(&self) {
-        // The timer fires a little after its time. Until then reading fails, and a later call reads.
+        // The timer fires a little after its time. Until then reading fails, and a later call
+        // reads.
         if self.set.get().is_some_and(|at| at <= Instant::now())
             && rustix::io::read(&self.timer, &mut [0_u8; 8]).is_ok()
         {

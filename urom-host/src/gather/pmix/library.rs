@@ -156,8 +156,8 @@ impl PmixLibrary {
     }
 
     pub(super) fn finalize(&self) {
-        // SAFETY: the attributes are empty. This runs at the end of the process, when an error cannot
-        // be reported any more.
+        // SAFETY: the attributes are empty. This runs at the end of the process, when an error
+        // cannot be reported any more.
         let _ = unsafe { (self.finalize)(ptr::null(), 0) };
     }
 

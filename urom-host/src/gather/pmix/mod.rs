@@ -46,17 +46,17 @@ impl Rendezvous {
     /// `prterun`, Slurm's `srun --mpi=pmix`. Returns when all are there.
     ///
     /// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
-    /// (PMIx 4.2 or newer), and the program needs no MPI, but may use it. Participant 0 listens on a
-    /// port that the system chooses and publishes its addresses over PMIx.
+    /// (PMIx 4.2 or newer), and the program needs no MPI, but may use it. Participant 0 listens on
+    /// a port that the system chooses and publishes its addresses over PMIx.
     ///
     /// All processes of a job call this equally often and in the same order. `limit` is how long a
     /// call may take, and how long each exchange may take.
     ///
     /// # Errors
     /// `NOT_FOUND` when no launcher with PMIx started this process, or its library is missing;
-    /// `NOT_SUPPORTED` when the library is too old; `BAD_STATE` in a process that was forked from one
-    /// that called this; `NOT_CONNECTED` when the launcher does not answer; `TIME_OUT` when not all
-    /// processes came within `limit`. Participant 0 names the missing processes.
+    /// `NOT_SUPPORTED` when the library is too old; `BAD_STATE` in a process that was forked from
+    /// one that called this; `NOT_CONNECTED` when the launcher does not answer; `TIME_OUT` when not
+    /// all processes came within `limit`. Participant 0 names the missing processes.
     pub fn by_pmix(limit: Duration) -> Result<Rendezvous, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
@@ -65,7 +65,8 @@ impl Rendezvous {
             return Err(Error::new(DocaError::NOT_FOUND, text));
         }
         let end = deadline(limit);
-        // A new key for each meeting: launchers return the old value of a key that is written again.
+        // A new key for each meeting: launchers return the old value of a key that is written
+        // again.
         let key = format!("urom.rendezvous.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let key = CString::new(key).expect("a key without NUL");
         let meeting = within(end, limit, move || meet(&key, end))??;

@@ -205,7 +205,8 @@ impl Part for Worker {
     }
 
     fn ended(&self, pe: &Pe) {
-        // The host may read the counts, and what it has in the areas of tasks, until the next start.
+        // The host may read the counts, and what it has in the areas of tasks, until the next
+        // start.
         if let Some(run) = self.run.borrow().clone() {
             pe.close_channel(run.channel);
             run.finish();
