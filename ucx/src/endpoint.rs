@@ -76,7 +76,7 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     // SAFETY: the endpoint's worker is live.
     let inner = unsafe { &*shared.worker };
     if shared.in_mesh.get() {
-        inner.later(WorkerState::lose_peer);
+        inner.lose_peer();
     }
     if let Some(hook) = shared.hook.take() {
         inner.later(move |inner| {
@@ -195,6 +195,11 @@ impl Endpoint {
         if !self.shared.over.get() {
             close(self.raw, Rc::clone(&self.shared), &self.worker, mode);
         }
+    }
+
+    /// Closes the endpoint as if its peer had left.
+    pub(crate) fn lose(&self) {
+        self.shared.lose(self.raw, &self.worker);
     }
 
     /// The live endpoint; or why it failed, once it is closed.

@@ -1,7 +1,7 @@
 //! The state of a worker that its callbacks from C reach.
 
 use std::any::Any;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashSet;
 use ucx_sys::{self as sys, Zeroed};
 
 use crate::context::{Context, void};
@@ -23,27 +24,6 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// A job for an idle round waits for so many busy ones at most.
 const BUSY_ROUNDS: u32 = 1024;
-
-/// The test of a worker's receive queue after the loss of a peer.
-pub(crate) trait QueueTest {
-    /// A peer is gone, perhaps in the middle of a message. Whether a test is due now.
-    fn lose(&self) -> bool;
-
-    /// Whether a test is due or under way.
-    fn is_due(&self) -> bool;
-
-    /// After a round of progress, which found the queue empty or not.
-    fn look(&self, empty: bool);
-
-    /// Ends the test before the worker ends.
-    fn close(&self);
-
-    /// Whether the queue is blocked for ever.
-    fn is_blocked(&self) -> bool;
-
-    /// How many peers have left, and of how many it is known that the queue moves without them.
-    fn losses(&self) -> (u64, u64);
-}
 
 type Job = Box<dyn FnOnce(&WorkerState)>;
 
@@ -60,8 +40,10 @@ pub(crate) struct WorkerState {
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<WorkerState>,
-    /// The test of its receive queue, in a mesh.
-    pub(crate) queue: OnceCell<Box<dyn QueueTest>>,
+    /// How many peers that may have written into its receive queue are gone.
+    pub(crate) losses: Cell<u64>,
+    /// The tag receives that wait.
+    pub(crate) receives: RefCell<FxHashSet<NonNull<RequestSlot>>>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     pub(crate) closing: Cell<bool>,
@@ -70,7 +52,7 @@ pub(crate) struct WorkerState {
     /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
-    /// A test of the queue runs, or a job waits for an idle round.
+    /// A job waits for an idle round.
     pub(crate) chores: Cell<bool>,
     idle_jobs: RefCell<VecDeque<Job>>,
     busy_rounds: Cell<u32>,
@@ -91,7 +73,8 @@ impl WorkerState {
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
             watch: Watch::default(),
-            queue: OnceCell::new(),
+            losses: Cell::new(0),
+            receives: RefCell::default(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
             attention: Cell::new(false),
@@ -190,33 +173,35 @@ impl WorkerState {
         self.chores.set(true);
     }
 
-    /// A peer that may have written into the queue is gone.
+    /// Notes that a peer that may have written into the receive queue is gone.
     pub(crate) fn lose_peer(&self) {
-        if !self.closing.get() && self.queue.get().is_some_and(|queue| queue.lose()) {
-            self.chores.set(true);
+        self.losses.set(self.losses.get() + 1);
+    }
+
+    /// Ends the tag receives that wait, with `CONNECTION_RESET`.
+    pub(crate) fn give_up_receives(&self) {
+        for slot in self.receives.take() {
+            // SAFETY: a live request of this worker: the callback that ends it takes it out of the
+            // set.
+            unsafe { sys::ucp_request_cancel(self.raw, slot.as_ptr().cast()) };
         }
     }
 
-    /// Goes on with the test of the queue, and runs the jobs that are due. Whether there was
-    /// anything to do.
+    /// Runs the jobs that are due. Whether there were any.
     #[cold]
     fn do_chores(&self, worked: bool) -> bool {
         let busy_rounds = self.busy_rounds.get() + 1;
         self.busy_rounds.set(busy_rounds);
+        if worked && busy_rounds < BUSY_ROUNDS {
+            return false;
+        }
         let mut done = false;
-        if !worked || busy_rounds >= BUSY_ROUNDS {
-            while let Some(job) = self.next_idle_job() {
-                job(self);
-                done = true;
-            }
+        while let Some(job) = self.next_idle_job() {
+            job(self);
+            done = true;
         }
-        let queue = self.queue.get().filter(|queue| queue.is_due());
-        if let Some(queue) = queue {
-            queue.look(!worked);
-        }
-        let is_due = queue.is_some_and(|queue| queue.is_due());
-        self.chores.set(is_due || !self.idle_jobs.borrow().is_empty());
-        done | queue.is_some()
+        self.chores.set(!self.idle_jobs.borrow().is_empty());
+        done
     }
 
     fn next_idle_job(&self) -> Option<Job> {
@@ -249,9 +234,6 @@ impl WorkerState {
         self.closing.set(true);
         self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
-        if let Some(queue) = self.queue.get() {
-            queue.close();
-        }
         self.progressing.set(true);
         if !self.idle_jobs.borrow().is_empty() {
             // SAFETY: the worker is live, and nothing else runs on it any more.

@@ -73,9 +73,7 @@ mod lease;
 mod memory;
 mod mesh;
 mod outside;
-mod own_queue;
 mod peer;
-pub mod queue_probe;
 mod queues;
 mod ranges;
 mod rendezvous;
@@ -86,7 +84,6 @@ mod settings;
 mod slot;
 mod stable;
 mod status;
-mod sync;
 mod tag;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]

@@ -120,7 +120,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// Makes a drop cancel the operation, which UCX can only do with tag receives.
     #[inline]
     pub(crate) fn cancelled_by_drop(mut self) -> Self {
-        if let Phase::Pending { cancel, .. } = &mut self.phase {
+        if let Phase::Pending { slot, worker, cancel } = &mut self.phase {
+            worker.inner().receives.borrow_mut().insert(*slot);
             *cancel = true;
         }
         self

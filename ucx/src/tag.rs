@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
+use std::ptr::NonNull;
 
 use ucx_sys::{self as sys, Zeroed};
 
@@ -10,7 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
 use crate::imported::Imported;
-use crate::inner::complete;
+use crate::inner::{WorkerState, complete};
 use crate::request::{self, Outcome, Request};
 use crate::slot::Completion;
 use crate::status::Status;
@@ -171,7 +172,15 @@ unsafe extern "C" fn on_receive(
     // SAFETY: null, or UCX's for the time of the callback.
     let info = unsafe { info.as_ref() };
     let (length, tag) = info.map_or((0, 0), |info| (info.length, info.sender_tag));
-    let completion = Completion { status: Status::from_raw(status), length, tag };
+    // SAFETY: `params` set a worker's `WorkerState`, which outlives the worker's requests.
+    let inner = unsafe { &*user_data.cast::<WorkerState>() };
+    let slot = NonNull::new(request.cast());
+    let is_given_up = !slot.is_some_and(|slot| inner.receives.borrow_mut().remove(&slot));
+    let status = match Status::from_raw(status) {
+        Status::CANCELED if is_given_up => Status::CONNECTION_RESET,
+        status => status,
+    };
+    let completion = Completion { status, length, tag };
     // SAFETY: this is the completion callback of a request made with `params`.
     unsafe { complete(request, user_data, completion) };
 }

@@ -19,8 +19,7 @@ use crate::status::{Result, Status, check};
 ///
 /// A handle that can be cloned. Endpoints and requests hold one too, and the worker ends with the
 /// last. Its end waits up to a second for UCX to give back the buffers of dropped requests. When a
-/// peer keeps one for longer, the worker is leaked instead of freeing memory that UCX may use. In a
-/// [`Mesh`](crate::Mesh) it also waits for the thread of a test, some milliseconds.
+/// peer keeps one for longer, the worker is leaked instead of freeing memory that UCX may use.
 ///
 /// A closure given to the worker must not hold a strong handle of it, or both live for ever: give
 /// it a [`WeakWorker`].

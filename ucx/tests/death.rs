@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use common::watched as worker;
 use common::{
-    DEADLINE, Process, again, announcements, finish, headers, is_from, log, pattern, say, until,
+    DEADLINE, Process, again, announcements, finish, headers, is_from, log, mesh, pattern, say,
+    until,
 };
-use ucx::{AmFlags, CloseMode, Endpoint, Mesh, PeerAddress, Status, Worker};
+use ucx::{AmFlags, CloseMode, Endpoint, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
@@ -24,8 +25,8 @@ enum Way {
 #[ignore = "the other process of the tests in this file"]
 fn peer() {
     let Ok(transports) = std::env::var("UROM_TEST_TRANSPORTS") else { return };
-    let worker = worker(&transports);
-    let mesh = Mesh::new(&worker).unwrap();
+    let mesh = mesh(&transports);
+    let worker = mesh.worker().unwrap();
     worker
         .set_am_handler(1, |message| {
             message.reply().unwrap().am_send(2, message.header, ()).detach();

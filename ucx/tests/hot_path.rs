@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use common::{Pair, TRANSPORTS, announced};
 use counting_allocator::{CountingAllocator, allocations_of};
-use ucx::{AmFlags, Mesh};
+use ucx::AmFlags;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -51,8 +51,8 @@ fn a_round_trip_of_short_messages_allocates_nothing() {
 
 #[test]
 fn rounds_and_arming_of_a_worker_that_watches_peers_allocate_nothing() {
-    let (sender, receiver) = (common::watched("tcp,shm,self"), common::watched("tcp,shm,self"));
-    let mesh = Mesh::new(&receiver).unwrap();
+    let (sender, mesh) = (common::watched("tcp,shm,self"), common::mesh("tcp,shm,self"));
+    let receiver = mesh.worker().unwrap();
     let _endpoint = sender.endpoint().connect_peer(&mesh.address().unwrap()).unwrap();
     common::until(&[&sender, &receiver], "the connection", || mesh.connections() == 1);
     let made = steady(|| {
@@ -60,6 +60,8 @@ fn rounds_and_arming_of_a_worker_that_watches_peers_allocate_nothing() {
             (0..32).for_each(|_| _ = worker.progress());
             worker.arm().unwrap();
         }
+        mesh.progress();
+        mesh.arm().unwrap();
     });
     assert_eq!(made, 0);
 }

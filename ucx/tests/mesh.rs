@@ -5,7 +5,7 @@ mod common;
 use std::rc::Rc;
 use std::time::Instant;
 
-use common::{DEADLINE, announcements, finish, log, pattern, until, watched as worker};
+use common::{DEADLINE, announcements, finish, log, mesh, pattern, until, watched as worker};
 use ucx::{AmFlags, Context, Endpoint, Memory, Mesh, PeerAddress, Status, Worker};
 
 /// What an endpoint fails with whose peer left.
@@ -24,11 +24,11 @@ struct Reached {
 
 impl Reached {
     fn new(transports: &str) -> Reached {
-        Reached::between(worker(transports), worker(transports))
+        Reached::between(worker(transports), mesh(transports))
     }
 
-    fn between(sender: Worker, receiver: Worker) -> Reached {
-        let mesh = Mesh::new(&receiver).unwrap();
+    fn between(sender: Worker, mesh: Mesh) -> Reached {
+        let receiver = mesh.worker().unwrap();
         let endpoint = sender.endpoint().connect_peer(&mesh.address().unwrap()).unwrap();
         Reached { endpoint: endpoint.into(), sender, mesh, receiver }
     }
@@ -73,9 +73,8 @@ fn what_was_sent_arrives_though_its_sender_is_gone() {
 
 #[test]
 fn connections_are_kept_until_their_peers_go() {
-    let receiver = worker(SHARED);
-    let mesh = Mesh::new(&receiver).unwrap();
-    let address = mesh.address().unwrap();
+    let mesh = mesh(SHARED);
+    let (receiver, address) = (mesh.worker().unwrap(), mesh.address().unwrap());
     let sender = worker(SHARED);
     let endpoints: Vec<Endpoint> =
         (0..3).map(|_| sender.endpoint().connect_peer(&address).unwrap()).collect();
@@ -99,8 +98,8 @@ fn a_peer_that_left_the_mesh_fails_the_endpoint() {
 #[test]
 fn a_worker_sends_to_itself() {
     for transports in TRANSPORTS {
-        let worker = worker(transports);
-        let mesh = Mesh::new(&worker).unwrap();
+        let mesh = mesh(transports);
+        let worker = mesh.worker().unwrap();
         let endpoint = worker.endpoint().connect_peer(&mesh.address().unwrap()).unwrap();
         let receive = worker.tag_recv(1, u64::MAX, vec![0; 10]);
         assert_eq!(finish(&[&worker], endpoint.tag_send(1, pattern(10))).0, Ok(()));
@@ -110,8 +109,7 @@ fn a_worker_sends_to_itself() {
 
 #[test]
 fn a_mesh_listens_on_loopback_alone() {
-    let receiver = worker("tcp");
-    let mesh = Mesh::new(&receiver).unwrap();
+    let mesh = mesh("tcp");
     let port = mesh.address().unwrap().loopback().unwrap().port();
     // One line for each socket: a number, its own address and the peer's in hexadecimal digits, a
     // state.
@@ -132,9 +130,7 @@ fn a_mesh_listens_on_loopback_alone() {
 
 #[test]
 fn addresses_that_were_changed_or_cut_are_refused() {
-    let receiver = worker("tcp");
-    let mesh = Mesh::new(&receiver).unwrap();
-    let whole = mesh.address().unwrap();
+    let whole = mesh("tcp").address().unwrap();
     let bytes = whole.as_bytes();
     // SAFETY: no endpoint is made of any of these.
     let read = |bytes: &[u8]| unsafe { PeerAddress::from_bytes(bytes) };
@@ -146,8 +142,8 @@ fn addresses_that_were_changed_or_cut_are_refused() {
 
 #[test]
 fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
-    let (sender, receiver) = (worker(SHARED), worker(SHARED));
-    let (at_sender, at_receiver) = (Mesh::new(&sender).unwrap(), Mesh::new(&receiver).unwrap());
+    let (at_sender, at_receiver) = (mesh(SHARED), mesh(SHARED));
+    let [sender, receiver] = [&at_sender, &at_receiver].map(|mesh| mesh.worker().unwrap());
     let address = at_receiver.address().unwrap();
     // SAFETY: the receiver's address, whole or cut.
     let endpoint = |bytes: &[u8]| unsafe { at_sender.endpoint(bytes) };
@@ -164,8 +160,8 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
 
 #[test]
 fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
-    let (sender, receiver) = (worker(SHARED), worker(SHARED));
-    let mesh = Mesh::new(&receiver).unwrap();
+    let (sender, mesh) = (worker(SHARED), mesh(SHARED));
+    let receiver = mesh.worker().unwrap();
     let (seen, errors) = log();
     let builder = sender.endpoint().on_error(move |status| errors.borrow_mut().push(status));
     let endpoint = Rc::new(builder.connect_peer(&mesh.address().unwrap()).unwrap());
@@ -220,9 +216,9 @@ fn remote_memory_of_a_peer_that_left_is_out_of_reach() {
 
 #[test]
 fn whoever_has_work_in_every_round_learns_that_a_peer_left() {
-    let reached = Reached::new(SHARED);
+    let own = mesh(SHARED);
+    let reached = Reached::between(own.worker().unwrap(), mesh(SHARED));
     reached.send(1, pattern(10));
-    let own = Mesh::new(&reached.sender).unwrap();
     let to_itself = reached.sender.endpoint().connect_peer(&own.address().unwrap()).unwrap();
     drop(reached.mesh);
     let start = Instant::now();
@@ -261,10 +257,12 @@ fn other_device() -> Option<String> {
 #[test]
 fn the_devices_that_ucx_may_use_are_enough() {
     for devices in [Some("lo".to_owned()), other_device()].into_iter().flatten() {
-        let worker = || {
+        let settings = || {
             let builder = Context::builder(common::all_features()).config("NET_DEVICES", &devices);
-            builder.watched_shared_memory().build().unwrap().worker().unwrap()
+            builder.watched_shared_memory()
         };
-        Reached::between(worker(), worker()).send(7, pattern(4000));
+        let mesh = Mesh::open(settings(), |_| Ok(()), |_| ()).unwrap();
+        let sender = settings().build().unwrap().worker().unwrap();
+        Reached::between(sender, mesh).send(7, pattern(4000));
     }
 }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{
-    Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Message, Rendezvous, Request,
-    Status, Worker,
+    Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Mesh, Message, Rendezvous,
+    Request, Status, Worker,
 };
 
 /// Over which transports a test runs.
@@ -35,7 +35,12 @@ pub(crate) fn is_from(major: u32, minor: u32) -> bool {
     (ucx::version().major, ucx::version().minor) >= (major, minor)
 }
 
-/// A worker for a mesh.
+/// A mesh over these transports.
+pub(crate) fn mesh(transports: &str) -> Mesh {
+    Mesh::open(builder(transports).watched_shared_memory(), |_| Ok(()), |_| ()).unwrap()
+}
+
+/// A worker that connects to meshes.
 pub(crate) fn watched(transports: &str) -> Worker {
     builder(transports).watched_shared_memory().build().unwrap().worker().unwrap()
 }

@@ -58,7 +58,7 @@ impl Connection {
     pub(crate) fn new(
         on_failure: impl Fn(&Failure) + 'static,
         base: Base,
-        endpoint: Endpoint,
+        endpoint: Rc<Endpoint>,
         route: Route,
     ) -> Rc<Connection> {
         let transfers = Transfers::new(&base.activity);
@@ -66,7 +66,7 @@ impl Connection {
             me: Weak::clone(me),
             on_failure: Box::new(on_failure),
             base,
-            endpoint: Rc::new(endpoint),
+            endpoint,
             route,
             is_ready: Cell::new(false),
             waiting: RefCell::default(),
@@ -221,9 +221,8 @@ impl Connection {
         (self.on_failure)(&failure);
     }
 
-    /// Ends everything, and tells the other end. The endpoint closes when everything has arrived,
-    /// or by force if nothing arrives here that says so.
-    pub(crate) fn end(&self, failure: &Failure, mode: CloseMode) {
+    /// Ends everything, and tells the other end. The endpoint closes when everything has arrived.
+    pub(crate) fn end(&self, failure: &Failure) {
         self.is_over.set(true);
         self.outgoing.borrow_mut().fail(failure);
         drop(self.incoming.take());
@@ -232,10 +231,6 @@ impl Connection {
             let reason = failure.why.as_bytes();
             let reason = reason[..reason.len().min(message::LONGEST_REASON)].to_vec();
             self.say(Control::BYE, 0, reason);
-            match mode {
-                CloseMode::Force => self.endpoint.begin_close(mode),
-                CloseMode::Flush => self.base.activity.closes_later(&self.endpoint),
-            }
         }
         if let Some(this) = self.me.upgrade() {
             self.base.tasks.spawn(async move { this.close().await });

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rdma_protocol::{Access, State};
 use rustix::rand::{GetRandomFlags, getrandom};
-use ucx::{CloseMode, PeerAddress, Worker};
+use ucx::{Mesh, PeerAddress};
 use urom_pdk::prelude::*;
 
 use crate::caller::Caller;
@@ -87,7 +87,7 @@ impl Instance {
         let failure = Failure::new(DocaError::SHUTDOWN, why);
         let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => {
-                connection.end(&failure, CloseMode::Flush);
+                connection.end(&failure);
                 Some(connection)
             }
             Phase::Error(_, connection) => connection,
@@ -107,12 +107,12 @@ impl Instance {
             &*self.phase.borrow(), Phase::Connected(connection) if connection.route.from == secret
         );
         if is_connected {
-            self.cut(failure, CloseMode::Flush);
+            self.cut(failure);
         }
     }
 
     /// Brings it to ERROR, if it is in INIT or CONNECTED.
-    pub(crate) fn cut(&self, failure: &Failure, mode: CloseMode) {
+    pub(crate) fn cut(&self, failure: &Failure) {
         let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => Some(connection),
             Phase::Init(_, callers) => {
@@ -123,7 +123,7 @@ impl Instance {
         };
         self.phase.replace(Phase::Error(failure.clone(), connection.clone()));
         if let Some(connection) = connection {
-            connection.end(failure, mode);
+            connection.end(failure);
         }
         self.base.receives.borrow_mut().fail(&failure.of_others());
     }
@@ -138,7 +138,7 @@ impl Instance {
     /// Connects to the other end, which learns that this worker has this address.
     pub(crate) fn connect(
         self: &Rc<Self>,
-        ucx: &Worker,
+        mesh: &Mesh,
         own: Vec<u8>,
         details: &[u8],
     ) -> Result<()> {
@@ -162,7 +162,7 @@ impl Instance {
             let why = format!("the other end's worker is gone: {status}");
             fail(&Failure::new(DocaError::CONNECTION_RESET, why.as_str()));
         };
-        let endpoint = ucx.endpoint().on_error(lost).connect_peer(&address);
+        let endpoint = mesh.connect(&address, lost);
         let endpoint = endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to the other end")?;
         let route = Route { instance: details.instance, to: details.secret, from: secret };
         let connection = Connection::new(on_failure, self.base.clone(), endpoint, route);

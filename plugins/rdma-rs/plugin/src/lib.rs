@@ -31,7 +31,6 @@ mod details;
 mod failure;
 mod incoming;
 mod instance;
-mod link;
 mod message;
 mod outgoing;
 mod pieces;
@@ -53,11 +52,12 @@ use rdma_protocol::{
     SendImm, Sent, Start, Started, StateIs, Stop, Stopped, Swapped, Write, WriteImm, Written,
 };
 use smallvec::SmallVec;
+use ucx::{Features, Mesh};
 use urom_pdk::{Armed, Tasks, prelude::*, time};
 
 use connection::Connection;
+use failure::Failure;
 use instance::Instance;
-use link::Link;
 use message::OperationKind;
 use pieces::Pieces;
 use request::Ask;
@@ -76,7 +76,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 struct Rdma {
     table: Rc<Table>,
     tasks: Tasks,
-    link: Link,
+    mesh: Mesh,
 }
 
 impl Rdma {
@@ -107,20 +107,33 @@ impl Rdma {
 impl Handler for Rdma {
     fn open(cx: &OpenContext) -> Result<Self> {
         let table = Rc::new(Table::default());
-        let link = Link::open(Rc::clone(&table))?;
-        Ok(Rdma { table, tasks: cx.tasks(), link })
+        let (listens, cuts) = (Rc::clone(&table), Rc::clone(&table));
+        let settings =
+            ucx::Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory();
+        let on_blocked = move |error: &ucx::Error| {
+            let why = format!("{error}: stop the instance, start it, export it and connect again");
+            cuts.cut(&Failure::new(DocaError::CONNECTION_RESET, why));
+        };
+        let mesh = Mesh::open(settings, move |worker| listens.listen(worker), on_blocked);
+        let mesh = mesh.or_code(DocaError::DRIVER, "opening UCX")?;
+        Ok(Rdma { table, tasks: cx.tasks(), mesh })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        self.link.address()
+        let address = self.mesh.address();
+        Ok(address.or_code(DocaError::DRIVER, "asking UCX for an address")?.as_bytes().to_vec())
     }
 
     fn progress(&self) -> bool {
-        self.table.activity.keeps_awake(self.link.progress())
+        self.table.activity.keeps_awake(self.mesh.progress())
     }
 
     fn arm(&self) -> Armed<'_> {
-        self.link.arm()
+        match self.mesh.arm() {
+            Ok(true) => Armed::By(self.mesh.event_fd()),
+            Ok(false) => Armed::Ready,
+            Err(_) => Armed::Polled,
+        }
     }
 
     fn host_left(&self, connection: u64) {
@@ -141,7 +154,7 @@ impl Handler for Rdma {
 
     async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
         // A peer that has left may have blocked the UCX worker, whose address would be exported.
-        self.link.tested().await;
+        self.mesh.tested().await;
         self.find(cx, cmd.rdma)?.start()?;
         Ok(Started {})
     }
@@ -159,7 +172,7 @@ impl Handler for Rdma {
     async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
         // It may have another worker then.
         let own = self.address()?;
-        self.find(cx, cmd.rdma)?.connect(&self.link.worker(), own, cmd.details)?;
+        self.find(cx, cmd.rdma)?.connect(&self.mesh, own, cmd.details)?;
         Ok(Connected {})
     }
 
@@ -242,6 +255,6 @@ impl Drop for Rdma {
     /// Tells the other ends. A worker gives its plugins 1.5 s.
     fn drop(&mut self) {
         self.table.clear("the worker of the other end has closed the plugin");
-        self.link.flush(Duration::from_millis(500));
+        self.mesh.flush(Duration::from_millis(500));
     }
 }

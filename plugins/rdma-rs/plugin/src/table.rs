@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rdma_protocol::Access;
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::Semaphore;
-use ucx::{CloseMode, Data, Message, Worker};
+use ucx::{Data, Message, Worker};
 use urom_pdk::{Tasks, prelude::*};
 
 use crate::LIMITS;
@@ -96,8 +96,7 @@ impl Table {
     /// Brings every instance that others may know to ERROR: nothing arrives any more.
     pub(crate) fn cut(&self, failure: &Failure) {
         let all: Vec<_> = self.instances.borrow().values().cloned().collect();
-        all.iter().for_each(|instance| instance.cut(failure, CloseMode::Force));
-        self.activity.close_ended();
+        all.iter().for_each(|instance| instance.cut(failure));
     }
 
     /// Has the worker give messages to these instances.

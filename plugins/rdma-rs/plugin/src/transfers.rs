@@ -1,12 +1,12 @@
 //! What UCX moves between the memories of the two hosts right now.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ucx::{CloseMode, Endpoint, Outside, OutsideMut, Request, Status};
+use ucx::{Outside, OutsideMut, Request, Status};
 use urom_pdk::memory::HostMemory;
 
 /// Which operation bytes belong to.
@@ -39,8 +39,6 @@ pub(crate) struct Activity {
     transfers: Cell<usize>,
     /// Since one began or ended.
     turns: Cell<u32>,
-    /// The endpoints of connections that have ended, until everything has arrived.
-    ended: RefCell<Vec<Weak<Endpoint>>>,
 }
 
 impl Activity {
@@ -53,19 +51,6 @@ impl Activity {
         }
         self.turns.set(self.turns.get().saturating_add(1));
         self.transfers.get() > 0 && self.turns.get() < PATIENCE
-    }
-
-    pub(crate) fn closes_later(&self, endpoint: &Rc<Endpoint>) {
-        let mut ended = self.ended.borrow_mut();
-        ended.retain(|endpoint| endpoint.strong_count() > 0);
-        ended.push(Rc::downgrade(endpoint));
-    }
-
-    /// Closes the endpoints of connections that have ended: nothing arrives any more.
-    pub(crate) fn close_ended(&self) {
-        for endpoint in self.ended.take().iter().filter_map(Weak::upgrade) {
-            endpoint.begin_close(CloseMode::Force);
-        }
     }
 
     fn count(&self, transfers: usize) {

@@ -25,15 +25,16 @@
 //! # What a status says
 //! A notification fails when nothing was tried: `NOT_FOUND` for a destination that is nobody,
 //! `INVALID_VALUE` for a handle or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX
-//! made no endpoint or registration. Otherwise it succeeds, and its own status field has UCX's word
-//! on the send or receive.
+//! made no endpoint or registration, `CONNECTION_RESET` when a peer has blocked the UCX worker.
+//! Receives that wait then fail so too. Otherwise it succeeds, and its own status field has UCX's
+//! word on the send or receive.
 
 mod memory;
 
 use sandbox_protocol::{
     Handler, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend, TagSent,
 };
-use ucx::{Features, Imported, Mesh, Stable, Status, TagInfo};
+use ucx::{Features, Imported, Mesh, Stable, Status, TagInfo, Worker};
 use urom_pdk::{Data, Payload, Received, prelude::*};
 
 use memory::Memories;
@@ -47,7 +48,14 @@ type Came = Result<TagInfo, Status>;
 struct Sandbox {
     memories: Memories,
     members: Mesh,
-    worker: ucx::Worker,
+}
+
+impl Sandbox {
+    /// The UCX worker, unless a peer has blocked its queue. Members of a domain have only its
+    /// address, so they could not reach another one.
+    fn ucx(&self) -> Result<Worker> {
+        self.members.worker().or_code(DocaError::CONNECTION_RESET, "start the worker again")
+    }
 }
 
 #[urom_plugin]
@@ -57,12 +65,10 @@ impl Handler for Sandbox {
         if Imported::is_possible() {
             features |= Features::EXPORTED_MEMH;
         }
-        let context = ucx::Context::builder(features).watched_shared_memory().build();
-        let worker = context
-            .and_then(|context| context.worker())
-            .or_code(DocaError::DRIVER, "opening UCX")?;
-        let members = Mesh::new(&worker).or_code(DocaError::DRIVER, "listening for members")?;
-        Ok(Sandbox { memories: Memories::default(), members, worker })
+        let settings = ucx::Context::builder(features).watched_shared_memory();
+        let members = Mesh::open(settings, |_| Ok(()), |_| ());
+        let members = members.or_code(DocaError::DRIVER, "opening UCX")?;
+        Ok(Sandbox { memories: Memories::default(), members })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
@@ -75,7 +81,7 @@ impl Handler for Sandbox {
     }
 
     fn progress(&self) -> bool {
-        self.worker.progress()
+        self.members.progress()
     }
 
     fn host_left(&self, connection: u64) {
@@ -83,7 +89,7 @@ impl Handler for Sandbox {
     }
 
     async fn mem_map(&self, cx: &Context, cmd: MemMap<'_>) -> Result<MemMapped> {
-        let memh_id = self.memories.map(&self.worker, cx, &cmd.map_params, cmd.exported_memh)?;
+        let memh_id = self.memories.map(&self.ucx()?, cx, &cmd.map_params, cmd.exported_memh)?;
         Ok(MemMapped { memh_id })
     }
 
@@ -94,7 +100,10 @@ impl Handler for Sandbox {
         // rendezvous. They are trusted with the memory of the workers in it: the guide's page on
         // security says so.
         let member = unsafe { self.members.endpoint(address) };
-        let peer = member.or_code(DocaError::DRIVER, "connecting to a member")?;
+        let peer = member.or_else(|error| {
+            self.ucx()?;
+            Err(error).or_code(DocaError::DRIVER, "connecting to a member")
+        })?;
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(at) => {
@@ -107,11 +116,7 @@ impl Handler for Sandbox {
     }
 
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
-        if self.members.is_blocked() {
-            let text = "a process on this machine was killed while it sent, which blocks the \
-                plugin's UCX worker for all others: start the worker again";
-            return Err(Error::new(DocaError::CONNECTION_RESET, text));
-        }
+        let ucx = self.ucx()?;
         let (came, data) = if cmd.memh_id == 0 {
             let count = usize::try_from(cmd.count).ok().filter(|count| *count <= LONGEST_ANSWER);
             let count =
@@ -120,7 +125,7 @@ impl Handler for Sandbox {
             let room = |answer: usize| answer.saturating_sub(Notification::FIXED_LEN);
             let longest = cx.longest_answer().map_or(count, room).min(count);
             let room = Stable::new(TagReceived::payload(longest)?);
-            let receive = self.worker.tag_recv(cmd.tag, cmd.tag_mask, room);
+            let receive = ucx.tag_recv(cmd.tag, cmd.tag_mask, room);
             let (came, data) = cut(cx.unless_cancelled(receive).await?);
             if came == Err(Status::MESSAGE_TRUNCATED) && longest < count {
                 let text = format!("a message exceeds the {longest} bytes that an answer may have");
@@ -129,10 +134,13 @@ impl Handler for Sandbox {
             (came, Received::Inline(data))
         } else {
             let part = self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
-            let receive = part.receive(&self.worker, cmd.tag, cmd.tag_mask);
+            let receive = part.receive(&ucx, cmd.tag, cmd.tag_mask);
             let came = cx.unless_cancelled(receive).await?;
             (came, Received::Registered { len: came.map_or(0, |info| info.length as u64) })
         };
+        if came == Err(Status::CONNECTION_RESET) {
+            self.ucx()?;
+        }
         let (sender_tag, status) =
             came.map_or_else(|status| (0, status.code()), |info| (info.tag, 0));
         Ok(TagReceived { data, sender_tag, status })
@@ -143,7 +151,7 @@ impl Drop for Sandbox {
     /// A send is reported when its bytes may change, which may be before they left. A worker gives
     /// its plugins 1.5 s.
     fn drop(&mut self) {
-        drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
+        self.members.flush(std::time::Duration::from_millis(500));
     }
 }
 

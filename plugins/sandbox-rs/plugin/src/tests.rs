@@ -3,6 +3,7 @@
 
 use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
 use ucx::Status;
+use ucx::test_queues::{Queues, ran_alone};
 use urom_pdk::memory::{Access, MemoryPath};
 use urom_pdk::test_util::{Domain, Lookup, Sent, Worker};
 use urom_pdk::{CancelReason, Data, DocaError, Received, Registered};
@@ -115,6 +116,34 @@ fn a_receive_that_nobody_waits_for_takes_no_message() {
     assert_eq!(receiver.wait(given_up).unwrap_err(), DocaError::SKIPPED);
     assert_eq!(receiver.wait(left).unwrap_err(), DocaError::SKIPPED);
     assert_eq!(receiver.wait(waits).unwrap().status, Status::MESSAGE_TRUNCATED.code());
+}
+
+#[test]
+fn a_peer_that_dies_while_it_sends_fails_what_waits_and_what_comes() {
+    if ran_alone("tests::a_peer_that_dies_while_it_sends_fails_what_waits_and_what_comes") {
+        return;
+    }
+    let (domain, [sender, receiver]) = workers();
+    sender.call(send(1, b"hello")).unwrap();
+    receiver.call(receive(10)).unwrap();
+    let queues = Queues::now();
+    for _ in 0..2 {
+        sender.call(send(1, b"hello")).unwrap();
+        receiver.call(receive(10)).unwrap();
+    }
+    queues.block(2);
+    let waits = receiver.send(receive(10));
+    receiver.progress();
+    sender.close();
+    while receiver.failure(&waits).is_none() {
+        domain.progress();
+    }
+    let why = receiver.failure(&waits).unwrap();
+    assert!(why.contains("start the worker again") && why.contains("was killed"), "{why}");
+    let reset = DocaError::CONNECTION_RESET;
+    assert_eq!(receiver.wait(waits).unwrap_err(), reset);
+    assert_eq!(receiver.call(receive(10)).unwrap_err(), reset);
+    assert_eq!(receiver.call(send(0, b"myself")).unwrap_err(), reset);
 }
 
 #[test]

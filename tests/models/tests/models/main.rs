@@ -12,9 +12,6 @@ mod mailbox;
 mod mailboxes;
 #[path = "../../../../urom-host/src/wait/notifier.rs"]
 mod notifier;
-#[path = "../../../../ucx/src/queue_probe/state.rs"]
-mod probe_state;
-mod probe_states;
 mod rings;
 mod sleepers;
 mod sync;

@@ -1,5 +1,5 @@
-//! loom's types instead of those of `urom-wire/src/sync.rs`, `ucx/src/sync.rs`,
-//! `urom-pdk/src/sync.rs` and `urom-host/src/wait/sync.rs`.
+//! loom's types instead of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;
 use std::io;
@@ -7,7 +7,7 @@ use std::io;
 use loom::sync::Condvar;
 pub(crate) use loom::sync::Mutex;
 use loom::sync::atomic;
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 pub(crate) use std::sync::{Arc, PoisonError};
 
 /// A flag. loom takes operations for acquire and release at most, but models fences in full. What

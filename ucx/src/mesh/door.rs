@@ -1,0 +1,252 @@
+//! The door of a worker in a mesh: sockets that tell both ends when the other one leaves.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::num::NonZeroU16;
+use std::os::fd::OwnedFd;
+use std::rc::{Rc, Weak};
+
+use rustix::net::{SocketFlags, accept_with};
+use rustix::process::{Resource, getrlimit};
+
+use crate::endpoint::FULL;
+use crate::inner::WorkerState;
+use crate::peer::{Local, Machine};
+use crate::watch::WatchId;
+use crate::worker::Worker;
+
+/// The most connections of peers that a mesh keeps: a service has at most as many workers.
+const MOST: usize = 1024;
+
+/// It keeps at most this part of the descriptors that the process may have.
+const PART: u64 = 4;
+
+/// How many connections one look accepts.
+const AT_ONCE: usize = 16;
+
+/// How many connections may be kept.
+fn most() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
+}
+
+pub(super) struct Door {
+    pub(super) address: Local,
+    kept: Rc<Kept>,
+}
+
+/// The sockets of a door. The worker watches them; they close with this value.
+struct Kept {
+    worker: Worker,
+    listener: Cell<Option<WatchId>>,
+    /// How many others it keeps.
+    most: usize,
+    peers: RefCell<HashSet<WatchId>>,
+}
+
+impl Door {
+    pub(super) fn open(worker: &Worker, machine: Machine) -> io::Result<Door> {
+        Door::with_room(worker, machine, most())
+    }
+
+    fn with_room(worker: &Worker, machine: Machine, most: usize) -> io::Result<Door> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = NonZeroU16::new(listener.local_addr()?.port())
+            .ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let kept = Rc::new(Kept {
+            worker: worker.clone(),
+            listener: Cell::new(None),
+            most,
+            peers: RefCell::default(),
+        });
+        let weak = Rc::downgrade(&kept);
+        let id =
+            worker.inner().watch.add(Rc::new(listener.into()), move |inner, listener, _| {
+                weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
+            })?;
+        kept.listener.set(Some(id));
+        Ok(Door { address: Local { port, machine }, kept })
+    }
+
+    pub(super) fn connections(&self) -> usize {
+        self.kept.peers.borrow().len()
+    }
+}
+
+impl Kept {
+    /// Accepts connections; whether there were any. Without a free descriptor they wait.
+    fn accept(&self, weak: &Weak<Kept>, inner: &WorkerState, listener: &OwnedFd) -> bool {
+        for accepted in 0..AT_ONCE {
+            let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+            else {
+                return accepted != 0;
+            };
+            let socket = Rc::new(socket);
+            if self.peers.borrow().len() < self.most
+                && let Ok(id) = self.keep(weak, inner, Rc::clone(&socket))
+            {
+                self.peers.borrow_mut().insert(id);
+            } else {
+                // A connection that has just begun has room for a byte. If not, the peer takes this
+                // one for gone.
+                let _ = rustix::io::write(&*socket, &FULL);
+            }
+        }
+        true
+    }
+
+    fn keep(
+        &self,
+        weak: &Weak<Kept>,
+        inner: &WorkerState,
+        socket: Rc<OwnedFd>,
+    ) -> io::Result<WatchId> {
+        let weak = Weak::clone(weak);
+        // Nobody sends anything: any news is the end.
+        inner.watch.add(socket, move |inner, _, id| {
+            inner.watch.remove(id);
+            if let Some(kept) = weak.upgrade() {
+                kept.peers.borrow_mut().remove(&id);
+            }
+            inner.lose_peer();
+            true
+        })
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let watch = &self.worker.inner().watch;
+        self.listener.take().into_iter().chain(self.peers.take()).for_each(|id| watch.remove(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::peer::PeerAddress;
+    use crate::{Context, Features};
+
+    fn door_for_two() -> (Worker, Door, SocketAddr) {
+        let worker = watched();
+        let door = Door::with_room(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
+        let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
+        (worker, door, address)
+    }
+
+    fn watched() -> Worker {
+        let builder = Context::builder(Features::TAG).config("TLS", "tcp,shm,self");
+        builder.watched_shared_memory().build().unwrap().worker().unwrap()
+    }
+
+    fn until(worker: &Worker, done: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !done() {
+            worker.progress();
+            assert!(start.elapsed() < Duration::from_secs(60));
+        }
+    }
+
+    #[test]
+    fn who_comes_when_as_many_are_there_as_may_be_is_told_so_until_one_goes() {
+        let (worker, door, address) = door_for_two();
+        let count = || door.kept.peers.borrow().len();
+        let come = || TcpStream::connect(address).unwrap();
+        let first = [come(), come()];
+        until(&worker, || count() == 2);
+        let mut refused = come();
+        refused.set_nonblocking(true).unwrap();
+        let (mut said, mut place) = (refused.try_clone().unwrap(), [0]);
+        until(&worker, || matches!(refused.peek(&mut [0]), Ok(1)));
+        assert_eq!((said.read(&mut place).unwrap(), place), (1, FULL));
+        assert_eq!(count(), 2);
+        for mut stream in first.iter() {
+            stream.set_nonblocking(true).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+        drop(first);
+        until(&worker, || count() == 0);
+        let _next = come();
+        until(&worker, || count() == 1);
+        refused.set_nonblocking(false).unwrap();
+        assert_eq!(refused.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
+        let (receiver, sender) = (watched(), watched());
+        let door = Door::with_room(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
+        let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, door.address.port.get())).unwrap();
+        until(&receiver, || door.kept.peers.borrow().len() == 1);
+        let address = PeerAddress::new(receiver.address().unwrap(), Some(door.address));
+        let endpoint = sender.endpoint().connect_peer(&address).unwrap();
+        assert!(endpoint.is_watched());
+        until(&receiver, || {
+            sender.progress();
+            !endpoint.is_watched()
+        });
+        assert_eq!(endpoint.error(), None);
+        let sending = endpoint.tag_send(7, b"hello".to_vec());
+        let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 5]);
+        until(&receiver, || {
+            sender.progress();
+            sending.is_done() && receiving.is_done()
+        });
+        assert_eq!((sending.wait().0, receiving.wait().1), (Ok(()), b"hello".to_vec()));
+    }
+
+    #[test]
+    fn a_look_takes_a_few_of_many_who_come() {
+        let worker = watched();
+        let door =
+            Door::with_room(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
+        let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
+        let _streams: Vec<_> =
+            (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let count = || door.kept.peers.borrow().len();
+        assert!(worker.inner().watch.look(worker.inner()));
+        assert_eq!(count(), AT_ONCE);
+        assert!(worker.inner().watch.look(worker.inner()));
+        assert_eq!(count(), AT_ONCE + 3);
+        assert!(!worker.inner().watch.look(worker.inner()));
+    }
+
+    #[test]
+    fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
+        let (receiver, sender) = (watched(), watched());
+        let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = NonZeroU16::new(talker.local_addr().unwrap().port()).unwrap();
+        let local = Local { port, machine: Machine::of_this_thread().unwrap() };
+        let address = PeerAddress::new(receiver.address().unwrap(), Some(local));
+        let endpoint = sender.endpoint().connect_peer(&address).unwrap();
+        talker.accept().unwrap().0.write_all(b"220 ready").unwrap();
+        until(&sender, || endpoint.is_failed());
+    }
+
+    #[test]
+    fn who_says_anything_is_hung_up_on() {
+        let (worker, door, address) = door_for_two();
+        let mut stranger = TcpStream::connect(address).unwrap();
+        until(&worker, || door.kept.peers.borrow().len() == 1);
+        stranger.write_all(b"GET / HTTP/1.1").unwrap();
+        until(&worker, || door.kept.peers.borrow().is_empty());
+    }
+
+    #[test]
+    fn a_door_that_goes_hangs_up_on_everybody() {
+        let (worker, door, address) = door_for_two();
+        let mut peer = TcpStream::connect(address).unwrap();
+        until(&worker, || door.kept.peers.borrow().len() == 1);
+        drop(door);
+        assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+        assert!(TcpStream::connect(address).is_err());
+        assert!(!worker.inner().watch.look(worker.inner()));
+    }
+}
