@@ -31,10 +31,10 @@ const BLOCKED: &str = "a process on the same machine was killed or stopped while
 
 /// A worker that others connect to, and its endpoints to the others.
 ///
-/// In shared memory, it goes unnoticed that a peer leaves. So a mesh listens on a free port of `127.0.0.1`,
-/// and its [`address`](Mesh::address) has that port and the machine beside the worker's address. An
-/// [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket to the peer's port,
-/// which closes with the peer's mesh or process: see
+/// In shared memory, it goes unnoticed that a peer leaves. So a mesh listens on a free port of
+/// `127.0.0.1`, and its [`address`](Mesh::address) has that port and the machine beside the
+/// worker's address. An [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket to
+/// the peer's port, which closes with the peer's mesh or process: see
 /// [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh are made with
 /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Without it messages go over
 /// `tcp`.
@@ -80,7 +80,7 @@ const BLOCKED: &str = "a process on the same machine was killed or stopped while
 /// ```
 pub struct Mesh {
     settings: ContextBuilder,
-    listen: Box<dyn Fn(&Worker) -> Result<()>>,
+    listen: Listen,
     on_blocked: Box<dyn Fn(&Error)>,
     /// The event descriptor of the member is in it.
     wakes: OwnedFd,
@@ -89,6 +89,9 @@ pub struct Mesh {
     /// Workers that the mesh gave up, while endpoints or requests keep them.
     old: RefCell<Vec<WeakWorker>>,
 }
+
+/// Sets the handlers of a new worker.
+type Listen = Box<dyn Fn(&Worker) -> Result<()>>;
 
 /// A worker, and how others reach it.
 struct Member {
@@ -238,7 +241,7 @@ impl Mesh {
         let mut moved = false;
         if let Some(current) = &*member {
             moved = current.worker.progress();
-            if current.is_due() {
+            if current.is_due() && !current.worker.is_progressing() {
                 let is_blocked = current.test(!moved);
                 moved = true;
                 if is_blocked {
