@@ -4,7 +4,7 @@
 mod door;
 mod queue_test;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -103,7 +103,9 @@ struct Member {
     /// Empty without a loopback device.
     door: Option<Door>,
     /// Empty without a door or shared memory.
-    queue: Option<RefCell<QueueTest>>,
+    queue: RefCell<Option<QueueTest>>,
+    /// How many of the worker's losses are tested.
+    tested: Cell<u64>,
 }
 
 /// An endpoint and the bytes of its address.
@@ -152,14 +154,14 @@ impl Mesh {
         };
         let has_queue = worker.features().contains(Features::AM) && worker.context().has_queues();
         let queue = (door.is_some() && has_queue).then(|| QueueTest::new(&worker, &self.settings));
-        let queue = queue.transpose()?.map(RefCell::new);
+        let queue = RefCell::new(queue.transpose()?);
         if worker.features().contains(Features::WAKEUP) {
             let (fd, events) = (worker.event_fd()?, epoll::EventFlags::IN);
             epoll::add(&self.wakes, fd, epoll::EventData::new_u64(0), events)
                 .map_err(cannot_watch)?;
         }
         let (known, endpoints) = (RefCell::default(), RefCell::default());
-        Ok(Member { worker, known, endpoints, door, queue })
+        Ok(Member { worker, known, endpoints, door, queue, tested: Cell::new(0) })
     }
 
     /// The worker.
@@ -298,7 +300,7 @@ impl Mesh {
 
     /// Ends after the tests for all peers that have left until now. It takes progress.
     pub async fn tested(&self) {
-        let counts = || self.member.borrow().as_ref().and_then(Member::losses);
+        let counts = || self.member.borrow().as_ref().map(Member::losses);
         let (all, _) = counts().unwrap_or_default();
         poll_fn(|cx| {
             // A worker that was replaced has lost fewer.
@@ -360,23 +362,25 @@ impl Member {
     }
 
     /// How many peers have left, and how many of them are tested.
-    fn losses(&self) -> Option<(u64, u64)> {
-        let tested = self.queue.as_ref()?.borrow().tested();
-        Some((self.worker.inner().losses.get(), tested))
+    fn losses(&self) -> (u64, u64) {
+        (self.worker.inner().losses.get(), self.tested.get())
     }
 
     /// Whether a test is due or under way.
     #[inline]
     fn is_due(&self) -> bool {
-        self.losses().is_some_and(|(losses, tested)| tested < losses)
+        let (losses, tested) = self.losses();
+        tested < losses
     }
 
     /// Goes on with the test. Whether the queue is blocked.
     #[cold]
     fn test(&self, empty: bool) -> bool {
-        let losses = self.worker.inner().losses.get();
-        let queue = self.queue.as_ref();
-        queue.is_some_and(|queue| queue.borrow_mut().look(losses, empty, Instant::now()))
+        let (losses, _) = self.losses();
+        let mut queue = self.queue.borrow_mut();
+        let is_blocked = queue.as_mut().map(|queue| queue.look(losses, empty, Instant::now()));
+        self.tested.set(queue.as_ref().map_or(losses, QueueTest::tested));
+        is_blocked == Some(true)
     }
 }
 

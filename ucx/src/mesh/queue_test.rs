@@ -20,15 +20,15 @@ use crate::status::{Result, Status};
 use crate::worker::Worker;
 
 /// The id of a test's active messages.
-pub(super) const AM_TEST: u16 = 255;
+const AM_TEST: u16 = 255;
 
 /// How long the message may take from one step to the next: many times what it needs on one
 /// machine. With the 3.5 s after which a stopped peer counts as lost this is below 5 s.
-pub(super) const LIMIT: Duration = Duration::from_secs(1);
+const LIMIT: Duration = Duration::from_secs(1);
 
 /// How often the worker must have found nothing in that time: a process that was stopped has not
 /// looked. Only such rounds count, because other messages may take another way.
-pub(super) const LOOKS: u32 = 200;
+const LOOKS: u32 = 200;
 
 /// The transport over which a worker has one receive queue; over others it has one for each peer.
 const SHARED: &str = "posix";
@@ -135,17 +135,142 @@ impl QueueTest {
 }
 
 #[cfg(test)]
-impl QueueTest {
-    pub(super) fn is_in_queue(&self) -> bool {
-        self.running.as_ref().is_some_and(|test| test.sending.is_none())
+mod tests {
+    use super::*;
+    use crate::mesh::tests::{member, settings, until};
+    use crate::test_queues::{Queues, ran_alone};
+
+    fn receiver() -> (Worker, QueueTest) {
+        let worker = settings("posix").build().unwrap().worker().unwrap();
+        let test = QueueTest::new(&worker, &settings("posix")).unwrap();
+        (worker, test)
     }
 
-    /// The header of the message, until it has come.
-    pub(super) fn nonce(&self) -> Option<Nonce> {
-        self.awaited.get()
+    /// Looks until the test of so many losses is over. Returns whether the queue is blocked.
+    fn is_blocked(worker: &Worker, test: &mut QueueTest, losses: u64) -> bool {
+        until(|| {
+            let is_blocked = test.look(losses, !worker.progress(), Instant::now());
+            (is_blocked || test.tested == losses).then_some(is_blocked)
+        })
     }
 
-    pub(super) fn expect(&self, nonce: Nonce) {
-        self.awaited.set(Some(nonce));
+    /// A test whose message is in the queue, which its worker has not looked at since.
+    fn sent() -> (Worker, QueueTest, Instant) {
+        let (worker, mut test) = receiver();
+        let begin = Instant::now();
+        assert!(!test.look(1, true, begin));
+        until(|| {
+            assert!(!test.look(1, true, begin));
+            test.running.as_ref().unwrap().sending.is_none().then_some(())
+        });
+        (worker, test, begin)
+    }
+
+    #[test]
+    fn a_queue_with_a_place_that_is_never_filled_is_blocked() {
+        if ran_alone(
+            "mesh::queue_test::tests::a_queue_with_a_place_that_is_never_filled_is_blocked",
+        ) {
+            return;
+        }
+        let (worker, mut test) = receiver();
+        let queues = Queues::now();
+        for losses in 1..4 {
+            assert!(!is_blocked(&worker, &mut test, losses), "{losses}");
+        }
+        queues.block(3);
+        assert!(is_blocked(&worker, &mut test, 4));
+    }
+
+    #[test]
+    fn the_message_of_another_process_proves_nothing() {
+        let (worker, mut test, begin) = sent();
+        let nonce = test.awaited.get().unwrap();
+        let other = settings("posix").build().unwrap().worker().unwrap();
+        let endpoint = other.connect(&worker.address().unwrap()).unwrap();
+        let changed = nonce.map(|byte| !byte);
+        for header in [&changed[..], &nonce[1..], &[&nonce[..], &[0]].concat(), &[]] {
+            endpoint.am_send_with(AM_TEST, header, (), AmFlags::EAGER).detach();
+        }
+        // They are behind the test's own message, which counts as not come.
+        worker.progress_until(|| test.awaited.get().is_none());
+        test.awaited.set(Some(nonce));
+        until(|| {
+            other.progress();
+            (!worker.progress()).then_some(())
+        });
+        assert!(!test.look(1, true, begin) && test.tested == 0);
+        endpoint.am_send_with(AM_TEST, &nonce, (), AmFlags::EAGER).detach();
+        worker.progress_until(|| {
+            other.progress();
+            test.awaited.get().is_none()
+        });
+        assert!(!test.look(1, true, begin) && test.tested == 1);
+    }
+
+    #[test]
+    fn a_worker_that_did_not_look_knows_nothing() {
+        let (_worker, mut test, begin) = sent();
+        // It was stopped, or had other messages.
+        for _ in 0..2 * LOOKS {
+            assert!(!test.look(1, false, begin + 10 * LIMIT));
+        }
+        for _ in 0..LOOKS - 1 {
+            assert!(!test.look(1, true, begin + 10 * LIMIT));
+        }
+        assert!(test.look(1, true, begin + 10 * LIMIT));
+    }
+
+    #[test]
+    fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last() {
+        let (worker, mut test) = receiver();
+        let mut nonces = Vec::new();
+        let mut losses = 1;
+        until(|| {
+            test.look(losses, !worker.progress(), Instant::now());
+            nonces.extend(test.awaited.get());
+            nonces.dedup();
+            losses = 256;
+            (test.tested == losses).then_some(())
+        });
+        assert!(nonces.len() == 2 && nonces[0] != nonces[1], "{nonces:?}");
+    }
+
+    #[test]
+    fn a_message_that_came_into_the_queue_a_moment_ago_has_its_time_to_come_out() {
+        let (_worker, mut test, begin) = sent();
+        for _ in 0..2 * LOOKS {
+            assert!(!test.look(1, true, begin + LIMIT / 2));
+        }
+        assert!(test.look(1, true, begin + LIMIT));
+    }
+
+    #[test]
+    fn a_message_that_waits_for_its_place_has_as_long_once_it_is_there() {
+        let (worker, mut test) = receiver();
+        let other = settings("posix").build().unwrap().worker().unwrap();
+        let endpoint = other.connect(&worker.address().unwrap()).unwrap();
+        worker.set_am_handler(1, |_| ()).unwrap();
+        while endpoint.am_send_with(1, &[], (), AmFlags::EAGER).into_done().is_ok() {}
+        let begin = Instant::now();
+        for _ in 0..LOOKS {
+            assert!(!test.look(1, true, begin + LIMIT / 2));
+        }
+        worker.progress_until(|| {
+            assert!(!test.look(1, false, begin + LIMIT / 2));
+            test.running.as_ref().unwrap().sending.is_none()
+        });
+        for _ in 0..LOOKS {
+            assert!(!test.look(1, true, begin + LIMIT));
+        }
+        assert!(test.look(1, true, begin + 2 * LIMIT));
+    }
+
+    #[test]
+    fn a_worker_that_is_not_reached_by_shared_memory_is_not_tested() {
+        let worker = settings("tcp").build().unwrap().worker().unwrap();
+        let mut test = QueueTest::new(&worker, &settings("tcp")).unwrap();
+        assert!(!is_blocked(&worker, &mut test, 1));
+        assert!(member("tcp").with_member(|member| Ok(member.queue.borrow().is_none())).unwrap());
     }
 }
