@@ -45,10 +45,10 @@ impl EventFd {
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Makes the descriptor unreadable.
-    pub fn lower(&self) {
+    /// Makes the descriptor unreadable. Returns whether it was readable.
+    pub fn lower(&self) -> bool {
         // Fails only when it is not readable.
-        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+        rustix::io::read(&self.0, &mut [0_u8; 8]).is_ok()
     }
 }
 

@@ -47,17 +47,12 @@ fn body(len: usize) -> Vec<u8> {
     (0..len).map(|at| at as u8 ^ len as u8).collect()
 }
 
-fn is_rung(bell: &EventFd) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&none)).unwrap() == 1
-}
-
 #[test]
 fn frames_of_all_lengths_come_out_in_order_over_many_laps() {
     let mut rig = Rig::new();
     let lengths = [0, 1, 8, 55, 56, 57, 112, 113, 16 * 56, 16 * 56 + 1, 5000, LIMIT];
-    for len in lengths.into_iter().cycle().take(10 * lengths.len()) {
+    let laps = if cfg!(miri) { 2 } else { 10 };
+    for len in lengths.into_iter().cycle().take(laps * lengths.len()) {
         let (sent, mut from, mut got) = (body(len), 0, None);
         // Longer than the ring: the two take turns.
         while !rig.write(&sent, &mut from) {
@@ -87,20 +82,19 @@ fn a_bell_rings_once_for_a_reader_that_sleeps_and_never_for_one_that_does_not() 
     let mut rig = Rig::new();
     rig.write(&body(1), &mut 0);
     rig.writer.announce();
-    assert!(!is_rung(&rig.bells[0]));
+    assert!(!rig.bells[0].lower());
     assert!(!rig.reader.sleep(), "a frame is there");
     assert!(rig.read().is_some() && rig.reader.sleep());
     rig.write(&body(1), &mut 0);
-    assert!(is_rung(&rig.bells[0]));
-    rig.bells[0].lower();
+    assert!(rig.bells[0].lower());
     rig.write(&body(1), &mut 0);
     rig.writer.announce();
-    assert!(!is_rung(&rig.bells[0]), "it rang before");
+    assert!(!rig.bells[0].lower(), "it rang before");
     while rig.read().is_some() {}
     assert!(rig.reader.sleep());
     rig.reader.wake();
     rig.write(&body(1), &mut 0);
-    assert!(!is_rung(&rig.bells[0]));
+    assert!(!rig.bells[0].lower());
 }
 
 #[test]
@@ -108,9 +102,9 @@ fn a_bell_rings_for_a_writer_that_waits_for_room() {
     let mut rig = Rig::new();
     assert!(!rig.writer.wait_for_room(), "there is room");
     while rig.write(&body(1), &mut 0) {}
-    assert!(rig.writer.wait_for_room() && !is_rung(&rig.bells[1]));
+    assert!(rig.writer.wait_for_room() && !rig.bells[1].lower());
     (0..CELLS / 8).for_each(|_| drop(rig.read().unwrap()));
-    assert!(is_rung(&rig.bells[1]) && rig.write(&body(1), &mut 0));
+    assert!(rig.bells[1].lower() && rig.write(&body(1), &mut 0));
 }
 
 #[test]
