@@ -30,12 +30,12 @@ pub(super) const FIRST: u64 = 1 << 62;
 /// A cell.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Cell(pub(super) [AtomicU64; WORDS]);
+pub struct Cell(pub(super) [AtomicU64; WORDS]);
 
 /// The positions and flags of a direction. The reader and the writer have a line each.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Control {
+pub struct Control {
     /// How many cells the reader has taken.
     pub(super) taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
@@ -55,7 +55,7 @@ pub(crate) struct Lane<M> {
 }
 
 /// Memory with one direction: a control block and cells, whose number is a power of two.
-pub(crate) trait Memory {
+pub trait Memory {
     fn control(&self) -> &Control;
     fn cells(&self) -> &[Cell];
 }
@@ -87,28 +87,33 @@ impl<M: Memory> Lane<M> {
 
 /// The number of cells that a frame takes.
 #[inline]
-pub(crate) fn cells_of(len: usize) -> usize {
+#[must_use]
+pub fn cells_of(len: usize) -> usize {
     len.div_ceil(BODY).max(1)
 }
 
+/// The sending side of a direction.
 #[derive(Debug)]
-pub(crate) struct Writer<M> {
+pub struct Writer<M> {
     lane: Lane<M>,
     /// The position of the next cell.
     next: u64,
+    /// The position of the next cell at the last announcement.
+    announced: u64,
     /// The reader's position when it was read last.
     taken: u64,
 }
 
 impl<M: Memory> Writer<M> {
     pub(crate) fn new(lane: Lane<M>) -> Writer<M> {
-        Writer { lane, next: 0, taken: 0 }
+        Writer { lane, next: 0, announced: 0, taken: 0 }
     }
 
     /// Writes cells of a frame, from number `from` on, while there is room. Returns the number of
-    /// the first cell that is not written. A reader that has slept for a while is woken.
+    /// the first cell that is not written: [`cells_of`] the body when all are. A reader that has
+    /// slept for a while is woken.
     #[inline]
-    pub(crate) fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
+    pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
         if body.len() > BODY {
             return self.write_long(header, body, from);
         }
@@ -179,9 +184,14 @@ impl<M: Memory> Writer<M> {
         self.is_free(count)
     }
 
-    /// Wakes a reader that went to sleep while the last cells were written.
+    /// Wakes a reader that went to sleep while the last cells were written. To be called when this
+    /// side has nothing else to do, and before it sleeps.
     #[inline]
-    pub(crate) fn announce(&self) {
+    pub fn announce(&mut self) {
+        if self.announced == self.next {
+            return;
+        }
+        self.announced = self.next;
         // Orders the marks before the load of the flag. The reader raises it before it looks for
         // marks.
         fence(Ordering::SeqCst);
@@ -194,8 +204,9 @@ impl<M: Memory> Writer<M> {
         }
     }
 
-    /// Prepares to sleep until there is room for any group. Returns `false` when there is.
-    pub(crate) fn wait_for_room(&mut self) -> bool {
+    /// Prepares to sleep until the bell rings for room for any group. Returns `false` when there is
+    /// some.
+    pub fn wait_for_room(&mut self) -> bool {
         self.lane.memory.control().waits.store(1, Ordering::Relaxed);
         // Orders the flag before the load of the position: `Reader::publish` has the counterpart.
         fence(Ordering::SeqCst);
@@ -216,8 +227,9 @@ pub enum Garbage {
     Early,
 }
 
+/// The receiving side of a direction.
 #[derive(Debug)]
-pub(crate) struct Reader<M> {
+pub struct Reader<M> {
     lane: Lane<M>,
     /// The position of the next cell.
     next: u64,
@@ -251,9 +263,9 @@ impl<M: Memory> Reader<M> {
     /// The next frame, once all of it is there: its header and its bytes.
     ///
     /// # Errors
-    /// The writer wrote something else.
+    /// The writer wrote something else: the ring is of no more use.
     #[inline]
-    pub(crate) fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
+    pub fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
         let Some(mark) = self.mark() else { return Ok(None) };
         let header = Header::from_word(mark & !FIRST);
         if mark & FIRST == 0 || header.len() > BODY || self.partial.is_some() {
@@ -327,8 +339,9 @@ impl<M: Memory> Reader<M> {
         self.lane.ring_if(|control| &control.waits);
     }
 
-    /// Prepares to sleep until a frame comes. Returns `false` when a cell is there already.
-    pub(crate) fn sleep(&mut self) -> bool {
+    /// Prepares to sleep until the bell rings for a frame. Returns `false` when a cell is there
+    /// already.
+    pub fn sleep(&mut self) -> bool {
         if self.published != self.next {
             self.publish();
         }
@@ -343,8 +356,8 @@ impl<M: Memory> Reader<M> {
         is_empty
     }
 
-    /// Ends the sleep: the writer rings no bell.
-    pub(crate) fn wake(&mut self) {
+    /// Ends the sleep: the writer rings the bell for no frame.
+    pub fn wake(&mut self) {
         self.lane.memory.control().sleeps.store(0, Ordering::Relaxed);
     }
 }

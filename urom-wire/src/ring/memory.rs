@@ -25,7 +25,7 @@ const BYTES: u64 = 2 * size_of::<Direction>() as u64;
 
 /// One half of a ring's memory, which stays mapped while either half is in use.
 #[derive(Debug)]
-pub(crate) struct Half {
+pub struct Half {
     /// In the mapping that `_map` keeps. It does not leave this value.
     direction: &'static Direction,
     _map: Arc<MmapRaw>,

@@ -16,23 +16,16 @@ mod memory;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-pub use self::cells::Garbage;
-use self::cells::{Lane, Reader, Writer, cells_of};
+pub use self::cells::{Garbage, cells_of};
+use self::cells::{Lane, Reader, Writer};
 use self::memory::Half;
-use crate::frame::Header;
 use crate::sync::{Arc, EventFd};
 
 /// The receiving side of one end.
-#[derive(Debug)]
-pub struct RingReader(Reader<Half>);
+pub type RingReader = Reader<Half>;
 
 /// The sending side of one end.
-#[derive(Debug)]
-pub struct RingWriter {
-    writer: Writer<Half>,
-    /// Whether frames were written after the last announcement.
-    is_written: bool,
-}
+pub type RingWriter = Writer<Half>;
 
 /// One end of a ring.
 pub type Ring = (RingReader, RingWriter);
@@ -81,56 +74,5 @@ fn end(from: Half, to: Half, bell: EventFd, limit: usize) -> Ring {
     let bell = Arc::new(bell);
     let reader = Reader::new(Lane::new(from, Arc::clone(&bell)), limit);
     let writer = Writer::new(Lane::new(to, bell));
-    (RingReader(reader), RingWriter { writer, is_written: false })
-}
-
-impl RingWriter {
-    /// Writes a frame from its part number `from` on, as far as there is room. Returns the number
-    /// of the first part that is not written, or of [all parts](RingWriter::parts).
-    #[inline]
-    pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
-        self.is_written = true;
-        self.writer.write(header, body, from)
-    }
-
-    /// The number of parts of a frame.
-    #[inline]
-    pub fn parts(len: usize) -> usize {
-        cells_of(len)
-    }
-
-    /// Wakes the other side if it went to sleep while the last frames were written. To be called
-    /// when this side has nothing else to do, and before it sleeps.
-    #[inline]
-    pub fn announce(&mut self) {
-        if std::mem::take(&mut self.is_written) {
-            self.writer.announce();
-        }
-    }
-
-    /// Prepares to sleep until the bell rings for room. Returns `false` when there is some.
-    pub fn wait_for_room(&mut self) -> bool {
-        self.writer.wait_for_room()
-    }
-}
-
-impl RingReader {
-    /// The next frame that the other side wrote.
-    ///
-    /// # Errors
-    /// It wrote something else: the ring is of no more use.
-    #[inline]
-    pub fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
-        self.0.receive()
-    }
-
-    /// Prepares to sleep until the bell rings for a frame. Returns `false` when there is one.
-    pub fn sleep(&mut self) -> bool {
-        self.0.sleep()
-    }
-
-    /// Ends the sleep: the other side rings the bell for no frame.
-    pub fn wake(&mut self) {
-        self.0.wake();
-    }
+    (reader, writer)
 }

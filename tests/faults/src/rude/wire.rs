@@ -13,7 +13,7 @@ use urom_wire::control::{
 use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass};
 use urom_wire::frame::{CommandStart, HEADER_LEN};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::ring::{Ring, RingWriter};
+use urom_wire::ring::{Ring, cells_of};
 use urom_wire::ucx_context::may_share_memory;
 
 use super::Manner;
@@ -207,7 +207,7 @@ impl Wire {
                 while unsent.start < unsent.end {
                     let start = CommandStart::new(unsent.start, self.started.bit);
                     *part = writer.write(start.header(command.len()), command, *part);
-                    if *part < RingWriter::parts(command.len()) {
+                    if *part < cells_of(command.len()) {
                         break;
                     }
                     (unsent.start, *part) = (unsent.start + 1, 0);

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "what is public where it comes from")]
 
 #[path = "../../../../urom-wire/src/ring/cells.rs"]
+#[allow(dead_code, reason = "the rest of urom-wire uses it")]
 mod cells;
 #[path = "../../../../urom-wire/src/ring/local.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

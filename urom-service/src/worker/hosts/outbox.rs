@@ -9,7 +9,7 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_os::EventFd;
 use urom_wire::envelope::{AM_NOTIFICATIONS, Envelope, MESSAGE_LEN};
 use urom_wire::frame::{HEADER_LEN, Header};
-use urom_wire::ring::RingWriter;
+use urom_wire::ring::{RingWriter, cells_of};
 
 #[derive(Debug)]
 pub(crate) enum Outbox {
@@ -97,7 +97,7 @@ const PLACE: usize = 64;
 pub(crate) struct RingOutbox {
     writer: RingWriter,
     waiting: VecDeque<(Header, Box<[u8]>)>,
-    /// The parts of the first of them that were written.
+    /// The cells of the first of them that were written.
     written: usize,
     unread: usize,
     /// The bell with which the host ends the worker's sleep.
@@ -115,7 +115,7 @@ impl RingOutbox {
             return self.wait(header, body);
         }
         let written = self.writer.write(header, body, 0);
-        if written == RingWriter::parts(body.len()) {
+        if written == cells_of(body.len()) {
             return false;
         }
         self.written = written;
@@ -132,7 +132,7 @@ impl RingOutbox {
     fn flush(&mut self) -> bool {
         while let Some((header, body)) = self.waiting.front() {
             self.written = self.writer.write(*header, body, self.written);
-            if self.written < RingWriter::parts(body.len()) {
+            if self.written < cells_of(body.len()) {
                 break;
             }
             self.written = 0;

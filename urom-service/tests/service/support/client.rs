@@ -18,7 +18,7 @@ use urom_wire::frame::{Header, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
-use urom_wire::ring::{Ring, RingDescriptors, RingWriter};
+use urom_wire::ring::{Ring, RingDescriptors, cells_of};
 use urom_wire::stream::StreamError;
 
 use super::PATIENCE;
@@ -343,7 +343,7 @@ impl Connection {
                 for frame in frames(&bytes) {
                     let ((header, body), mut part) = (frame.unwrap(), 0);
                     let deadline = Instant::now() + PATIENCE;
-                    while part < RingWriter::parts(body.len()) {
+                    while part < cells_of(body.len()) {
                         assert!(Instant::now() < deadline, "the worker reads nothing");
                         part = writer.write(header, body, part);
                         // A worker that has thrown this host out does not read.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use urom_wire::frame::{DEADLINE_LEN, Header};
-use urom_wire::ring::{Garbage, Ring, RingReader, RingWriter};
+use urom_wire::ring::{Garbage, Ring, RingReader, RingWriter, cells_of};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef};
 
@@ -20,7 +20,7 @@ pub(crate) struct RingLink {
 /// A frame that waits for room.
 struct Frame {
     header: Header,
-    /// The number of its parts that are written.
+    /// The number of its cells that are written.
     written: usize,
     body: Body,
 }
@@ -54,7 +54,7 @@ impl RingLink {
         let mut written = 0;
         if !self.is_busy() {
             written = self.write_task(&task, header, 0);
-            if written == RingWriter::parts(header.len()) {
+            if written == cells_of(header.len()) {
                 return;
             }
         }
@@ -113,7 +113,7 @@ impl RingLink {
                 Body::InTask(task) => self.write_task(task, *header, *written),
                 Body::Owned(body) => self.write(*header, body, *written),
             };
-            if *written < RingWriter::parts(header.len()) {
+            if *written < cells_of(header.len()) {
                 return;
             }
             if let Body::InTask(task) = body {
