@@ -27,7 +27,7 @@ pub(super) struct Ticket {
 
 impl Ticket {
     /// Submits a task that holds its command; an error gives the task back.
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit<'a>(
         owner: &'a Rc<Owner>,
         task: Task<'a>,
@@ -133,7 +133,7 @@ pub(super) fn prepare<'a, C: Request>(
     Ok(task)
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn submit<C: Request>(
     plugin: &Plugin,
     worker: &Worker,

@@ -85,6 +85,14 @@ impl<M: Memory> Lane<M> {
     }
 }
 
+/// Stores `COUNT` words behind the mark of a cell.
+#[inline(always)]
+fn store<const COUNT: usize>(cell: &[AtomicU64; WORDS], words: &[[u8; 8]]) {
+    for (to, word) in cell[1..].iter().zip(&words[..COUNT]) {
+        to.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+    }
+}
+
 /// The number of cells that a frame takes.
 #[inline]
 #[must_use]
@@ -153,8 +161,16 @@ impl<M: Memory> Writer<M> {
     fn put(&self, at: u64, mark: u64, part: &[u8], order: Ordering) {
         let (cell, lap) = self.lane.cell(at);
         let (words, rest) = part.as_chunks();
-        for (to, word) in cell[1..].iter().zip(words) {
-            to.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        // Each number of words is a case: a loop over so few takes longer.
+        match words.len() {
+            0 => {}
+            1 => store::<1>(cell, words),
+            2 => store::<2>(cell, words),
+            3 => store::<3>(cell, words),
+            4 => store::<4>(cell, words),
+            5 => store::<5>(cell, words),
+            6 => store::<6>(cell, words),
+            _ => store::<7>(cell, words),
         }
         if !rest.is_empty() {
             let mut word = [0; 8];

@@ -70,22 +70,27 @@ impl RingLink {
 
     #[inline]
     fn write_task(&self, task: &CmdTask, header: Header, from: usize) -> usize {
-        let (payload, left) = (&task.payload, task.left.get());
-        if left == 0 {
-            // SAFETY: a task whose frame is written is in flight: an answer that comes before the
-            // end of the frame ends the connection. The host does not write to the payload of such
-            // a task.
-            return unsafe { payload.with_data(|payload| self.write(header, payload, from)) };
+        if task.left.get() != 0 {
+            return self.write_limited(task, header, from);
         }
+        // SAFETY: a task whose frame is written is in flight: an answer that comes before the end
+        // of the frame ends the connection. The host does not write to the payload of such a task.
+        unsafe { task.payload.with_data(|payload| self.write(header, payload, from)) }
+    }
+
+    /// The same for a task with a deadline.
+    #[inline(never)]
+    fn write_limited(&self, task: &CmdTask, header: Header, from: usize) -> usize {
+        let (payload, left) = (&task.payload, task.left.get());
         if !payload.is_at_head() {
             return self.write(header, &body_of(task), from);
         }
         payload.write_room(&left.to_le_bytes(), 0);
-        // SAFETY: as above, and only the library writes to the room.
+        // SAFETY: as in `write_task`, and only the library writes to the room.
         unsafe { payload.with_whole(DEADLINE_LEN, |body| self.write(header, body, from)) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&self, header: Header, body: &[u8], from: usize) -> usize {
         self.writer.borrow_mut().write(header, body, from)
     }
