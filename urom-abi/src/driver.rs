@@ -9,7 +9,7 @@ use std::ptr::{NonNull, null_mut};
 use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use crate::error::DocaError;
 use crate::extension::{
-    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
+    self, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
 };
 use crate::list::ListLink;
 use crate::plugin::{
@@ -209,15 +209,9 @@ impl OpenPlugin {
         unsafe { (*self.commands.as_raw()).next }
     }
 
-    /// The function by which the next command may be [called](Self::call): no command waits in the
-    /// list.
-    #[inline]
-    pub fn callable(&self) -> Option<CallFn> {
-        self.extension.call.filter(|_| self.commands.is_empty())
-    }
-
-    /// Runs a command of connection `dest_id` through [`callable`](Self::callable). The plugin may
-    /// write an answer to `place`. `None` without such a function.
+    /// Runs a command of connection `dest_id` through `call` of the plugin's extension. The plugin
+    /// may write an answer to `place`. `None` without such a function, and while commands wait in
+    /// the list.
     #[inline]
     pub fn call(
         &mut self,
@@ -225,7 +219,7 @@ impl OpenPlugin {
         command: &[u8],
         place: &mut [u8],
     ) -> Option<CallEnd> {
-        let function = self.callable()?;
+        let function = self.extension.call.filter(|_| self.commands.is_empty())?;
         let mut call = CommandCall {
             size: size_of::<CommandCall>(),
             dest_id,

@@ -86,6 +86,8 @@ pub(super) struct Pe {
     contexts: RefCell<Vec<Weak<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     busy: Cell<bool>,
+    /// Whether the connection of the last answer has further commands in flight.
+    owed: Cell<bool>,
     /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
     /// The limit on log lines about UCX's descriptor, or the timer, when it cannot be armed.
@@ -135,6 +137,7 @@ impl Pe {
             contexts: RefCell::default(),
             channels: RefCell::new(Channels::new(first_channel())),
             busy: Cell::new(false),
+            owed: Cell::new(false),
             unreadable: RefCell::default(),
             unarmed: RefCell::default(),
         }))
@@ -207,7 +210,7 @@ impl Pe {
         if self.is_called() {
             return self.progress_all(false);
         }
-        if let Some(task) = self.take_answer(looks) {
+        if let Some(task) = self.rings.take(looks) {
             if self.rings.is_turn_of_others() {
                 self.ready.push_command(task);
                 self.progress_ucx(1);
@@ -244,8 +247,10 @@ impl Pe {
         }
         let _busy = Busy(&self.busy, false);
         let mut count = u32::from(self.step(LOOKS));
+        // Without a further command in flight there is nothing to look for.
         while count != 0
             && count < MOST_AT_ONCE
+            && self.owed.get()
             && let Some(task) = self.ready.pop_command().or_else(|| self.rest_of_answers())
         {
             count += u32::from(self.complete_command(task));
@@ -256,7 +261,7 @@ impl Pe {
     /// The next answer, where no other event is ready.
     #[inline]
     fn rest_of_answers(&self) -> Option<CmdTaskRef> {
-        if self.is_called() { None } else { self.take_answer(1) }
+        if self.is_called() { None } else { self.rings.take(1) }
     }
 
     /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all
@@ -284,7 +289,7 @@ impl Pe {
     /// Advances everything. The host sees nothing of it.
     fn advance(&self) {
         self.flush();
-        self.receive_from_rings();
+        self.rings.drain(|task| self.push_command(task));
         self.progress_ucx(1);
         self.read_all();
         self.look();
@@ -367,6 +372,7 @@ impl Pe {
             if task.end.get().given_up == 0 {
                 run.flight.completed();
             }
+            self.owed.set(run.flight.count() != 0);
             ctx_data = run.ctx.user_data.get();
         }
         self.hand_back(&task.head, task.as_c(), task.callback.get(), ctx_data);

@@ -87,24 +87,21 @@ impl Core {
     #[inline]
     pub(crate) fn receive(&mut self) -> bool {
         let hosts = Rc::clone(&self.hosts);
-        hosts.each_of_turn(|host| self.receive_from(host))
-    }
-
-    #[inline]
-    fn receive_from(&mut self, host: &Host) -> bool {
-        let mut inbox = host.inbox.borrow_mut();
-        let Some(inbox) = inbox.as_mut() else { return false };
-        for count in 0..MOST_FRAMES {
-            match inbox.receive() {
-                Ok(Some((header, body))) => self.command(host, &Command::read(header, body)),
-                Ok(None) => return count > 0,
-                Err(garbage) => {
-                    self.hosts.throw_out_for(host, garbage);
-                    return true;
+        hosts.each_of_turn(|host| {
+            let mut inbox = host.inbox.borrow_mut();
+            let Some(inbox) = inbox.as_mut() else { return false };
+            for count in 0..MOST_FRAMES {
+                match inbox.receive() {
+                    Ok(Some((header, body))) => self.command(host, &Command::read(header, body)),
+                    Ok(None) => return count > 0,
+                    Err(garbage) => {
+                        self.hosts.throw_out_for(host, garbage);
+                        return true;
+                    }
                 }
             }
-        }
-        true
+            true
+        })
     }
 
     /// Handles a message with commands that came over UCX.
@@ -148,7 +145,7 @@ impl Core {
             let why = "it is over the message limit";
             return self.hosts.refuse(host, &mut self.draft, slot, DocaError::TOO_BIG, why);
         }
-        if payload.len() <= LONGEST_ROOM && plugin.is_callable() {
+        if payload.len() <= LONGEST_ROOM {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
                 Handled::Answered(DocaError::SUCCESS, len) => {

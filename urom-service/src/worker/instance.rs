@@ -191,13 +191,8 @@ impl Instance {
         Some(command)
     }
 
-    /// Whether the next command may be [called](Instance::call): no command waits in the list.
-    #[inline]
-    pub(crate) fn is_callable(&self) -> bool {
-        self.plugin.callable().is_some()
-    }
-
-    /// Runs a command through the plugin, which may write its answer to `place`.
+    /// Runs a command through the plugin, which may write its answer to `place`. A plugin without
+    /// `call`, or with commands in its list, declines it.
     #[inline]
     pub(crate) fn call(
         &mut self,

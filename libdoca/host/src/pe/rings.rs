@@ -10,14 +10,13 @@ use urom_wire::control::Failure;
 use super::Pe;
 use crate::failure::failure;
 use crate::pe::run::Run;
-use crate::pe::run::answers::Unusual;
 use crate::pe::run::task::CmdTaskRef;
 
 /// After so many answers UCX, the mailbox and the deadlines have their turn, although more answers
 /// may be there.
 const IN_A_ROW: u32 = 64;
 
-/// The most unusual frames that one look skips.
+/// The most frames without an answer that are taken together.
 const MOST_UNUSUAL: usize = 64;
 
 pub(super) struct Rings {
@@ -43,34 +42,24 @@ impl Rings {
         })
     }
 
-    /// Takes the next answer.
+    /// The next answer of any worker; looks for it so often. Without one, workers that went to
+    /// sleep are woken.
     #[inline]
-    fn take(&self) -> Option<CmdTaskRef> {
-        match self.look() {
-            Ok(answer) => answer,
-            Err(unusual) => self.take_behind(unusual),
-        }
-    }
-
-    /// Handles unusual frames up to the next answer, but not without end.
-    #[cold]
-    fn take_behind(&self, (run, unusual): (Rc<Run>, Unusual)) -> Option<CmdTaskRef> {
-        let mut answer = run.handle(unusual);
-        for _ in 0..MOST_UNUSUAL {
-            if answer.is_some() {
-                break;
-            }
-            match self.look() {
-                Ok(next) => return next,
-                Err((run, unusual)) => answer = run.handle(unusual),
+    pub(super) fn take(&self, looks: u32) -> Option<CmdTaskRef> {
+        for _ in 0..looks {
+            if let Some(Some(answer)) = self.look() {
+                self.in_a_row.set(self.in_a_row.get().wrapping_add(1));
+                return Some(answer);
             }
         }
-        answer
+        self.announce();
+        None
     }
 
-    /// Looks at each run's ring once at most, for an answer or an unusual frame.
+    /// Looks at each run's ring once at most. `None` when all are empty. An unusual frame is
+    /// handled, and answers a command or not.
     #[inline]
-    fn look(&self) -> Result<Option<CmdTaskRef>, (Rc<Run>, Unusual)> {
+    fn look(&self) -> Option<Option<CmdTaskRef>> {
         let runs = self.runs.borrow();
         for _ in 0..runs.len() {
             let at = self.next.get();
@@ -78,11 +67,29 @@ impl Rings {
             let Some(run) = runs.get(at) else { continue };
             match run.take_answer() {
                 Ok(None) => {}
-                Ok(answer) => return Ok(answer),
-                Err(unusual) => return Err((Rc::clone(run), unusual)),
+                Ok(answer) => return Some(answer),
+                Err(unusual) => {
+                    let run = Rc::clone(run);
+                    drop(runs);
+                    return Some(run.handle(unusual));
+                }
             }
         }
-        Ok(None)
+        None
+    }
+
+    /// Takes all answers that are there.
+    pub(super) fn drain(&self, mut take: impl FnMut(CmdTaskRef)) {
+        let mut unusual = 0;
+        while unusual < MOST_UNUSUAL
+            && let Some(answer) = self.look()
+        {
+            match answer {
+                Some(task) => take(task),
+                None => unusual += 1,
+            }
+        }
+        self.announce();
     }
 
     /// Whether everything else has its turn.
@@ -134,27 +141,5 @@ impl Pe {
     #[inline]
     pub(crate) fn wrote(&self) {
         self.rings.is_written.set(true);
-    }
-
-    /// The next answer of any worker; looks for it so often. Without one, workers that went to
-    /// sleep are woken.
-    #[inline]
-    pub(super) fn take_answer(&self, looks: u32) -> Option<CmdTaskRef> {
-        for _ in 0..looks {
-            let answer = self.rings.take();
-            if answer.is_some() {
-                self.rings.in_a_row.set(self.rings.in_a_row.get().wrapping_add(1));
-                return answer;
-            }
-        }
-        self.rings.announce();
-        None
-    }
-
-    /// Takes all answers that are there, for later calls of progress.
-    pub(super) fn receive_from_rings(&self) {
-        while let Some(task) = self.take_answer(1) {
-            self.push_command(task);
-        }
     }
 }

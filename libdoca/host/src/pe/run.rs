@@ -336,10 +336,15 @@ impl Run {
         let link = self.link.get().ok_or(DocaError::BAD_STATE)?;
         task.begin();
         let before = task.head.stage.replace(Stage::InFlight);
-        if let Err(status) = link.submit(task, header, || self.flight.is_alone()) {
-            task.head.stage.set(before);
-            self.on_broken(Broken::Ucx(status));
-            return Err(DocaError::CONNECTION_RESET);
+        match link {
+            Link::Ring(ring) => ring.submit(task, header),
+            Link::Ucx(ucx) => {
+                if let Err(status) = ucx.submit(task, header, self.flight.is_alone()) {
+                    task.head.stage.set(before);
+                    self.on_broken(Broken::Ucx(status));
+                    return Err(DocaError::CONNECTION_RESET);
+                }
+            }
         }
         self.flight.submitted(&task);
         if task.left.get() != 0 {

@@ -76,7 +76,7 @@ impl Pe {
 
     /// Receives everything that has arrived.
     pub(crate) fn drain(&self) {
-        self.receive_from_rings();
+        self.rings.drain(|task| self.push_command(task));
         let Some(ucx) = self.ucx.get() else { return };
         for _ in 0..10_000 {
             if !ucx.progress() {

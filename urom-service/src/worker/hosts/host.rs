@@ -9,7 +9,7 @@ use urom_abi::DocaError;
 use urom_abi::extension::LONGEST_FAILURE;
 use urom_wire::control::cut;
 use urom_wire::envelope::Pass;
-use urom_wire::frame::{Header, LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
+use urom_wire::frame::{LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
 use urom_wire::ring::RingReader;
 
 use super::ends::Ends;
@@ -207,14 +207,7 @@ impl Host {
         reason.map_or_else(String::new, |(_, why)| why)
     }
 
-    /// Sends a frame. Returns whether frames wait for the host now. An error means that the host
-    /// cannot be reached.
-    #[inline]
-    pub(super) fn send(&self, header: Header, body: &[u8]) -> Result<bool, Status> {
-        self.outbox.borrow_mut().send(header, body)
-    }
-
-    /// Sends an answer whose payload is in `draft`.
+    /// Sends an answer whose payload is in `draft`, as [`Outbox::send`] does.
     #[cold]
     pub(super) fn send_long(&self, draft: &mut Draft, answer: &Answer<'_>) -> Result<bool, Status> {
         let Answer { slot, status, payload, why } = *answer;
@@ -223,7 +216,7 @@ impl Host {
         let why = cut(why, LONGEST_FAILURE.min(MAX_BODY.saturating_sub(len + LONG_STATUS_LEN)));
         let (header, before) =
             LongStatus { slot, status, payload, why: why.len() as u16 }.to_bytes();
-        self.send(header, draft.with(before, len, why))
+        self.outbox.borrow_mut().send(header, draft.with(before, len, why))
     }
 }
 

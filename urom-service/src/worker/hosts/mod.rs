@@ -217,7 +217,8 @@ impl Hosts {
     pub(crate) fn succeed(&self, host: &Host, slot: u16, payload: &[u8]) {
         let header = short_notification(slot, DocaError::SUCCESS, payload.len());
         if let Some(header) = header.filter(|_| !host.is_lost.get()) {
-            self.sent(host, host.send(header, payload));
+            let waits = host.outbox.borrow_mut().send(header, payload);
+            self.sent(host, waits);
         }
     }
 
@@ -233,7 +234,7 @@ impl Hosts {
             _ => None,
         };
         let waits = match short {
-            Some((header, len)) => host.send(header, draft.payload(len)),
+            Some((header, len)) => host.outbox.borrow_mut().send(header, draft.payload(len)),
             None => host.send_long(draft, answer),
         };
         self.sent(host, waits);

@@ -84,21 +84,18 @@ impl Run {
     #[inline]
     pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
         let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
-        let received = ring.receive(|header, body| {
-            if ring.is_busy() && self.flight.is_sending(header.slot()) {
-                return Err(Unusual::broken(Garbage::Early));
-            }
-            let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
-            let task =
-                plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
-            task.ok_or_else(|| self.take_unusual(header, body))
-        });
-        match received {
-            Ok(None) => Ok(None),
-            Ok(Some(Ok(task))) => Ok(Some(task)),
-            Ok(Some(Err(unusual))) => Err(unusual),
-            Err(garbage) => Err(Unusual::broken(garbage)),
+        let mut reader = ring.reader.borrow_mut();
+        let (header, body) = match reader.receive() {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return Ok(None),
+            Err(garbage) => return Err(Unusual::broken(garbage)),
+        };
+        if ring.is_busy() && self.flight.is_sending(header.slot()) {
+            return Err(Unusual::broken(Garbage::Early));
         }
+        let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
+        let task = plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
+        task.map(Some).ok_or_else(|| self.take_unusual(header, body))
     }
 
     #[cold]

@@ -30,23 +30,6 @@ impl Link {
         }
     }
 
-    /// Sends a task's frame. Over UCX, `alone` says that no other command is likely to follow.
-    #[inline]
-    pub(crate) fn submit(
-        &self,
-        task: CmdTaskRef,
-        header: Header,
-        alone: impl FnOnce() -> bool,
-    ) -> Result<(), Status> {
-        match self {
-            Link::Ring(ring) => {
-                ring.submit(task, header);
-                Ok(())
-            }
-            Link::Ucx(ucx) => ucx.submit(task, header, alone()),
-        }
-    }
-
     /// Sends the frame that cancels a command, behind all that waits.
     pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) -> Result<(), Status> {
         match self {

@@ -4,12 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use urom_wire::frame::{DEADLINE_LEN, Header};
-use urom_wire::ring::{Garbage, Ring, RingReader, RingWriter, cells_of};
+use urom_wire::ring::{Ring, RingReader, RingWriter, cells_of};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef};
 
 pub(crate) struct RingLink {
-    reader: RefCell<RingReader>,
+    pub(super) reader: RefCell<RingReader>,
     writer: RefCell<RingWriter>,
     /// Frames that wait for room.
     waiting: RefCell<VecDeque<Frame>>,
@@ -127,19 +127,6 @@ impl RingLink {
             waiting.pop_front();
         }
         self.busy.set(false);
-    }
-
-    /// Calls `take` with the next frame of the worker. `None` without one.
-    ///
-    /// # Errors
-    /// The worker wrote something else.
-    #[inline(always)]
-    pub(crate) fn receive<T>(
-        &self,
-        take: impl FnOnce(Header, &[u8]) -> T,
-    ) -> Result<Option<T>, Garbage> {
-        let mut reader = self.reader.borrow_mut();
-        Ok(reader.receive()?.map(|(header, body)| take(header, body)))
     }
 
     /// Wakes the worker if it went to sleep while the last frames were written.
