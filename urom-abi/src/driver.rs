@@ -8,9 +8,7 @@ use std::ptr::{NonNull, null_mut};
 
 use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use crate::error::DocaError;
-use crate::extension::{
-    self, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
-};
+use crate::extension::{self, Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use crate::list::ListLink;
 use crate::plugin::{
     AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,

@@ -52,5 +52,10 @@ fn main() -> ExitCode {
 /// A UCX worker as both ends need it.
 fn ucx_worker() -> ucx::Result<Worker> {
     let features = Features::AM | Features::RMA | Features::AMO64;
-    Context::builder(features).config("TCP_PUT_ENABLE", "n").worker_with_exports()
+    // UCX announces messages from some KiB on. Up to this length that takes several times as long
+    // as sending them.
+    Context::builder(features)
+        .config("TCP_PUT_ENABLE", "n")
+        .config("RNDV_THRESH", "128k")
+        .worker_with_exports()
 }
