@@ -219,11 +219,13 @@ impl Context {
         }
     }
 
-    /// Notes the deadline of a submitted task, for a library without deadlines.
+    /// Notes the deadline of a submitted task, unless the library has deadlines.
     #[cold]
     pub(crate) fn begin_limit(&self, slot: &Slot) {
-        let limit = Duration::from_nanos(slot.limit.get());
-        let at = Instant::now().checked_add(limit).filter(|_| !self.library.keeps_slots());
+        if self.library.keeps_slots() {
+            return;
+        }
+        let at = Instant::now().checked_add(Duration::from_nanos(slot.limit.get()));
         slot.deadline.set(at);
         if let Some(at) = at {
             self.engine.core().deadlines().note(at);

@@ -41,12 +41,18 @@ impl Pe {
                     "workers that the host left did not stop within {LEAVE_LIMIT:?} and stay behind"
                 );
             };
-            if self.progress() == 0 && self.request_notification().is_ok() {
+            if self.progress() != 0 {
+                continue;
+            }
+            if self.request_notification().is_ok() {
                 let rest =
                     Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: rest.subsec_nanos().into() };
                 // Whatever it returns, the loop looks again.
                 let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&rest));
                 self.clear_notification();
+            } else {
+                // Not a descriptor is left, or UCX's cannot be armed.
+                std::thread::sleep(rest.min(Duration::from_millis(1)));
             }
         }
     }
