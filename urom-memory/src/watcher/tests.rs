@@ -1,5 +1,6 @@
 //! Watches that are called, renewed, ended and left.
 
+use std::any::Any;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::Wake;
@@ -8,6 +9,16 @@ use std::time::Instant;
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
+
+static KEPT: Mutex<Vec<&'static (dyn Any + Sync)>> = Mutex::new(Vec::new());
+
+/// A value that stays until the process ends: a watcher's thread may use it for so long. The list
+/// is for checkers of leaks.
+fn kept<T: Any + Sync>(value: T) -> &'static T {
+    let value = Box::leak(Box::new(value));
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    value
+}
 
 /// Says its number when it is called.
 struct Bell(u64, Sender<u64>);
@@ -29,7 +40,7 @@ struct Rig {
 impl Rig {
     fn new(watcher: &'static Watcher, count: usize) -> Rig {
         let (bell, heard) = channel();
-        let words = (0..count).map(|_| &*Box::leak(Box::new(AtomicU64::new(0)))).collect();
+        let words = (0..count).map(|_| kept(AtomicU64::new(0))).collect();
         Rig { watcher, words, bell, heard }
     }
 
@@ -57,9 +68,9 @@ impl Rig {
     /// The watcher has looked at everything: it called this one, which came last.
     fn has_looked(&self) -> Option<u64> {
         let last = self.words.len() as u64;
-        let always = Box::leak(Box::new(AtomicU64::new(0)));
+        let always = kept(AtomicU64::new(0));
         let entry = WatchedWord {
-            word: NonNull::from(&*always).cast(),
+            word: NonNull::from(always).cast(),
             condition: Condition::equal(0),
             waker: Some(self.waker(last)),
             group: 0,
@@ -73,7 +84,7 @@ impl Rig {
 /// Calls a test with one watcher that sleeps on words, and one on a kernel that cannot.
 fn with_both(test: impl Fn(&'static Watcher)) {
     for sees_words in [true, false] {
-        test(Box::leak(Box::new(Watcher::new(sees_words))));
+        test(kept(Watcher::new(sees_words)));
     }
 }
 
@@ -115,7 +126,7 @@ fn a_store_that_wakes_nobody_is_found() {
 
 #[test]
 fn more_words_than_the_kernel_watches_are_all_found() {
-    let rig = Rig::new(Box::leak(Box::new(Watcher::new(true))), 300);
+    let rig = Rig::new(kept(Watcher::new(true)), 300);
     let watches: Vec<Watch> = (0..300).map(|at| rig.watch(at, Condition::not_equal(0))).collect();
     for at in (0..300).rev() {
         rig.set(at, 1);
@@ -181,7 +192,7 @@ fn a_waker_that_panics_keeps_nobody_from_being_called() {
             panic!("as a test wants");
         }
     }
-    let rig = Rig::new(Box::leak(Box::new(Watcher::new(true))), 2);
+    let rig = Rig::new(kept(Watcher::new(true)), 2);
     let watch = rig.watch(0, Condition::greater(0));
     watch.renew(&Waker::from(Arc::new(Panics))).unwrap();
     let _other = rig.watch(1, Condition::greater(0));
@@ -192,7 +203,7 @@ fn a_waker_that_panics_keeps_nobody_from_being_called() {
 
 #[test]
 fn the_thread_ends_when_nobody_waits_and_starts_again() {
-    let rig = Rig::new(Box::leak(Box::new(Watcher::new(true))), 1);
+    let rig = Rig::new(kept(Watcher::new(true)), 1);
     let watch = rig.watch(0, Condition::greater(0));
     rig.set(0, 1);
     assert_eq!(rig.next(), 0);

@@ -149,9 +149,10 @@ impl Core {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
                 Handled::Answered(DocaError::SUCCESS, len) => {
+                    // First: the host waits for it.
+                    self.hosts.succeed(host, slot, self.draft.payload(len));
                     self.rounds.answered(usize::from(place));
-                    host.free(slot);
-                    return self.hosts.succeed(host, slot, self.draft.payload(len));
+                    return host.free(slot);
                 }
                 Handled::Answered(status, len) => {
                     self.rounds.answered(usize::from(place));

@@ -120,7 +120,7 @@ impl<M: Memory> Writer<M> {
     /// Writes cells of a frame, from number `from` on, while there is room. Returns the number of
     /// the first cell that is not written: [`cells_of`] the body when all are. A reader that has
     /// slept for a while is woken.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
         if body.len() > BODY {
             return self.write_long(header, body, from);

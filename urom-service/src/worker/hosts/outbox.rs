@@ -22,7 +22,7 @@ pub(crate) enum Outbox {
 impl Outbox {
     /// Sends a frame. Returns whether frames wait for the host now. An error means that the host
     /// cannot be reached.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, header: Header, body: &[u8]) -> Result<bool, Status> {
         match self {
             Outbox::Ring(ring) => Ok(ring.send(header, body)),
