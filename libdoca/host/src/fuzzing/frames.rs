@@ -62,6 +62,13 @@ struct FrameRig {
     last: u64,
 }
 
+impl Drop for FrameRig {
+    /// The engine keeps the run by its channel, and the run the engine.
+    fn drop(&mut self) {
+        self.pe.close_channel(self.run.channel);
+    }
+}
+
 impl FrameRig {
     fn new() -> FrameRig {
         let pe = Pe::new().expect("an engine");
