@@ -33,9 +33,9 @@ fn network_only(transports: Option<&str>) -> String {
         Some(some) => {
             let rest: Vec<_> =
                 some.split(',').filter(|name| !SHARED_MEMORY.contains(name)).collect();
-            // With such a list alone, UCX makes an endpoint that reaches no other process.
-            let reaches_none = rest.iter().all(|name| *name == "self");
-            let network = reaches_none.then_some("tcp");
+            // Shared memory stands for the network, too: UCX's endpoint would reach no process.
+            let was_shared = some.split(',').count() > rest.len();
+            let network = (was_shared && rest.iter().all(|name| *name == "self")).then_some("tcp");
             network.into_iter().chain(rest).collect::<Vec<_>>().join(",")
         }
     }
@@ -67,7 +67,7 @@ mod tests {
             ("tcp", false, "tcp"),
             ("tcp,posix", true, "tcp"),
             ("sm,self", true, "tcp,self"),
-            ("self", false, "tcp,self"),
+            ("self", false, "self"),
             ("shm", true, "tcp"),
             ("^posix", false, "^posix,posix,sysv,xpmem"),
             ("^tcp", true, "^tcp,posix,sysv,xpmem"),
