@@ -37,6 +37,12 @@ pub fn launched(program: &Path) -> OsString {
     words.chain([program.into()]).collect::<Vec<_>>().join(OsStr::new(" "))
 }
 
+const LSAN_OPTIONS: &str = concat!(
+    "print_suppressions=0:suppressions=",
+    env!("CARGO_MANIFEST_DIR"),
+    "/c/lsan.suppressions"
+);
+
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Host {
@@ -95,6 +101,9 @@ impl Host {
         let mut words = words.by_ref().chain([self.program.clone().into_os_string()]);
         let mut command = Command::new(words.next().context("a program")?);
         command.args(words).args(&self.arguments);
+        if std::env::var_os("LSAN_OPTIONS").is_none() {
+            command.env("LSAN_OPTIONS", LSAN_OPTIONS);
+        }
         without_service(&mut command)
             .envs(service.environment())
             .envs(self.variables.iter().cloned());
