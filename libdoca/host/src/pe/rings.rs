@@ -13,7 +13,8 @@ use crate::pe::run::Run;
 use crate::pe::run::task::CmdTaskRef;
 
 /// After so many answers UCX, the mailbox and the deadlines have their turn, although more answers
-/// may be there.
+/// may be there. Looks without an answer do not count: a call that takes many answers ends with one,
+/// and gives the others no turn.
 const IN_A_ROW: u32 = 64;
 
 /// The most frames without an answer that are taken together.

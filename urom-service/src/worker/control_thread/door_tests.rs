@@ -133,9 +133,10 @@ async fn a_host_is_reached_one_way_and_once() {
     let (mut worker, mut told) = with_hosts(4);
     for link in [1, 2] {
         assert!(hands_over(&mut worker, link.into(), RING, ring_fds()).await);
-        assert!(
-            matches!(&worker.control.mailbox.take()[..], [ToData::Ring { link: of, .. }] if *of == link)
-        );
+        match &worker.control.mailbox.take()[..] {
+            [ToData::Ring { link: of, .. }] => assert_eq!(*of, link),
+            other => panic!("{other:?}"),
+        }
     }
     assert!(!hands_over(&mut worker, 1, RING, ring_fds()).await, "a second ring");
     worker.control.handle(reach(2));

@@ -113,8 +113,8 @@ impl Flight {
     pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
         log!(
             debug,
-            "no task for worker {worker}: of {} the host has {}, and {} wait for the late answers of \
-             commands that were given up; or there is no memory; release one \
+            "no task for worker {worker}: of {} the host has {}, and {} wait for the late answers \
+             of commands that were given up; or there is no memory; release one \
              (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
             Quantity(self.slots.len(), "task"),
             self.out(),
