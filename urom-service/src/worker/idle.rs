@@ -2,10 +2,12 @@
 //!
 //! A worker polls for a moment after the last work, then sleeps until a host, UCX or its control
 //! thread wakes it. Plugins finish work without waking the worker, so it polls them between sleeps:
-//! while one owes answers, at a falling rate down to once a millisecond, otherwise down to 20 times
-//! a second.
+//! with a backoff to 1 ms while one owes answers, otherwise to 50 ms.
 
-use std::time::{Duration, Instant};
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
 
 /// How long to poll after the last work, and four times as long while plugins owe answers.
 const POLL: Duration = Duration::from_micros(50);
@@ -16,8 +18,9 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// The clock takes longer than a turn, so a worker that polls looks at it every so many turns.
 const TURNS: u32 = 16;
 
-/// A process that was busy for a moment keeps the worker from yielding for ten times as long, one
-/// that stays busy for twice as long each time, up to this.
+/// After two long yields in a row the worker does not yield for ten times as long as the second
+/// took. The time doubles with each further long yield, up to this. Processes that all poll have one
+/// long yield now and then.
 const LONGEST_CALM: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(crate) struct Idle {
     crowded: Option<Instant>,
     /// For how long it was taken to share it, the last time.
     calm: Duration,
+    /// Whether the last yield was a long one.
+    was_long: bool,
 }
 
 impl Idle {
@@ -76,14 +81,18 @@ impl Idle {
             return Pause::Yield;
         }
         let longest = if owing { LONGEST / 50 } else { LONGEST };
-        // What ends during a sleep is found late by an eighth of its time at most.
+        // Work that ends during a sleep waits an eighth of its own time at most.
         Pause::Sleep((idle / 8).clamp(SHORTEST, longest))
     }
 
     pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
         let away = ended.saturating_duration_since(began);
-        if away < 10 * POLL {
+        let is_long = away >= 10 * POLL;
+        let was_long = mem::replace(&mut self.was_long, is_long);
+        if !is_long {
             self.calm = Duration::ZERO;
+        }
+        if !is_long || !was_long {
             return;
         }
         self.calm = (2 * self.calm).clamp(10 * away.min(LONGEST), LONGEST_CALM);
@@ -95,8 +104,7 @@ impl Idle {
 mod tests {
     use super::*;
 
-    /// Runs idle turns of 1 us whose sleeps last as long as they may; the pauses, and when each
-    /// began.
+    /// Runs idle turns of 1 us and full sleeps. Returns each pause and its start.
     fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
         let (mut idle, mut at, mut seen) = (Idle::default(), Duration::ZERO, Vec::new());
@@ -169,8 +177,9 @@ mod tests {
         };
         assert_eq!(after_work(&mut idle, Duration::ZERO), Pause::Yield);
         let millis = Duration::from_millis;
-        let mut at = Duration::ZERO;
         // Each yield takes 3 ms.
+        idle.yielded(start, start + millis(3));
+        let mut at = millis(3);
         for crowded in [30, 60, 120, 240, 480, 960, 1000, 1000].map(millis) {
             assert_eq!(after_work(&mut idle, at), Pause::Yield, "at {at:?}");
             idle.yielded(start + at, start + at + millis(3));
@@ -185,8 +194,22 @@ mod tests {
             at = ended + crowded;
         }
         idle.yielded(start + at, start + at + POLL);
-        idle.yielded(start + at, start + at + millis(3));
+        for _ in 0..2 {
+            idle.yielded(start + at, start + at + millis(3));
+        }
         assert_eq!(after_work(&mut idle, at + millis(33)), Pause::Yield, "it starts anew");
+    }
+
+    #[test]
+    fn a_worker_among_processes_that_yield_keeps_yielding_after_a_long_yield() {
+        let (start, millis) = (Instant::now(), Duration::from_millis);
+        let mut idle = Idle::default();
+        for round in 0..100 {
+            let at = start + millis(10 * round);
+            idle.yielded(at, at + millis(3));
+            idle.yielded(at, at + POLL);
+            assert_eq!(idle.crowded, None, "round {round}");
+        }
     }
 
     #[test]
