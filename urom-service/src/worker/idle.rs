@@ -18,9 +18,14 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// The clock takes longer than a turn, so a worker that polls looks at it every so many turns.
 const TURNS: u32 = 16;
 
-/// After two long yields in a row the worker does not yield for ten times as long as the second
-/// took. The time doubles with each further long yield, up to this. Processes that all poll have one
-/// long yield now and then.
+/// A process that keeps the core for this time of a yield shares it with the worker.
+const LONG_YIELD: Duration = Duration::from_micros(500);
+/// A yield up to this is one among processes that yield too.
+const SHORT_YIELD: Duration = Duration::from_micros(20);
+
+/// After two long yields with no short one between, the worker does not yield for ten times as long
+/// as the second took. The time doubles with each further long yield, up to this. Processes that all
+/// poll and yield have a long yield now and then, between short ones.
 const LONGEST_CALM: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub(crate) struct Idle {
     crowded: Option<Instant>,
     /// For how long it was taken to share it, the last time.
     calm: Duration,
-    /// Whether the last yield was a long one.
+    /// Whether there was a long yield and no short one since.
     was_long: bool,
 }
 
@@ -87,12 +92,10 @@ impl Idle {
 
     pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
         let away = ended.saturating_duration_since(began);
-        let is_long = away >= 10 * POLL;
-        let was_long = mem::replace(&mut self.was_long, is_long);
-        if !is_long {
-            self.calm = Duration::ZERO;
+        if away < SHORT_YIELD {
+            (self.was_long, self.calm) = (false, Duration::ZERO);
         }
-        if !is_long || !was_long {
+        if away < LONG_YIELD || !mem::replace(&mut self.was_long, true) {
             return;
         }
         self.calm = (2 * self.calm).clamp(10 * away.min(LONGEST), LONGEST_CALM);
@@ -180,6 +183,8 @@ mod tests {
         // Each yield takes 3 ms.
         idle.yielded(start, start + millis(3));
         let mut at = millis(3);
+        // Those of a moment change nothing.
+        idle.yielded(start + at, start + at + POLL);
         for crowded in [30, 60, 120, 240, 480, 960, 1000, 1000].map(millis) {
             assert_eq!(after_work(&mut idle, at), Pause::Yield, "at {at:?}");
             idle.yielded(start + at, start + at + millis(3));
@@ -193,7 +198,7 @@ mod tests {
             }
             at = ended + crowded;
         }
-        idle.yielded(start + at, start + at + POLL);
+        idle.yielded(start + at, start + at + SHORTEST / 2);
         for _ in 0..2 {
             idle.yielded(start + at, start + at + millis(3));
         }
@@ -206,8 +211,8 @@ mod tests {
         let mut idle = Idle::default();
         for round in 0..100 {
             let at = start + millis(10 * round);
+            idle.yielded(at, at + SHORTEST / 2);
             idle.yielded(at, at + millis(3));
-            idle.yielded(at, at + POLL);
             assert_eq!(idle.crowded, None, "round {round}");
         }
     }
