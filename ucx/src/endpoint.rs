@@ -2,6 +2,7 @@
 
 mod close;
 mod connect;
+mod failed;
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,6 +15,8 @@ use ucx_sys as sys;
 pub use self::close::CloseMode;
 use self::close::close;
 pub use self::connect::EndpointBuilder;
+pub use self::failed::Failed;
+use self::failed::Waiting;
 use crate::address::WorkerAddress;
 use crate::inner::WorkerState;
 use crate::status::Status;
@@ -27,6 +30,7 @@ struct EndpointState {
     worker: *const WorkerState,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
+    waiting: Waiting,
     /// It is closed or about to be, possibly before its handle is gone: see
     /// [`lose`](EndpointState::lose).
     over: Cell<bool>,
@@ -55,6 +59,7 @@ impl EndpointState {
         let hook = self.hook.take();
         close(raw, Rc::clone(self), worker, CloseMode::Force);
         worker.inner().lose_peer();
+        self.waiting.wake();
         if let Some(hook) = hook {
             hook(LEFT);
         }
@@ -78,6 +83,7 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     if shared.in_mesh.get() {
         inner.lose_peer();
     }
+    shared.waiting.wake();
     if let Some(hook) = shared.hook.take() {
         inner.later(move |inner| {
             if !inner.closing.get() {
@@ -171,6 +177,11 @@ impl Endpoint {
     #[must_use]
     pub fn error(&self) -> Option<Status> {
         self.shared.failed.get()
+    }
+
+    /// Ends when the endpoint fails, with the reason.
+    pub fn failed(&self) -> Failed<'_> {
+        Failed::new(&self.shared)
     }
 
     pub(crate) fn error_mode(&self) -> ErrorMode {

@@ -102,7 +102,7 @@ pub use buffer::{Buffer, BufferMut};
 pub use context::{Context, ContextBuilder};
 #[doc(hidden)]
 pub use descriptors::require_descriptors;
-pub use endpoint::{CloseMode, Endpoint, EndpointBuilder, EndpointId, ErrorMode};
+pub use endpoint::{CloseMode, Endpoint, EndpointBuilder, EndpointId, ErrorMode, Failed};
 pub use features::Features;
 pub use imported::Imported;
 pub use lease::{Lease, SharedLease};

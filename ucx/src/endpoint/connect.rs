@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use ucx_sys::{self as sys, Zeroed};
 
+use super::failed::Waiting;
 use super::{Endpoint, EndpointState, ErrorMode, Hook, on_error};
 use crate::address::WorkerAddress;
 use crate::context::void;
@@ -68,6 +69,7 @@ impl EndpointBuilder {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
             hook: Cell::new(self.hook),
+            waiting: Waiting::default(),
             over: Cell::new(false),
             in_mesh: Cell::new(false),
             watched: Cell::new(None),
