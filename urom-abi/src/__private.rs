@@ -20,8 +20,8 @@ pub use crate::describe::{
     Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
 pub use crate::protocol::{
-    Answer, AnswerPlace, Armed, FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request,
-    Serve, Submitted, Task,
+    Answer, AnswerPlace, Armed, FilledIn, HostSide, Incoming, PeerMessage, PeerMessages,
+    PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
 #[cfg(feature = "test-util")]
 pub use crate::test_util::arbitrary;

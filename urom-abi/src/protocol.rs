@@ -73,6 +73,31 @@ pub trait Request {
     fn echo(&self) -> <Self::Reply as Reply>::Echo;
 }
 
+/// A message from one plugin to another, made by `#[urom_message]`: the enum, or a variant as a
+/// structure of its own.
+pub trait PeerMessage {
+    /// The version of the messages, which both plugins compare.
+    const VERSION: u64;
+
+    /// How many bytes [`encode`](Self::encode) writes; `None` when that exceeds a `usize`.
+    fn encoded_len(&self) -> Option<usize>;
+
+    /// Writes the message to the start of `out` and returns its length. Padding is zero.
+    ///
+    /// # Errors
+    /// As [`Request::encode`].
+    fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
+}
+
+/// The enum of the messages between plugins, for reading.
+pub trait PeerMessages<'a>: PeerMessage + Sized {
+    /// Reads a message of any variant.
+    ///
+    /// # Errors
+    /// An unknown tag, and a field that is wrong or cut.
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError>;
+}
+
 /// One notification: a variant of the `#[urom_notification]` enum as a structure of its own,
 /// without its echoed fields.
 #[diagnostic::on_unimplemented(

@@ -26,7 +26,7 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
     let mut variants = std::mem::take(&mut model.variants);
     for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
         let borrows = field.is_payload() && field.shape.form.is_borrowed();
-        let unsafe_type = validate::unsafe_type(&field.ty, model.is_command());
+        let unsafe_type = validate::unsafe_type(&field.ty, model.is_borrowed());
         // The structures have no such parameters, and what is wrong was reported.
         if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name))
             || validate::lacks_lifetime(&model, field)

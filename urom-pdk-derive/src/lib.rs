@@ -7,11 +7,13 @@
 //!   format.
 //! - [`macro@urom_plugin`] stands on `impl Handler for` a type, and makes the two C functions that
 //!   a worker looks for in a `.so`.
+//! - [`macro@urom_message`] stands on the enum of the messages between plugins, and makes their
+//!   wire format.
 //! - [`macro@Described`] is derived for a struct or an enum that messages hold, and states its
 //!   layout for C headers.
 //!
 //! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk`
-//! re-exports [`macro@urom_plugin`]: depend on those and not on this crate. The generated code
+//! re-exports [`macro@urom_plugin`] and [`macro@urom_message`]: depend on those and not on this crate. The generated code
 //! names everything by absolute paths, so it works beside whatever the user's crate calls `Result`,
 //! `Option` or `Ok`.
 
@@ -301,6 +303,38 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Described, attributes(urom))]
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()
+}
+
+/// States the messages between the plugins of several workers.
+///
+/// ```
+/// use urom_pdk::urom_message;
+///
+/// #[urom_message(version = 1)]
+/// #[derive(Debug, PartialEq)]
+/// pub enum Message<'a> {
+///     /// A part of call number `call`. The bytes travel as the message's data.
+///     Part { call: u64, from: u32, at: u64 },
+///     /// The sender has given the call up.
+///     Failed {
+///         call: u64,
+///         #[urom(inline)]
+///         why: &'a str,
+///     },
+/// }
+/// # fn main() {}
+/// ```
+///
+/// A message is encoded as a command is: see [`macro@urom_command`], whose rules for tags, fields
+/// and payloads hold here. The keys of the enum are `version` (required), `tag`, and `crate`, the
+/// path of `urom-pdk`. Variants have `tag`; fields have no `echo`, `optional` or `unless`.
+///
+/// It makes a structure for each variant, with `decode`; `decode`, `encode`, `encoded_len` and
+/// `FIXED_LEN` of the enum; and the impls of `urom_abi::protocol::PeerMessage` with which
+/// `urom_pdk::peers::Peer` sends the enum and the structures.
+#[proc_macro_attribute]
+pub fn urom_message(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::messages(parse::Macro::Message, args.into(), item.into()).into()
 }
 
 #[cfg(test)]

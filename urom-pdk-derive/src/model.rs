@@ -15,6 +15,8 @@ pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 pub(crate) struct Messages {
     /// What commands say of the whole protocol; nothing for notifications.
     pub(crate) plugin: Option<Plugin>,
+    /// The version of messages between plugins; nothing for the messages of a protocol.
+    pub(crate) peers: Option<u64>,
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -33,8 +35,9 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    pub(crate) fn is_command(&self) -> bool {
-        self.plugin.is_some()
+    /// Whether payloads are borrowed: in commands, and in messages between plugins.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.plugin.is_some() || self.peers.is_some()
     }
 }
 
@@ -136,4 +139,6 @@ pub(crate) struct Export {
     pub(crate) krate: Path,
     pub(crate) export: bool,
     pub(crate) abort: bool,
+    /// The handler's field with its `PeerWorker`.
+    pub(crate) peers: Option<Ident>,
 }

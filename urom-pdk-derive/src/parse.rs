@@ -22,6 +22,7 @@ use keys::{MessagesKeys, VariantKeys};
 pub(crate) enum Macro {
     Command,
     Notification,
+    Message,
 }
 
 impl Macro {
@@ -29,6 +30,7 @@ impl Macro {
         match self {
             Macro::Command => "urom_command",
             Macro::Notification => "urom_notification",
+            Macro::Message => "urom_message",
         }
     }
 }
@@ -77,6 +79,7 @@ pub(crate) fn messages(
     let variants = variants(which, &mut item_enum, keys.tag, above.is_some(), errors);
     let model = Messages {
         plugin: keys.plugin,
+        peers: keys.peers,
         ident: item_enum.ident.clone(),
         docs: docs(&item_enum.attrs),
         vis: item_enum.vis.clone(),

@@ -31,7 +31,7 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
     tags(model, errors);
     let before = errors.count();
     items(model, errors);
-    if model.is_command() {
+    if model.plugin.is_some() {
         methods(model, errors);
     }
     let clashes = errors.count() > before || repeats_a_name(model) || is_taken_elsewhere(model);
@@ -89,7 +89,7 @@ pub(crate) fn lacks_lifetimes(model: &Messages) -> bool {
 /// Whether a payload borrows for no lifetime, or for one that the enum does not have.
 pub(crate) fn lacks_lifetime(model: &Messages, field: &Field) -> bool {
     let is_own = |name: &Ident| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
-    let borrows = model.is_command() && field.is_payload() && field.shape.form.is_borrowed();
+    let borrows = model.is_borrowed() && field.is_payload() && field.shape.form.is_borrowed();
     borrows && !tokens::names_lifetime(&field.ty, is_own)
 }
 
@@ -153,7 +153,7 @@ fn items(model: &Messages, errors: &mut Errors) {
     }
     for variant in &model.variants {
         let ident = &variant.ident;
-        let second = if model.is_command() { names::task(ident) } else { names::echo(ident) };
+        let second = if model.is_borrowed() { names::task(ident) } else { names::echo(ident) };
         for name in [names::text(ident), names::text(&second)] {
             if let Some(owner) = claim(&mut owners, &name, variant) {
                 errors.on(ident, messages::item_name_taken(ident, name, owner));

@@ -12,6 +12,7 @@ use crate::tokens::ungrouped;
 
 pub(super) struct MessagesKeys {
     pub(super) plugin: Option<Plugin>,
+    pub(super) peers: Option<u64>,
     pub(super) krate: Path,
     pub(super) tag: TagWidth,
 }
@@ -19,28 +20,45 @@ pub(super) struct MessagesKeys {
 impl MessagesKeys {
     pub(super) fn read(which: Macro, args: TokenStream, errors: &mut Errors) -> MessagesKeys {
         let mut keys = Keys::parse(args, errors);
-        let plugin = match which {
-            Macro::Notification => None,
+        let version = |keys: &mut Keys, errors: &mut Errors| {
+            let version = required(keys, "version", "version = 1", errors, |tokens| {
+                syn::parse2::<LitInt>(tokens).ok()?.base10_parse().ok()
+            });
+            version.unwrap_or_default()
+        };
+        let (mut plugin, mut peers) = (None, None);
+        match which {
+            Macro::Notification => {}
+            Macro::Message => peers = Some(version(&mut keys, errors)),
             Macro::Command => {
-                let (example, number) = ("plugin = \"worker_name\"", "version = 1");
+                let example = "plugin = \"worker_name\"";
                 let name = |tokens| syn::parse2(tokens).ok();
                 let name = required(&mut keys, "plugin", example, errors, name);
-                let version = required(&mut keys, "version", number, errors, |tokens| {
-                    syn::parse2::<LitInt>(tokens).ok()?.base10_parse().ok()
-                });
+                let version = version(&mut keys, errors);
                 let example = "notification = Notification";
                 let notification = keys.value::<Path>("notification", example, errors);
-                Some(Plugin {
+                plugin = Some(Plugin {
                     name,
-                    version: version.unwrap_or_default(),
+                    version,
                     notification: notification.unwrap_or_else(|| parse_quote!(Notification)),
-                })
+                });
             }
+        }
+        let krate = match which {
+            Macro::Message => {
+                let pdk = keys.krate("urom_pdk", errors);
+                parse_quote!(#pdk::__private::abi)
+            }
+            _ => keys.krate("urom_abi", errors),
         };
-        let krate = keys.krate("urom_abi", errors);
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
         keys.finish(errors);
-        MessagesKeys { plugin, krate, tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)) }
+        MessagesKeys {
+            plugin,
+            peers,
+            krate,
+            tag: tag.map_or(TagWidth::U64, |ty| tag_type(&ty, errors)),
+        }
     }
 }
 
@@ -88,6 +106,10 @@ impl VariantKeys {
                 also = keys.value("also", "also = 1", errors);
                 keys.refuse("reply", "variants of `#[urom_command]`", errors);
             }
+            Macro::Message => {
+                keys.refuse("also", "variants of `#[urom_notification]`", errors);
+                keys.refuse("reply", "variants of `#[urom_command]`", errors);
+            }
         }
         keys.finish(errors);
         VariantKeys { tag, also, reply }
@@ -107,13 +129,16 @@ impl FieldKeys {
                 keys.flag("optional", errors);
                 unless = keys.value("unless", "unless = other_field", errors);
             }
-            Macro::Notification => {
+            Macro::Notification | Macro::Message => {
                 for key in ["optional", "unless"] {
                     keys.refuse(key, "fields of `#[urom_command]`", errors);
                 }
             }
         }
-        keys.flag("echo", errors);
+        match which {
+            Macro::Message => keys.refuse("echo", "fields of a protocol's messages", errors),
+            _ => keys.flag("echo", errors),
+        }
         keys.flag("header", errors);
         keys.flag("word", errors);
         keys.flag("inline", errors);

@@ -1,8 +1,8 @@
 //! `#[urom_plugin]`: its keys and the `impl` it stands on.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
-use syn::{Item, ItemImpl, LitBool, LitStr, Path, PathArguments, Type, parse_quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::{ImplItem, Item, ItemImpl, LitBool, LitStr, Path, PathArguments, Type, parse_quote};
 
 use super::describe;
 use crate::attrs::Keys;
@@ -44,8 +44,9 @@ fn keys(args: TokenStream, errors: &mut Errors) -> Export {
     let abort = keys.value_with("abort", "abort = \"allowed\"", errors, |tokens| {
         syn::parse2::<LitStr>(tokens).ok().filter(|text| text.value() == "allowed")
     });
+    let peers = keys.value::<Ident>("peers", "peers = field", errors);
     keys.finish(errors);
-    Export { krate, export: export.is_none_or(|key| key.value), abort: abort.is_some() }
+    Export { krate, export: export.is_none_or(|key| key.value), abort: abort.is_some(), peers }
 }
 
 /// Fills in the side: `impl Handler for T` becomes `impl Handler<Side> for T`.
@@ -54,6 +55,9 @@ fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<
         errors.on(parameter, messages::generic_plugin(names::written(parameter)));
     }
     let krate = &export.krate;
+    if let Some(field) = &export.peers {
+        item.items.extend(peer_methods(field, krate));
+    }
     let (path, _) = item.trait_.as_mut()?;
     let last = path.segments.last_mut()?;
     match &last.arguments {
@@ -66,4 +70,27 @@ fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<
             None
         }
     }
+}
+
+/// The methods that the handler takes from its field with a `PeerWorker`.
+fn peer_methods(field: &Ident, krate: &Path) -> [ImplItem; 3] {
+    let this = Ident::new("self", Span::mixed_site());
+    let method = |tokens: TokenStream| parse_quote!(#tokens);
+    [
+        method(quote_spanned!(field.span()=>
+            fn address(&#this) -> #krate::Result<::std::vec::Vec<::core::primitive::u8>> {
+                #krate::peers::PeerWorker::address(&#this.#field)
+            }
+        )),
+        method(quote_spanned!(field.span()=>
+            fn progress(&#this) -> ::core::primitive::bool {
+                #krate::peers::PeerWorker::progress(&#this.#field)
+            }
+        )),
+        method(quote_spanned!(field.span()=>
+            fn arm(&#this) -> #krate::Armed<'_> {
+                #krate::peers::PeerWorker::arm(&#this.#field)
+            }
+        )),
+    ]
 }

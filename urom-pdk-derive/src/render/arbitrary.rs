@@ -18,7 +18,7 @@ impl Render<'_> {
         let structs = self.model.variants.iter().map(|variant| {
             let maker = variant.constant("arbitrary");
             let made = names::local("made");
-            let first = (!self.model.is_command()).then(|| quote!(.map(|(#made, _)| #made)));
+            let first = (!self.model.is_borrowed()).then(|| quote!(.map(|(#made, _)| #made)));
             let body = quote!(__a::#kind(#input, #maker)#first);
             implementation(&self.own_type(variant), &lifetime, &input, &body)
         });
@@ -36,7 +36,7 @@ impl Render<'_> {
     }
 
     fn kind(&self) -> Ident {
-        let kind = if self.model.is_command() { "command" } else { "notification" };
+        let kind = if self.model.is_borrowed() { "command" } else { "notification" };
         Ident::new(kind, Span::mixed_site())
     }
 
@@ -60,7 +60,7 @@ impl Render<'_> {
             let (ident, local) = (&field.ident, field.local());
             quote!(#ident: #local)
         };
-        let (made, values_made) = if self.model.is_command() {
+        let (made, values_made) = if self.model.is_borrowed() {
             let members = variant.values().map(member);
             (quote!(#this), quote!(#name { #(#members),* }))
         } else {
@@ -103,7 +103,7 @@ impl Render<'_> {
         let value = match payload.presence {
             Presence::Unless(_) => quote!(__a::data(#input, #length)?),
             Presence::Received => quote!(__a::received(#input, #length)?),
-            _ if self.model.is_command() => {
+            _ if self.model.is_borrowed() => {
                 quote!(__a::borrowed::<#ty>(#input, #there, #length)?)
             }
             _ => quote!(__a::owned::<#ty>(#input, #there, #length)?),
@@ -121,7 +121,7 @@ impl Render<'_> {
         let local = field.local();
         match field.role {
             Role::Codec(_) => quote!(&#local),
-            Role::Payload(_) if !self.model.is_command() => quote!(__p::Owned::view(&#local)),
+            Role::Payload(_) if !self.model.is_borrowed() => quote!(__p::Owned::view(&#local)),
             _ => quote!(#local),
         }
     }

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Render;
-use crate::model::{Field, Plugin, Variant};
+use crate::model::{Plugin, Variant};
 use crate::{names, tokens, validate};
 
 impl Render<'_> {
@@ -31,7 +31,7 @@ impl Render<'_> {
         (item, quote!(type __Notifications = #notification; #whole #(#requests)* #protocol))
     }
 
-    fn whole(&self) -> TokenStream {
+    pub(super) fn whole(&self) -> TokenStream {
         let bytes = names::local("bytes");
         let decode = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
@@ -41,34 +41,16 @@ impl Render<'_> {
             let name = &variant.ident;
             let members = variant.values().map(|field| self.copied(field));
             let message = names::local("message");
-            quote!({ let #message = #name { #(#members),* }; __p::Request::encode(&#message, #out) })
+            let of = if self.model.peers.is_some() { quote!(PeerMessage) } else { quote!(Request) };
+            quote!({ let #message = #name { #(#members),* }; __p::#of::encode(&#message, #out) })
         })
     }
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let (vis, name) = (&self.model.vis, &variant.ident);
-        let [bytes, out, fixed, message] = ["bytes", "out", "fixed", "message"].map(names::local);
-        let check = self.check_tag(&fixed, variant);
-        let (reading, members) = self.reading(&bytes, variant, &fixed, &check);
-        let decode = self.body(quote!(#reading __p::Ok(#name { #(#members),* })));
-        let value = |field: &Field| {
-            let field = &field.ident;
-            quote!(&self.#field)
-        };
-        let encode = self.body(self.encoding(&out, variant, value));
-        let payloads = variant.payloads().map(|(field, _)| value(field));
-        let encoded_len =
-            self.body(quote!(__p::total(__LEN, &[#(<[_]>::len(__p::bytes(#payloads))),*])));
-        let conversion = self.conversion(
-            variant,
-            &self.own_type(variant),
-            &quote!(#message),
-            |_| quote!(#message),
-        );
-        let this = self.own_type(variant);
+        let (decoding, out) = (self.decoding(variant), names::local("out"));
+        let (encoded_len, encode) = self.encoders(variant);
         // A crate may forbid lifetimes that are used once.
         let elided = self.message_type(variant, &Lifetime::new("'_", Span::call_site()));
-        let (parameters, lifetime) = (self.parameters(variant), self.borrowed(variant));
         // On the answer's span: rustc reports a wrong answer once more for a function whose
         // signature depends on it.
         let (answer, of_answer) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
@@ -81,15 +63,7 @@ impl Render<'_> {
         let associated = quote_spanned!(reply.span()=> type Reply = #answer;);
         quote! {
             #alias
-            #conversion
-
-            impl #parameters #this {
-                /// Reads the command. The error names the field that is wrong, and why.
-                #[inline]
-                #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
-                    #decode
-                }
-            }
+            #decoding
 
             impl __p::Request for #elided {
                 type Protocol = Protocol;

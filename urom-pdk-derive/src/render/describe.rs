@@ -93,7 +93,7 @@ impl Render<'_> {
         let constants = (!constants.is_empty()).then(|| quote!(constants: &[#(#constants),*],));
         let address = given("address", address);
         let optional =
-            (self.model.is_command() && field.has_setter()).then(|| quote!(optional: true,));
+            (self.model.is_borrowed() && field.has_setter()).then(|| quote!(optional: true,));
         quote! {
             __p::PayloadItem {
                 name: #name,

@@ -41,7 +41,7 @@ impl Render<'_> {
             let (local, ty) = (field.local(), &field.ty);
             match field.role {
                 Role::Codec(_) => quote!(#local: &#ty),
-                Role::Payload(_) if !self.model.is_command() => {
+                Role::Payload(_) if !self.model.is_borrowed() => {
                     quote!(#local: <#ty as __p::Owned>::View<'_>)
                 }
                 _ => quote!(#local: #ty),

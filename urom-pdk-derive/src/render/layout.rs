@@ -70,7 +70,7 @@ impl Render<'_> {
         if self.inert {
             return TokenStream::new();
         }
-        let header = match self.model.is_command() {
+        let header = match self.model.is_borrowed() {
             true => quote!(__p::COMMAND_HEADER),
             false => quote!(__p::NOTIFICATION_HEADER),
         };
@@ -91,7 +91,8 @@ impl Render<'_> {
         let (name, ty, constant, docs) =
             (field.name(), &field.ty, field.place(), docs(&field.docs));
         let kind = if field.is_echoed() { "echo" } else { "plain" };
-        let optional = (self.model.is_command() && field.has_setter()).then(|| quote!(.optional()));
+        let optional =
+            (self.model.is_borrowed() && field.has_setter()).then(|| quote!(.optional()));
         let item = |kind: &str, of: Option<String>, ty: &Type| {
             let (kind, of, ty) = (Ident::new(kind, Span::call_site()), of.into_iter(), type_of(ty));
             quote!(__p::#kind(#name, #(#of,)* #ty)#optional)

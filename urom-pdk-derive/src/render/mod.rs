@@ -10,6 +10,7 @@ mod export;
 mod exprs;
 mod host;
 mod layout;
+mod message;
 mod notification;
 mod plugin;
 mod read;
@@ -51,6 +52,7 @@ impl Render<'_> {
     pub(crate) fn all(&self) -> TokenStream {
         let structs = self.structs();
         let (items, impls) = match &self.model.plugin {
+            None if self.model.peers.is_some() => (TokenStream::new(), self.peer_messages()),
             None => (TokenStream::new(), self.notifications()),
             Some(plugin) => {
                 let (protocol, requests) = self.protocol(plugin);
@@ -64,7 +66,7 @@ impl Render<'_> {
             TokenStream::new()
         } else {
             let (expressions, codecs) = (self.expressions(), self.codecs());
-            let arbitrary = ARBITRARY.then(|| self.arbitrary());
+            let arbitrary = (ARBITRARY && self.model.peers.is_none()).then(|| self.arbitrary());
             quote!(#expressions #codecs #arbitrary)
         };
         let (description, limits) = (self.description(), self.limits());

@@ -21,7 +21,7 @@ impl Render<'_> {
         if self.inert {
             return Default::default();
         }
-        let (message, is_command) = (variant.name(), self.model.is_command());
+        let (message, is_command) = (variant.name(), self.model.is_borrowed());
         let [behind, tail] = ["behind", "tail"].map(names::local);
         let bytes =
             if is_command { quote!(#source) } else { quote!(__p::Incoming::bytes(&#source)) };
@@ -118,7 +118,7 @@ impl Render<'_> {
             Presence::Always => quote!(true),
         };
         match count {
-            _ if !self.model.is_command() => {
+            _ if !self.model.is_borrowed() => {
                 let view = view(field);
                 quote!(let (#view, #local) = __p::Behind::part::<#ty>(&mut #behind, #name, #there, #count)?;)
             }
@@ -133,7 +133,7 @@ impl Render<'_> {
         let (local, view) = (field.local(), view(field));
         match field.role {
             Role::Codec(_) => quote!(&#local),
-            Role::Payload(_) if !self.model.is_command() => quote!(#view),
+            Role::Payload(_) if !self.model.is_borrowed() => quote!(#view),
             _ => quote!(#local),
         }
     }

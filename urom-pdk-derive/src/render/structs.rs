@@ -11,8 +11,9 @@ use crate::{names, validate};
 impl Render<'_> {
     pub(super) fn structs(&self) -> TokenStream {
         let variants = self.model.variants.iter().map(|variant| {
-            if self.model.is_command() {
-                return self.structure(variant, "command", &variant.values().collect::<Vec<_>>());
+            if self.model.is_borrowed() {
+                let what = if self.model.peers.is_some() { "message" } else { "command" };
+                return self.structure(variant, what, &variant.values().collect::<Vec<_>>());
             }
             let own = variant.own().collect::<Vec<_>>();
             let (body, echo) = (self.structure(variant, "notification", &own), self.echo(variant));

@@ -131,7 +131,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         let (value, place) = ((self.value)(field), field.place());
         match field.role {
             Role::Codec(_) => value,
-            Role::Payload(_) if self.render.model.is_command() => quote!(*#value),
+            Role::Payload(_) if self.render.model.is_borrowed() => quote!(*#value),
             Role::Payload(_) => quote!(__p::Owned::view(#value)),
             _ if self.copied.contains(&field.at) => field.local().to_token_stream(),
             Role::Plain | Role::Word => quote!(#place.copy(#value)),

@@ -53,10 +53,10 @@ pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
 fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
     let form = field.shape.form;
     let mentions_payload_keys = field.keys.len.is_some() || field.keys.addr.is_some();
-    let is_own_side = if model.is_command() { form.is_borrowed() } else { form.is_owned() };
+    let is_own_side = if model.is_borrowed() { form.is_borrowed() } else { form.is_owned() };
     if is_own_side && !mentions_payload_keys {
         errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
-    } else if let Some(wrong) = unsafe_type(&field.ty, model.is_command()).filter(|_| !is_own_side)
+    } else if let Some(wrong) = unsafe_type(&field.ty, model.is_borrowed()).filter(|_| !is_own_side)
     {
         cannot_travel(wrong, errors);
     } else if !form.is_borrowed() {
@@ -85,7 +85,7 @@ const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`,
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
 fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
-    let (shape, is_command) = (&field.shape, model.is_command());
+    let (shape, is_command) = (&field.shape, model.is_borrowed());
     let (found, ty) = (names::written(&shape.inner), &shape.inner);
     let expected = if is_command { BORROWED } else { OWNED };
     match (shape.form, shape.element.as_ref().map(names::written)) {

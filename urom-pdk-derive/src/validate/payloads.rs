@@ -8,7 +8,7 @@ use crate::names;
 pub(super) fn payloads(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for (field, payload) in variant.payloads() {
         let form = field.shape.form;
-        if if model.is_command() { form.is_borrowed() } else { form.is_owned() } {
+        if if model.is_borrowed() { form.is_borrowed() } else { form.is_owned() } {
             length(field, payload, errors);
             presence(field, payload, errors);
         }
