@@ -159,7 +159,9 @@ where
     }
 
     pub(crate) fn host_left(&self, dest_id: u64) {
-        P::host_left(&self.home().handler, dest_id);
+        let Home { handler, worker } = self.home();
+        P::host_left(handler, dest_id);
+        worker.host_left(dest_id);
     }
 
     /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their

@@ -144,6 +144,8 @@
 //! caught as well; one that happens while another panic unwinds aborts the process, as everywhere
 //! in Rust.
 pub mod memory;
+#[cfg(feature = "ucx")]
+pub mod peers;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 pub mod time;
@@ -158,15 +160,20 @@ mod failures;
 mod guard;
 mod held;
 mod iface;
+mod limited;
 mod lines;
 mod log;
 mod panic;
+mod per_host;
 mod pool;
+#[cfg(feature = "ucx")]
+mod region;
 mod side;
 mod slot;
 mod sync;
 mod tasks;
 mod waker;
+mod window;
 mod woken;
 mod worker_side;
 
@@ -174,27 +181,19 @@ pub use cancel::CancelReason;
 pub use domain::{DomainHandle, Domains, Segment};
 pub use error::{Error, OrCode, Result};
 pub use held::Held;
+pub use per_host::{HostLimits, PerHost};
+#[cfg(feature = "ucx")]
+pub use region::Region;
 pub use side::{Context, OpenContext, Side};
 pub use tasks::{Task, Tasks};
 pub use urom_abi::protocol::Armed;
 pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
-pub use urom_pdk_derive::urom_plugin;
-
-/// What [`Armed`] is for a plugin with a UCX worker, which this arms (`ucp_worker_arm`). The
-/// worker's context has the feature `WAKEUP`.
-#[cfg(feature = "ucx")]
-pub fn armed_by(worker: &ucx::Worker) -> Armed<'_> {
-    match worker.arm() {
-        Ok(true) => worker.event_fd().map_or(Armed::Polled, Armed::By),
-        Ok(false) => Armed::Ready,
-        // UCX wakes nobody now.
-        Err(_) => Armed::Polled,
-    }
-}
+pub use urom_pdk_derive::{urom_message, urom_plugin};
+pub use window::{Take, Window};
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Context, DocaError, Error, OpenContext, OrCode, Result, urom_plugin};
+    pub use crate::{Context, DocaError, Error, OpenContext, OrCode, Result, limited, urom_plugin};
 }
 
 /// What generated code calls. Not for anyone else: it changes without notice.
@@ -208,4 +207,7 @@ pub mod __private {
 
     pub use crate::described::{build, keep, protocol};
     pub use crate::iface::{extension, get_iface, get_version};
+    pub use crate::limited::is_due;
+    /// The crate that `urom_message` names.
+    pub use urom_abi as abi;
 }

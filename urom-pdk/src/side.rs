@@ -48,6 +48,10 @@ impl OpenContext {
         OpenContext { plugin: P::NAME, version: P::VERSION, worker }
     }
 
+    pub(crate) fn worker(&self) -> &WorkerSide {
+        &self.worker
+    }
+
     pub(crate) fn into_worker(self) -> WorkerSide {
         self.worker
     }

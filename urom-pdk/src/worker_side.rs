@@ -1,10 +1,10 @@
 //! What a plugin has of its worker: its domains, and what a worker of this kit offers beyond DOCA's
 //! interface.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ptr::NonNull;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use urom_os::clock::monotonic;
 
 use crate::bell::Bell;
 use crate::memory::MemoryServices;
+use crate::per_host::HostLeft;
 use crate::{DomainHandle, Tasks, log, time};
 
 thread_local! {
@@ -42,6 +43,8 @@ pub(crate) struct WorkerSide {
     memory: Rc<MemoryServices>,
     bell: Arc<Bell>,
     tasks: Tasks,
+    /// The tables of values that end with their hosts.
+    leaving: RefCell<Vec<Weak<dyn HostLeft>>>,
     /// Where the command that runs now may write its answer.
     place: Cell<Option<NonNull<[u8]>>>,
     /// How long the answer is that was written there last.
@@ -57,8 +60,20 @@ impl WorkerSide {
         let memory = Rc::new(MemoryServices::new(ctx, services));
         let bell = Arc::new(Bell::open());
         let tasks = Tasks::new(&bell);
-        let (place, written) = (Cell::new(None), Cell::new(0));
-        WorkerSide { domains, ctx, services, memory, bell, tasks, place, written }
+        let (leaving, place, written) = (RefCell::default(), Cell::new(None), Cell::new(0));
+        WorkerSide { domains, ctx, services, memory, bell, tasks, leaving, place, written }
+    }
+
+    pub(crate) fn on_host_left(&self, table: Weak<dyn HostLeft>) {
+        self.leaving.borrow_mut().push(table);
+    }
+
+    pub(crate) fn host_left(&self, dest_id: u64) {
+        let mut leaving = self.leaving.borrow_mut();
+        leaving.retain(|table| table.strong_count() > 0);
+        let tables: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
+        drop(leaving);
+        tables.iter().for_each(|table| table.host_left(dest_id));
     }
 
     fn stated<T>(&self, of: impl FnOnce(&WorkerServices) -> T) -> Option<T> {

@@ -30,11 +30,15 @@ impl HostMemory {
         header: &[u8],
         flags: AmFlags,
     ) -> Option<Request<Outside<HostMemory>>> {
+        Some(peer.am_send_with(id, header, self.buffer()?, flags))
+    }
+
+    /// The bytes as a buffer of UCX, where they are mapped.
+    pub(crate) fn buffer(&self) -> Option<Outside<HostMemory>> {
         let view = self.mapped()?;
         let (start, len) = (view.as_ptr(), view.len() as usize);
-        // SAFETY: the clone keeps the bytes mapped, and nobody has a reference to them.
-        let bytes = unsafe { Outside::new(start, len, self.clone()) };
-        Some(peer.am_send_with(id, header, bytes, flags))
+        // SAFETY: the clone keeps the bytes mapped, and no reference to them exists.
+        Some(unsafe { Outside::new(start, len, self.clone()) })
     }
 
     /// Receives the data of an active message into these bytes (`ucp_am_recv_data_nbx`): as

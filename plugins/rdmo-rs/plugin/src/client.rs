@@ -6,77 +6,117 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
-use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
 use ucx::{Data, Endpoint, EndpointId};
-use urom_pdk::{Task, Tasks, prelude::*};
+use urom_pdk::{PerHost, Region, Task, Tasks, peers::PeerData, prelude::*};
 
-use crate::region::{Bytes, Region};
-
-/// How many bytes may wait for an initiator's turn, and how many may be on their way to a host.
-/// Tests of the limit need not fill so much.
+/// The limit in bytes of the messages that wait in a queue, and of the writes to a host that have
+/// not arrived. Tests of the limit need fewer.
 pub(crate) const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
-/// What a message or a write takes beside its data, about: UCX's part and this plugin's.
+/// The memory of a message or a write beside its data, about: UCX's part and this plugin's.
 const BESIDE: usize = 256;
 
 pub(crate) struct Client {
     pub(crate) connection: u64,
     /// To the host's UCX worker.
     pub(crate) host: Rc<Endpoint>,
-    regions: RefCell<SlotMap<DefaultKey, Rc<Region>>>,
+    pub(crate) memory: PerHost<Registered>,
     queues: RefCell<BTreeMap<u64, Queue>>,
     next_queue: Cell<u64>,
-    /// Held while memory is used: whoever waits for it is paused. The memory that writes take which
-    /// arrive by a flush of the host's endpoint.
+    /// Held while memory is used. The bytes of the writes that take a flush of the host's endpoint.
     unflushed: Mutex<usize>,
     tasks: Tasks,
-    /// Those that carry out messages, by the queue's number, which may be removed.
     serving: RefCell<BTreeMap<u64, Task>>,
 }
 
-/// An initiator, and who carries out its messages.
+/// The messages of an initiator that wait for their turn.
 struct Queue {
     initiator: EndpointId,
-    /// None once too much waited.
+    /// None once too many waited.
     jobs: Option<UnboundedSender<Job>>,
-    /// The memory of the messages that are not carried out yet.
+    /// Their memory.
     waiting: Rc<Cell<usize>>,
 }
 
-/// A message that waits for its turn, and the memory that it takes.
-type Job = (Request, Bytes, usize);
+/// A message, its data and its memory.
+type Job = (Request, PeerData, usize);
+
+/// A registered memory region.
+pub(crate) struct Registered {
+    pub(crate) region: Region,
+    /// The values of pointers that appends have advanced, by their addresses.
+    pub(crate) pointers: RefCell<BTreeMap<u64, u64>>,
+}
+
+impl Registered {
+    /// The pointer at `address`, where the memory is mapped into this process.
+    fn in_place(&self, address: u64) -> Result<Option<&AtomicU64>> {
+        let Some(view) = self.region.mapped() else { return Ok(None) };
+        Ok(Some(view.atomic_u64(self.region.offset(address, 8)?)?))
+    }
+
+    /// The value of the pointer at `address`: the client's, unless it was advanced since.
+    async fn pointer(&self, address: u64) -> Result<u64> {
+        if let Some(word) = self.in_place(address)? {
+            return Ok(word.load(Ordering::Acquire));
+        }
+        let known = self.pointers.borrow().get(&address).copied();
+        match known {
+            Some(value) => Ok(value),
+            None => self.read(address).await,
+        }
+    }
+
+    async fn read(&self, address: u64) -> Result<u64> {
+        let mut word = [0; 8];
+        self.region.read(self.region.offset(address, 8)?, &mut word).await?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Advances the pointer at `address`; the client sees it at once where it is mapped.
+    fn advance(&self, address: u64, value: u64) -> Result<()> {
+        match self.in_place(address)? {
+            Some(word) => word.store(value, Ordering::Release),
+            None => _ = self.pointers.borrow_mut().insert(address, value),
+        }
+        Ok(())
+    }
+}
 
 impl Client {
-    pub(crate) fn new(connection: u64, host: Rc<Endpoint>, tasks: &Tasks) -> Client {
-        Client {
+    pub(crate) fn new(
+        connection: u64,
+        host: Rc<Endpoint>,
+        memory: &PerHost<Registered>,
+        tasks: &Tasks,
+    ) -> Rc<Client> {
+        Rc::new(Client {
             connection,
             host,
-            regions: RefCell::default(),
+            memory: memory.clone(),
             queues: RefCell::default(),
             next_queue: Cell::new(0),
             unflushed: Mutex::default(),
             tasks: tasks.clone(),
             serving: RefCell::default(),
-        }
+        })
     }
 
-    /// Makes a queue for an initiator, and gives its number.
+    /// Makes a queue for an initiator, and returns its number.
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
         let (jobs, given) = unbounded_channel();
         let number = self.next_queue.replace(self.next_queue.get() + 1);
-        let waiting = Rc::default();
-        let serving =
-            Rc::clone(self).serve(number, Rc::clone(&initiator), Rc::clone(&waiting), given);
-        let queue = Queue { initiator: initiator.id(), jobs: Some(jobs), waiting };
+        let (waiting, id) = (Rc::<Cell<usize>>::default(), initiator.id());
+        let serving = Rc::clone(self).serve(number, initiator, Rc::clone(&waiting), given);
+        let queue = Queue { initiator: id, jobs: Some(jobs), waiting };
         self.queues.borrow_mut().insert(number, queue);
-        let serving = self.tasks.spawn(serving);
-        self.serving.borrow_mut().insert(number, serving);
+        self.serving.borrow_mut().insert(number, self.tasks.spawn(serving));
         number
     }
 
-    /// Removes a queue. What waits in it is carried out, then its endpoint closes.
+    /// Removes a queue. Its messages are carried out, then its endpoint closes.
     pub(crate) fn remove_queue(&self, number: u64) -> Result<()> {
         let missing = || Error::new(DocaError::NOT_FOUND, format!("no receive queue {number}"));
         self.queues.borrow_mut().remove(&number).map(drop).ok_or_else(missing)
@@ -91,16 +131,13 @@ impl Client {
         // The first alone: another takes nothing before the host has removed one that is closed.
         let queue = queues.values_mut().find(|queue| queue.initiator == from);
         let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
-        let here = match &data {
-            Data::Eager(bytes) => {
-                if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
-                    return Ok(());
-                }
-                bytes.len()
+        let mut takes = BESIDE;
+        if let Data::Eager(bytes) = &data {
+            if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
+                return Ok(());
             }
-            Data::Rendezvous(_) => 0,
-        };
-        let takes = BESIDE + here;
+            takes += bytes.len();
+        }
         let waiting = queue.waiting.get() + takes;
         if waiting > MOST_WAITING {
             queue.jobs = None;
@@ -110,71 +147,53 @@ impl Client {
             );
             return Err(Error::new(DocaError::FULL, text));
         }
-        let data = match data {
-            Data::Eager(bytes) => Bytes::Here(bytes.to_vec()),
-            Data::Rendezvous(announced) => Bytes::Announced(announced),
-        };
         queue.waiting.set(waiting);
         let jobs = queue.jobs.as_ref().ok_or_else(missing)?;
-        jobs.send((request, data, takes)).map_err(|_| missing())
+        jobs.send((request, PeerData::copied(data)?, takes)).map_err(|_| missing())
     }
 
     /// Carries out an append to memory that is mapped here, if nothing else is at the client's
-    /// memory. Whether it did: no message has to wait for its turn and no byte is copied twice.
+    /// memory: no message waits for its turn and no byte is copied twice.
     fn append_at_once(&self, request: &Request, bytes: &[u8]) -> Result<bool> {
         let Operation::Append { pointer, pointer_rkey, data_rkey } = request.operation else {
             return Ok(false);
         };
-        // Whatever has not arrived, arrives first.
+        // Writes that have not arrived arrive first.
         if self.unflushed.try_lock().is_ok_and(|unflushed| *unflushed == 0) {
-            let (pointers, target) = (self.region(pointer_rkey)?, self.region(data_rkey)?);
-            if let (Some(word), Some(view)) = (pointers.in_place(pointer)?, target.mapped()) {
-                let at = word.load(Ordering::Acquire);
-                view.copy_from(target.offset(at, bytes.len())?, bytes)?;
-                word.store(at + bytes.len() as u64, Ordering::Release);
+            let (pointers, target) = (self.registered(pointer_rkey)?, self.registered(data_rkey)?);
+            if let (Some(word), Some(view)) = (pointers.in_place(pointer)?, target.region.mapped())
+            {
+                let (at, len) = (word.load(Ordering::Acquire), bytes.len() as u64);
+                view.copy_from(target.region.offset(at, len)?, bytes)?;
+                word.store(at + len, Ordering::Release);
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Registers memory, and gives its key.
-    pub(crate) fn register(&self, region: Region) -> u64 {
-        self.regions.borrow_mut().insert(Rc::new(region)).data().as_ffi()
-    }
-
-    /// Forgets memory, and gives it for the last time.
-    pub(crate) fn deregister(&self, rkey: u64) -> Result<Rc<Region>> {
-        let region = self.region(rkey)?;
-        self.regions.borrow_mut().remove(KeyData::from_ffi(rkey).into());
-        Ok(region)
-    }
-
-    /// Waits until everything that was written has arrived, then until the pointers of these
-    /// regions have.
-    pub(crate) async fn publish(&self, regions: &[Rc<Region>]) -> Result<()> {
+    /// Waits until all writes have arrived, then until the pointers of these regions have.
+    pub(crate) async fn publish(&self, all: &[Rc<Registered>]) -> Result<()> {
         let mut unflushed = self.memory_after(true).await?;
-        for region in regions {
-            let pointers = region.pointers.borrow().clone();
+        for registered in all {
+            let pointers = registered.pointers.borrow().clone();
             for (&address, value) in &pointers {
-                let word = Bytes::Here(value.to_le_bytes().into());
-                self.write(&mut unflushed, region, address, word).await?;
+                let word = PeerData::Here(value.to_le_bytes().into());
+                self.write(&mut unflushed, registered, address, word).await?;
             }
             // With a device this, and nothing less, makes the host's processor see them.
             if let Some((&last, _)) = pointers.last_key_value() {
-                region.read(last).await?;
+                registered.read(last).await?;
             }
         }
         self.settle(&mut unflushed).await?;
-        regions.iter().for_each(|region| region.pointers.borrow_mut().clear());
+        all.iter().for_each(|registered| registered.pointers.borrow_mut().clear());
         Ok(())
     }
 
-    /// Ends everything, and drops what is under way.
+    /// Ends everything, and drops the messages under way, which hold this client.
     pub(crate) fn end(&self) {
         self.queues.borrow_mut().clear();
-        self.regions.borrow_mut().clear();
-        // They hold this client.
         self.serving.take().values().for_each(Task::cancel);
     }
 
@@ -195,39 +214,47 @@ impl Client {
         self.serving.borrow_mut().remove(&number);
     }
 
-    async fn carry_out(&self, to: &Endpoint, request: Request, data: Bytes) -> Result<()> {
-        let Request { fence, operation, .. } = request;
-        match (operation, data) {
+    async fn carry_out(&self, to: &Endpoint, request: Request, data: PeerData) -> Result<()> {
+        match (request.operation, data) {
             (Operation::Flush { flush_id }, _) => {
-                let regions: Vec<_> = self.regions.borrow().values().cloned().collect();
-                self.publish(&regions).await?;
+                self.publish(&self.memory.all(self.connection)).await?;
                 let (answered, ()) = to.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
                 answered.or_code(DocaError::DRIVER, "answering a flush")
             }
             (Operation::Append { pointer, pointer_rkey, data_rkey }, data) => {
-                self.append(fence, pointer, [pointer_rkey, data_rkey], data).await
+                self.append(request.fence, pointer, [pointer_rkey, data_rkey], data).await
             }
-            (Operation::Scatter { count }, Bytes::Here(data)) => {
+            (Operation::Scatter { count }, PeerData::Here(data)) => {
                 let parts = Part::read_all(count, &data);
                 let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
-                self.scatter(fence, &parts).await
+                self.scatter(request.fence, &parts).await
             }
-            (Operation::Scatter { .. }, Bytes::Announced(_)) => {
+            (Operation::Scatter { .. }, PeerData::Announced(_)) => {
                 let text = "a scatter is too long for one message";
                 Err(Error::new(DocaError::NOT_SUPPORTED, text))
             }
         }
     }
 
-    async fn append(&self, fence: bool, pointer: u64, rkeys: [u64; 2], data: Bytes) -> Result<()> {
-        // Before the client's memory is held: an initiator that stops keeps no other waiting.
-        let data = self.region(rkeys[1])?.fetch(data).await?;
+    async fn append(
+        &self,
+        fence: bool,
+        pointer: u64,
+        rkeys: [u64; 2],
+        mut data: PeerData,
+    ) -> Result<()> {
+        let target = self.registered(rkeys[1])?;
+        if !target.region.has_device() {
+            // Before the client's memory is held: an initiator that stops delays no other one.
+            let most = usize::try_from(target.region.len()).unwrap_or(usize::MAX);
+            data = PeerData::Here(data.into_bytes(most).await?);
+        }
         let mut unflushed = self.memory_after(fence).await?;
         // Now, because they may have been deregistered meanwhile.
-        let [pointers, target] = [self.region(rkeys[0])?, self.region(rkeys[1])?];
+        let [pointers, target] = [self.registered(rkeys[0])?, self.registered(rkeys[1])?];
         let (at, len) = (pointers.pointer(pointer).await?, data.len() as u64);
         self.write(&mut unflushed, &target, at, data).await?;
-        if pointers.mapped().is_some() {
+        if pointers.region.mapped().is_some() {
             // The host sees the pointer at once, and must see the data then.
             self.settle(&mut unflushed).await?;
         }
@@ -236,33 +263,35 @@ impl Client {
 
     async fn scatter(&self, fence: bool, parts: &[Part<'_>]) -> Result<()> {
         let mut unflushed = self.memory_after(fence).await?;
-        let place = |part: &Part<'_>| {
-            let region = self.region(part.rkey)?;
-            region.check_write(part.address, part.data.len())?;
-            Ok(region)
+        let find = |part: &Part<'_>| {
+            let registered = self.registered(part.rkey)?;
+            registered.region.check_write()?;
+            registered.region.offset(part.address, part.data.len() as u64)?;
+            Ok(registered)
         };
         // All of them, before the first is written.
-        let regions = parts.iter().map(place).collect::<Result<Vec<_>>>()?;
-        for (region, part) in regions.iter().zip(parts) {
-            let data = Bytes::Here(part.data.to_vec());
-            self.write(&mut unflushed, region, part.address, data).await?;
+        let targets = parts.iter().map(find).collect::<Result<Vec<_>>>()?;
+        for (target, part) in targets.iter().zip(parts) {
+            let data = PeerData::Here(part.data.to_vec());
+            self.write(&mut unflushed, target, part.address, data).await?;
         }
         Ok(())
     }
 
-    /// Writes to a region, once what is on its way leaves room for it.
+    /// Writes to a region, after a flush when the writes before leave no memory for it.
     async fn write(
         &self,
         unflushed: &mut usize,
-        region: &Region,
+        target: &Registered,
         address: u64,
-        data: Bytes,
+        data: PeerData,
     ) -> Result<()> {
         let takes = BESIDE + data.len();
         if *unflushed + takes > MOST_WAITING {
             self.settle(unflushed).await?;
         }
-        if region.write(address, data).await? {
+        let offset = target.region.offset(address, data.len() as u64)?;
+        if target.region.receive(offset, data).await? {
             *unflushed += takes;
         }
         Ok(())
@@ -278,16 +307,13 @@ impl Client {
     }
 
     /// The region with this key.
-    fn region(&self, rkey: u64) -> Result<Rc<Region>> {
-        let (regions, key) = (self.regions.borrow(), KeyData::from_ffi(rkey));
-        // Two numbers make one key, and only one of them was given out.
-        let region = regions.get(key.into()).filter(|_| key.as_ffi() == rkey);
-        region.cloned().ok_or_else(|| {
+    pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<Registered>> {
+        self.memory.find(self.connection, rkey).ok_or_else(|| {
             Error::new(DocaError::NOT_FOUND, format!("no memory of this client has key {rkey:#x}"))
         })
     }
 
-    /// Waits until everything that was written has arrived.
+    /// Waits until all writes have arrived.
     async fn settle(&self, unflushed: &mut usize) -> Result<()> {
         if *unflushed > 0 {
             let (flushed, ()) = self.host.flush().await;
@@ -298,12 +324,7 @@ impl Client {
     }
 }
 
-/// Logs why a message was dropped: the first ones of this process, then each whose number is a
-/// power of two. Its initiator gets no answer.
+/// Logs why a message was dropped. Its initiator gets no answer.
 pub(crate) fn dropped(error: &Error) {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-    if number <= 8 || number.is_power_of_two() {
-        log::warn!("message {number} of those that fail, of an initiator: {error}");
-    }
+    limited!(log::warn!("a message of an initiator was dropped: {error}"));
 }

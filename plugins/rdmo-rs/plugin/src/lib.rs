@@ -28,75 +28,107 @@
 //! memory.
 
 mod client;
-mod clients;
-mod region;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use rdmo_protocol::data::{AM_ID, Request};
 use rdmo_protocol::{
     ClientInit, ClientInitialized, Handler, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,
-    RqCreated, RqDestroy, RqDestroyed, data::AM_ID,
+    RqCreated, RqDestroy, RqDestroyed,
 };
-use ucx::{Features, Worker};
-use urom_pdk::{Armed, Tasks, armed_by, prelude::*, time};
+use ucx::{Features, Message, Reply};
+use urom_pdk::memory::{Exported, MemoryRange};
+use urom_pdk::peers::PeerWorker;
+use urom_pdk::{HostLimits, PerHost, Region, Tasks, prelude::*, time};
 
-use client::dropped;
-use clients::Clients;
-use region::Region;
+use client::{Client, Registered, dropped};
 
-/// How long a host that deregisters memory may leave its UCX worker without progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time that a host that deregisters memory has for progress of its UCX worker.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Rdmo {
     clients: Rc<Clients>,
+    memory: PerHost<Registered>,
     tasks: Tasks,
-    worker: Worker,
+    peers: PeerWorker,
 }
 
-#[urom_plugin]
+/// The clients, by the numbers that messages carry.
+#[derive(Default)]
+struct Clients(RefCell<HashMap<u64, Rc<Client>>>);
+
+impl Clients {
+    fn of(&self, connection: u64) -> Result<Rc<Client>> {
+        let clients = self.0.borrow();
+        let client = clients.values().find(|client| client.connection == connection);
+        let missing = || Error::new(DocaError::NOT_FOUND, "no client of this connection");
+        client.cloned().ok_or_else(missing)
+    }
+
+    /// Puts a message into its queue.
+    fn receive(&self, message: Message<'_>) -> Result<()> {
+        let request = Request::read(message.header);
+        let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
+        let from = message.reply().as_ref().map(Reply::endpoint);
+        let from =
+            from.ok_or(Error::new(DocaError::INVALID_VALUE, "it has no UCP_AM_SEND_FLAG_REPLY"))?;
+        let client = self.0.borrow().get(&request.client).cloned();
+        let client = client.ok_or(Error::new(DocaError::NOT_FOUND, "its client does not exist"))?;
+        client.receive(from, request, message.data)
+    }
+}
+
+#[urom_plugin(peers = peers)]
 impl Handler for Rdmo {
     fn open(cx: &OpenContext) -> Result<Self> {
-        let features = Features::AM | Features::RMA | Features::AMO64 | Features::WAKEUP;
-        // What DOCA's plugin sets.
-        let context = ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n");
-        let worker = context.worker_with_exports().or_code(DocaError::DRIVER, "opening UCX")?;
-        let clients = Rc::new(Clients::default());
+        let clients = Rc::<Clients>::default();
         let receiver = Rc::downgrade(&clients);
-        let receive = move |message: ucx::Message<'_>| {
+        let receive = move |message: Message<'_>| {
             let received = receiver.upgrade().map(|clients| clients.receive(message));
             received.into_iter().filter_map(Result::err).for_each(|error| dropped(&error));
         };
-        worker.set_am_handler(AM_ID, receive).or_code(DocaError::DRIVER, "listening")?;
-        Ok(Rdmo { clients, tasks: cx.tasks(), worker })
-    }
-
-    fn address(&self) -> Result<Vec<u8>> {
-        let address = self.worker.address().or_code(DocaError::DRIVER, "asking for an address")?;
-        Ok(address.raw_bytes().to_vec())
-    }
-
-    fn progress(&self) -> bool {
-        self.worker.progress()
-    }
-
-    fn arm(&self) -> Armed<'_> {
-        armed_by(&self.worker)
+        let receive = Rc::new(receive);
+        let peers = PeerWorker::builder(cx, Features::AM | Features::RMA | Features::AMO64)
+            // As DOCA's plugin does.
+            .settings(|settings| settings.config("TCP_PUT_ENABLE", "n"))
+            .listen(move |worker| {
+                let receive = Rc::clone(&receive);
+                worker.set_am_handler(AM_ID, move |message: Message<'_>| receive(message))
+            })
+            .open_plain()?;
+        let limits = HostLimits { values: usize::MAX, bytes: u64::MAX };
+        let memory = PerHost::new(cx, "memory region", limits);
+        Ok(Rdmo { clients, memory, tasks: cx.tasks(), peers })
     }
 
     fn host_left(&self, connection: u64) {
-        self.clients.end(connection);
+        if let Ok(client) = self.clients.of(connection) {
+            self.clients.0.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
+            client.end();
+        }
     }
 
     async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
-        let address = self.address()?;
-        self.clients.add(&self.worker, &self.tasks, cx.dest_id(), cmd.id, cmd.addr)?;
-        Ok(ClientInitialized { addr: address.as_slice().into() })
+        if self.clients.of(cx.dest_id()).is_ok() {
+            return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
+        }
+        if self.clients.0.borrow().contains_key(&cmd.id) {
+            let text = format!("client {} is another host's", cmd.id);
+            return Err(Error::new(DocaError::IN_USE, text));
+        }
+        let addr = self.peers.address()?.into();
+        let host = self.peers.connect_plain(cx, cmd.addr)?;
+        let client = Client::new(cx.dest_id(), host, &self.memory, &self.tasks);
+        self.clients.0.borrow_mut().insert(cmd.id, client);
+        Ok(ClientInitialized { addr })
     }
 
     async fn rq_create(&self, cx: &Context, cmd: RqCreate<'_>) -> Result<RqCreated> {
         let client = self.clients.of(cx.dest_id())?;
-        let initiator = self.clients.connect(&self.worker, cmd.addr)?;
+        let initiator = self.peers.connect_plain(cx, cmd.addr)?;
         Ok(RqCreated { rq_id: client.add_queue(initiator) })
     }
 
@@ -107,20 +139,45 @@ impl Handler for Rdmo {
 
     async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
         let client = self.clients.of(cx.dest_id())?;
-        Ok(MrRegistered { rkey: client.register(Region::open(cx, &client.host, &cmd)?) })
+        let MrReg { va, len, packed_rkey: rkey, packed_memh: memh } = cmd;
+        if va.checked_add(len).is_none() {
+            let text = format!("{len} bytes at {va:#x} go beyond the last address");
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        let region = match Exported::read(memh) {
+            Ok(map) => {
+                // Before the map's first byte this wraps, and no map is as long.
+                let offset = va.wrapping_sub(map.address());
+                let memory = cx.memory(MemoryRange { memory: map.id(), offset, len })?;
+                Region::from(memory).with_address(va)
+            }
+            // A handle of UCX comes with a key.
+            Err(error) if rkey.is_empty() && !memh.is_empty() => return Err(error.into()),
+            Err(_) => Region::remote(cx, &client.host, rkey, memh, va, len)?,
+        };
+        let registered = Registered { region, pointers: RefCell::default() };
+        Ok(MrRegistered { rkey: self.memory.insert(cx.dest_id(), len, registered)? })
     }
 
     async fn mr_dereg(&self, cx: &Context, cmd: MrDereg) -> Result<MrDeregistered> {
         let client = self.clients.of(cx.dest_id())?;
-        let regions = [client.deregister(cmd.rkey)?];
-        let arrives = time::timeout(PATIENCE, client.publish(&regions));
+        let registered = [client.registered(cmd.rkey)?];
+        self.memory.remove(cx.dest_id(), cmd.rkey)?;
+        let arrives = time::timeout(TIMEOUT, client.publish(&registered));
         match cx.unless_cancelled(arrives).await? {
             Ok(arrived) => arrived?,
-            Err(late) if !regions[0].pointers.borrow().is_empty() => return Err(late.into()),
-            // A host that has seen all it waits for need not progress its worker any more.
+            Err(late) if !registered[0].pointers.borrow().is_empty() => return Err(late.into()),
+            // A host that waits for no more pointers may have ended its progress.
             Err(_) => log::warn!("a host's UCX worker makes no progress while memory of it goes"),
         }
         Ok(MrDeregistered { rkey: cmd.rkey })
+    }
+}
+
+impl Drop for Rdmo {
+    fn drop(&mut self) {
+        // Clients and their tasks hold each other.
+        self.clients.0.take().values().for_each(|client| client.end());
     }
 }
 

@@ -69,7 +69,7 @@ fn deregistering_does_not_wait_for_ever() {
         let gone = rig.plugin.send_from(0, MrDereg { rkey });
         rig.turn();
         assert_eq!(rig.plugin.in_flight(), 1);
-        rig.plugin.advance(2 * crate::PATIENCE);
+        rig.plugin.advance(2 * crate::TIMEOUT);
         let gone = rig.wait(gone);
         assert_eq!(gone.err(), lost.then_some(DocaError::TIME_OUT));
     }

@@ -1,0 +1,308 @@
+//! The allreduce plugin: an allreduce that runs wholly on the workers of a domain.
+//!
+//! Short inputs are reduced by recursive doubling: in each of log2(n) steps two members exchange
+//! all bytes. Members beyond a power of two add their input to a partner's before, and get the
+//! result after. Long inputs go around a ring: in n - 1 steps each member reduces one part more,
+//! and in n - 1 further steps each finished part goes to all.
+//!
+//! The operand of the lower rank is always the left one, and each part of the result is made once
+//! or by the same tree. So all members have the same bits, also for NaN and zeros.
+//!
+//! # Failures
+//! A member whose call fails tells all others, and the calls of all members fail with one error. So
+//! does a lost member. The group is over then, because its members may have counted other calls.
+
+mod reduce;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use allreduce_protocol::{Element, Handler, Join, Joined, Operation, Reduce, Reduced};
+use futures_util::future::join;
+use ucx::Features;
+use urom_pdk::peers::{PeerContext, PeerData, PeerWorker, Receive};
+use urom_pdk::{HostLimits, PerHost, Region, Window, prelude::*, urom_message};
+
+use reduce::reduce;
+
+/// Inputs of more bytes go around the ring: measured with 4 members over shared memory.
+const LONG: u64 = if cfg!(test) { 100 } else { 64 << 10 };
+
+/// The messages between members.
+#[urom_message(version = 1)]
+#[derive(Debug, Clone, Copy)]
+enum Message<'a> {
+    /// Elements of a step of a call, as data.
+    Part { group: u64, call: u64, step: u64, element: Element, operation: Operation, bytes: u64 },
+    /// A call has failed at the sender.
+    Failed {
+        group: u64,
+        #[urom(inline)]
+        why: &'a str,
+    },
+}
+
+/// The number of parts that may wait for their calls.
+const MOST_PARTS: usize = 1 << 14;
+/// The number of groups that are over whose late messages are dropped.
+const MOST_OVER: usize = 1024;
+
+/// The terms of a call, on which the members must agree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Terms {
+    element: Element,
+    operation: Operation,
+    bytes: u64,
+}
+
+/// A part, or the failure of its call.
+type Arrived = Result<(Terms, PeerData), Rc<str>>;
+
+/// The parts that arrive, by group, call and step.
+struct Inbox {
+    parts: Window<(u64, u64, u64), Arrived>,
+    over: RefCell<VecDeque<(u64, Rc<str>)>>,
+}
+
+impl Inbox {
+    /// Why the group is over, if it is.
+    fn over(&self, group: u64) -> Option<Rc<str>> {
+        let over = self.over.borrow();
+        over.iter().find(|(number, _)| *number == group).map(|(_, why)| Rc::clone(why))
+    }
+
+    /// Ends a group, and every call of it that waits for a part.
+    fn end(&self, group: u64, why: &str) {
+        if self.over(group).is_some() {
+            return;
+        }
+        let why = Rc::<str>::from(why);
+        let mut over = self.over.borrow_mut();
+        over.truncate(MOST_OVER - 1);
+        over.push_front((group, Rc::clone(&why)));
+        self.parts.discard(|key| key.0 == group);
+        for key in self.parts.waiting().into_iter().filter(|key| key.0 == group) {
+            let _ = self.parts.put(key, Err(Rc::clone(&why)));
+        }
+    }
+}
+
+impl Receive for Inbox {
+    type Message<'a> = Message<'a>;
+
+    async fn receive(
+        &self,
+        _: &PeerContext,
+        message: Self::Message<'_>,
+        data: PeerData,
+    ) -> Result<()> {
+        match message {
+            Message::Failed { group, why } => self.end(group, why),
+            Message::Part { group, call, step, element, operation, bytes } => {
+                if self.over(group).is_none() {
+                    let part = (Terms { element, operation, bytes }, data);
+                    let put = self.parts.put((group, call, step), Ok(part));
+                    put.inspect_err(|error| self.end(group, &error.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A group, as one of its members sees it.
+struct Group {
+    number: u64,
+    rank: u64,
+    size: u64,
+    send: Region,
+    recv: Region,
+    calls: Cell<u64>,
+    inbox: Rc<Inbox>,
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.inbox.end(self.number, "the host has left");
+    }
+}
+
+struct Allreduce {
+    groups: PerHost<Group>,
+    inbox: Rc<Inbox>,
+    peers: PeerWorker,
+}
+
+#[urom_plugin(peers = peers)]
+impl Handler for Allreduce {
+    fn open(cx: &OpenContext) -> Result<Self> {
+        let (parts, over) = (Window::unordered(MOST_PARTS), RefCell::default());
+        let inbox = Rc::new(Inbox { parts, over });
+        let peers = PeerWorker::builder(cx, Features::AM).receive(&inbox).open()?;
+        let groups = PerHost::new(cx, "group", HostLimits { values: 64, bytes: u64::MAX });
+        Ok(Allreduce { groups, inbox, peers })
+    }
+
+    async fn join(&self, cx: &Context, cmd: Join) -> Result<Joined> {
+        let (rank, size) = (u64::from(cmd.rank), u64::from(cmd.size));
+        if rank >= size || size > 1024 || self.inbox.over(cmd.group).is_some() {
+            let text = format!(
+                "member {rank} of {size}, group {:#x}: no such member, or an earlier \
+                group of this number",
+                cmd.group
+            );
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        for member in 0..size {
+            self.peers.member(cx, member)?;
+        }
+        let [send, recv] = [cx.memory(cmd.send)?, cx.memory(cmd.recv)?].map(Region::from);
+        recv.check_write()?;
+        let (number, calls, inbox) = (cmd.group, Cell::new(0), Rc::clone(&self.inbox));
+        let group = Group { number, rank, size, send, recv, calls, inbox };
+        Ok(Joined { handle: self.groups.insert(cx.dest_id(), 0, group)? })
+    }
+
+    async fn reduce(&self, cx: &Context, cmd: Reduce) -> Result<Reduced> {
+        let Reduce { element, operation, offset, .. } = cmd;
+        let group = self.groups.get(cx.dest_id(), cmd.handle)?;
+        let bytes = cmd.count.checked_mul(element.size());
+        let bytes = bytes.filter(|bytes| *bytes <= 1 << 40).ok_or_else(|| {
+            Error::new(DocaError::INVALID_VALUE, format!("{} elements are too many", cmd.count))
+        })?;
+        let end = offset.saturating_add(bytes);
+        let input = if cmd.in_place { &group.recv } else { &group.send };
+        let (input, output) = (input.part(offset..end)?, group.recv.part(offset..end)?);
+        // From here on it is a call, which all members count.
+        let number = group.calls.replace(group.calls.get() + 1);
+        let terms = Terms { element, operation, bytes };
+        let call = Call { cx, plugin: self, group: &group, number, terms };
+        let run = async {
+            match bytes <= LONG || group.size < 3 {
+                true => call.double(&input, &output).await,
+                false => call.ring(&input, &output).await,
+            }
+        };
+        if let Err(error) = run.await {
+            call.tell_all(&error).await;
+            return Err(error);
+        }
+        Ok(Reduced)
+    }
+}
+
+/// A call under way.
+struct Call<'a> {
+    cx: &'a Context,
+    plugin: &'a Allreduce,
+    group: &'a Group,
+    number: u64,
+    terms: Terms,
+}
+
+impl Call<'_> {
+    /// Recursive doubling: each step exchanges all bytes with one member.
+    async fn double(&self, input: &Region, output: &Region) -> Result<()> {
+        let &Group { rank, size, .. } = self.group;
+        let (mut all, power) = (input.to_bytes().await?, 1 << size.ilog2());
+        let [before, after] = [u64::MAX - 1, u64::MAX];
+        if rank >= power {
+            self.send(rank - power, before, all).await?;
+            all = self.receive(rank - power, after).await?;
+            return output.write(0, &all).await;
+        }
+        if rank + power < size {
+            let other = self.receive(rank + power, before).await?;
+            self.reduce(&mut all, &other, false);
+        }
+        for step in 0..u64::from(power.ilog2()) {
+            let peer = rank ^ (1 << step);
+            let (sent, other) = join(self.send(peer, step, all), self.receive(peer, step)).await;
+            (all, _) = (sent?, ());
+            self.reduce(&mut all, &other?, peer < rank);
+        }
+        if rank + power < size {
+            all = self.send(rank + power, after, all).await?;
+        }
+        output.write(0, &all).await
+    }
+
+    /// Around the ring: each step sends one part to the right, and gets one from the left.
+    async fn ring(&self, input: &Region, output: &Region) -> Result<()> {
+        let &Group { rank, size, .. } = self.group;
+        let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+        let count = self.terms.bytes / self.terms.element.size();
+        let start = |part: u64| part * count / size * self.terms.element.size();
+        let mut held = Vec::new();
+        for step in 0..2 * (size - 1) {
+            // The part that goes on, and the one that comes.
+            let (mine, next) =
+                ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
+            if step == 0 {
+                held = input.part(start(mine)..start(mine + 1))?.to_bytes().await?;
+            }
+            let (sent, came) = join(self.send(right, step, held), self.receive(left, step)).await;
+            (held, _) = (came?, sent?);
+            let range = start(next)..start(next + 1);
+            if step < size - 1 {
+                let mut own = input.part(range.clone())?.to_bytes().await?;
+                self.reduce(&mut own, &held, true);
+                held = own;
+            }
+            if step >= size - 2 {
+                output.part(range)?.write(0, &held).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(&self, into: &mut [u8], other: &[u8], is_left: bool) {
+        reduce(self.terms.element, self.terms.operation, into, other, is_left);
+    }
+
+    async fn send(&self, rank: u64, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
+        let peer = self.plugin.peers.member(self.cx, rank)?;
+        let (group, call, Terms { element, operation, bytes }) =
+            (self.group.number, self.number, self.terms);
+        let message = Message::Part { group, call, step, element, operation, bytes };
+        let (sent, part) = peer.send_with(&message, part).await;
+        sent.map(|()| part)
+    }
+
+    /// The part that a member sends in a step.
+    async fn receive(&self, rank: u64, step: u64) -> Result<Vec<u8>> {
+        if let Some(why) = self.group.inbox.over(self.group.number) {
+            return Err(aborted(&why));
+        }
+        let peer = self.plugin.peers.member(self.cx, rank)?;
+        let part = self.group.inbox.parts.take((self.group.number, self.number, step));
+        let part = self.cx.unless_cancelled(peer.unless_lost(part)).await?;
+        let (terms, data) = part?.map_err(|why| aborted(&why))?;
+        if terms != self.terms {
+            let text = format!("member {rank} reduces {terms:?}, this one {:?}", self.terms);
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        data.into_bytes(self.terms.bytes as usize).await
+    }
+
+    /// Ends the group here and at all other members.
+    async fn tell_all(&self, error: &Error) {
+        let Group { number: group, rank, size, inbox, .. } = self.group;
+        let why = format!("member {rank}: {error}");
+        inbox.end(*group, &why);
+        let why = &why[..why.floor_char_boundary(512)];
+        for other in (0..*size).filter(|other| other != rank) {
+            if let Ok(peer) = self.plugin.peers.member(self.cx, other) {
+                let _ = peer.send(&Message::Failed { group: *group, why }).await;
+            }
+        }
+    }
+}
+
+fn aborted(why: &str) -> Error {
+    Error::new(DocaError::CONNECTION_ABORTED, format!("the group is over: {why}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! Two lists of elements become one.
+
+use allreduce_protocol::{Element, Operation};
+use bytemuck::Pod;
+use half::bf16;
+
+/// Combines each element of `into` with that of `other`, which is the left operand or the right
+/// one.
+pub(crate) fn reduce(
+    element: Element,
+    operation: Operation,
+    into: &mut [u8],
+    other: &[u8],
+    is_left: bool,
+) {
+    macro_rules! with {
+        ($sum:expr, $min:expr, $max:expr) => {
+            match operation {
+                Operation::Sum => each(into, other, is_left, $sum),
+                Operation::Min => each(into, other, is_left, $min),
+                Operation::Max => each(into, other, is_left, $max),
+            }
+        };
+    }
+    match element {
+        Element::F32 => with!(|a: f32, b| a + b, f32::min, f32::max),
+        Element::F64 => with!(|a: f64, b| a + b, f64::min, f64::max),
+        Element::I32 => with!(i32::wrapping_add, <i32 as Ord>::min, <i32 as Ord>::max),
+        Element::U64 => with!(u64::wrapping_add, <u64 as Ord>::min, <u64 as Ord>::max),
+        Element::Bf16 => with!(|a: bf16, b| a + b, bf16::min, bf16::max),
+    }
+}
+
+fn each<T: Pod>(into: &mut [u8], other: &[u8], is_left: bool, combine: impl Fn(T, T) -> T) {
+    let pairs = into.chunks_exact_mut(size_of::<T>()).zip(other.chunks_exact(size_of::<T>()));
+    for (own, other) in pairs {
+        let [a, b] = [&*own, other].map(bytemuck::pod_read_unaligned::<T>);
+        let both = if is_left { combine(b, a) } else { combine(a, b) };
+        own.copy_from_slice(bytemuck::bytes_of(&both));
+    }
+}

@@ -1,0 +1,319 @@
+//! A UCX worker with peers: the members of a domain, or other processes.
+//!
+//! [`PeerWorker`] is the UCX worker of a plugin. `#[urom_plugin(peers = field)]` takes the plugin's
+//! `address`, `progress` and `arm` from the handler's field of this type. Plugins send each other
+//! typed messages ([`urom_message`](crate::urom_message)), which arrive at a [`Receive`].
+//!
+//! Messages of members are trusted as their hosts are: the guide's page on security says with what.
+
+mod data;
+mod message;
+mod peer;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use ucx::{
+    ContextBuilder, Endpoint, ErrorMode, Features, Mesh, PeerAddress, Status, Worker, WorkerAddress,
+};
+
+pub use self::data::PeerData;
+pub use self::message::{PeerContext, Receive};
+pub use self::peer::Peer;
+use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result};
+
+/// The time that a closing plugin gives its sends to arrive. A worker gives a plugin 1.5 s.
+const FLUSH: Duration = Duration::from_millis(500);
+
+type Listen = Box<dyn Fn(&Worker) -> ucx::Result<()>>;
+type OnBlocked = Box<dyn Fn(&Error)>;
+
+/// The UCX worker of a plugin (`ucp_worker_h`), and its peers.
+///
+/// Peers on this machine use shared memory and are watched: an endpoint fails when its peer leaves
+/// or is killed. A peer that is killed in the middle of a message blocks the UCX worker for all;
+/// then every endpoint, receive and later call fails with `CONNECTION_RESET`, and only another
+/// start of the worker helps, or another [`address`](Self::address). See [`ucx::Mesh`].
+///
+/// Dropping it waits up to 500 ms for what was sent to arrive.
+///
+/// It stays on the worker's thread.
+///
+/// ```
+/// use ucx::Features;
+/// use urom_pdk::peers::PeerWorker;
+/// use urom_pdk::prelude::*;
+///
+/// struct Greeter {
+///     peers: PeerWorker,
+/// }
+///
+/// impl Greeter {
+///     fn open(cx: &OpenContext) -> Result<Greeter> {
+///         Ok(Greeter { peers: PeerWorker::open(cx, Features::TAG)? })
+///     }
+///
+///     async fn greet(&self, cx: &Context, member: u64) -> Result<()> {
+///         let peer = self.peers.member(cx, member)?;
+///         let (sent, _) = peer.endpoint().tag_send(7, b"hello".to_vec()).await;
+///         sent.or_code(DocaError::IO_FAILED, "greeting a member")
+///     }
+/// }
+/// ```
+pub struct PeerWorker {
+    ucx: Ucx,
+}
+
+/// The worker in it, and how its peers reach it.
+enum Ucx {
+    Mesh(Mesh),
+    /// With its endpoints by the number of the peer's worker.
+    Plain {
+        worker: Worker,
+        known: RefCell<HashMap<u64, Weak<Endpoint>>>,
+    },
+}
+
+/// The settings of a [`PeerWorker`].
+#[must_use]
+pub struct PeerWorkerBuilder<'a> {
+    cx: &'a OpenContext,
+    settings: ContextBuilder,
+    listens: Vec<Listen>,
+    on_blocked: OnBlocked,
+}
+
+impl PeerWorker {
+    /// Opens a UCX worker with these features and `WAKEUP`.
+    ///
+    /// # Errors
+    /// `DRIVER` with UCX's error.
+    pub fn open(cx: &OpenContext, features: Features) -> Result<PeerWorker> {
+        PeerWorker::builder(cx, features).open()
+    }
+
+    /// Starts to describe a UCX worker with these features and `WAKEUP`.
+    pub fn builder(cx: &OpenContext, features: Features) -> PeerWorkerBuilder<'_> {
+        let settings = ucx::Context::builder(features | Features::WAKEUP);
+        PeerWorkerBuilder { cx, settings, listens: Vec::new(), on_blocked: Box::new(|_| ()) }
+    }
+
+    /// The UCX worker.
+    ///
+    /// # Errors
+    /// `CONNECTION_RESET` when a peer has blocked it.
+    pub fn ucx(&self) -> Result<Worker> {
+        match &self.ucx {
+            Ucx::Mesh(mesh) => {
+                mesh.worker().or_code(DocaError::CONNECTION_RESET, "start the worker again")
+            }
+            Ucx::Plain { worker, .. } => Ok(worker.clone()),
+        }
+    }
+
+    /// The mesh of watched peers. `None` for a worker of [`open_plain`].
+    ///
+    /// [`open_plain`]: PeerWorkerBuilder::open_plain
+    pub fn mesh(&self) -> Option<&Mesh> {
+        match &self.ucx {
+            Ucx::Mesh(mesh) => Some(mesh),
+            Ucx::Plain { .. } => None,
+        }
+    }
+
+    /// The endpoint to a member of a domain, by its id there. It is made once for each address.
+    ///
+    /// # Errors
+    /// Those of [`Domains::address`](crate::Domains::address), `CONNECTION_RESET` when a peer has
+    /// blocked this worker, and `DRIVER` when UCX does not reach the member.
+    #[inline]
+    pub fn member(&self, cx: &Context, id: u64) -> Result<Peer> {
+        // The id may name another worker in the next domain, so the address is the key.
+        let address = cx.domains().address(id)?;
+        let Some(mesh) = self.mesh() else {
+            return Err(Error::new(DocaError::NOT_SUPPORTED, "a plain worker has no members"));
+        };
+        // SAFETY: the address of the member's own plugin, which came by the domain's hosts and
+        // their rendezvous. They are trusted with the memory of the workers in it: the guide's page
+        // on security says so.
+        let endpoint = unsafe { mesh.endpoint(address) }.or_else(|error| {
+            self.ucx()?;
+            Err(error).or_code(DocaError::DRIVER, "connecting to a member")
+        })?;
+        Ok(Peer::new(endpoint))
+    }
+
+    /// An endpoint to a peer that is no member, which closes with its last handle. UCX calls
+    /// `on_error` when the peer is lost.
+    ///
+    /// # Errors
+    /// As [`ucx`](Self::ucx), and `NOT_CONNECTED` with UCX's error.
+    pub fn connect(
+        &self,
+        address: &PeerAddress,
+        on_error: impl FnOnce(Status) + 'static,
+    ) -> Result<Rc<Endpoint>> {
+        let endpoint = match &self.ucx {
+            Ucx::Mesh(mesh) => mesh.connect(address, on_error),
+            Ucx::Plain { .. } => {
+                return Err(Error::new(DocaError::NOT_SUPPORTED, "a plain worker"));
+            }
+        };
+        endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to a peer")
+    }
+
+    /// An endpoint of a plain worker to the worker with this address (`ucp_worker_get_address`),
+    /// without UCX's error handling: one for each worker, because UCX answers through the first.
+    /// The bytes are of the command of `cx`, whose host is trusted with the worker's memory.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for bytes of something else, `NOT_SUPPORTED` without a plain worker, and
+    /// `DRIVER` with UCX's error.
+    pub fn connect_plain(&self, cx: &Context, address: &[u8]) -> Result<Rc<Endpoint>> {
+        drop(cx.hold(address)?);
+        let Ucx::Plain { worker, known } = &self.ucx else {
+            return Err(Error::new(DocaError::NOT_SUPPORTED, "a worker of watched peers"));
+        };
+        let connect = || {
+            // SAFETY: an address of a host that was let in: the guide's page on security says what
+            // it is trusted with.
+            let address = unsafe { WorkerAddress::from_raw(address) }?;
+            let uid = address.worker_uid()?;
+            let mut known = known.borrow_mut();
+            known.retain(|_, endpoint| endpoint.strong_count() > 0);
+            if let Some(endpoint) = known.get(&uid).and_then(Weak::upgrade) {
+                return Ok(endpoint);
+            }
+            let builder = worker.endpoint().error_mode(ErrorMode::None);
+            let endpoint = Rc::new(builder.connect(&address)?);
+            known.insert(uid, Rc::downgrade(&endpoint));
+            Ok(endpoint)
+        };
+        let connected: ucx::Result<_> = connect();
+        connected.or_code(DocaError::DRIVER, "connecting")
+    }
+
+    /// The address for peers. After a peer has blocked the UCX worker, this opens another one.
+    ///
+    /// # Errors
+    /// `DRIVER` with UCX's error.
+    pub fn address(&self) -> Result<Vec<u8>> {
+        let address = match &self.ucx {
+            Ucx::Mesh(mesh) => mesh.address().map(|address| address.as_bytes().to_vec()),
+            Ucx::Plain { worker, .. } => {
+                worker.address().map(|address| address.raw_bytes().to_vec())
+            }
+        };
+        address.or_code(DocaError::DRIVER, "asking UCX for an address")
+    }
+
+    /// Advances UCX and returns whether it moved (`ucp_worker_progress`).
+    #[inline]
+    pub fn progress(&self) -> bool {
+        match &self.ucx {
+            Ucx::Mesh(mesh) => mesh.progress(),
+            Ucx::Plain { worker, .. } => worker.progress(),
+        }
+    }
+
+    /// Arms UCX for the worker's sleep (`ucp_worker_arm`).
+    pub fn arm(&self) -> Armed<'_> {
+        match &self.ucx {
+            Ucx::Mesh(mesh) => match mesh.arm() {
+                Ok(true) => Armed::By(mesh.event_fd()),
+                Ok(false) => Armed::Ready,
+                // UCX wakes no one now.
+                Err(_) => Armed::Polled,
+            },
+            Ucx::Plain { worker, .. } => match worker.arm() {
+                Ok(true) => worker.event_fd().map_or(Armed::Polled, Armed::By),
+                Ok(false) => Armed::Ready,
+                Err(_) => Armed::Polled,
+            },
+        }
+    }
+}
+
+impl Drop for PeerWorker {
+    fn drop(&mut self) {
+        if let Ucx::Mesh(mesh) = &self.ucx {
+            mesh.flush(FLUSH);
+        }
+    }
+}
+
+impl fmt::Debug for PeerWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerWorker").field("mesh", &self.mesh()).finish()
+    }
+}
+
+impl PeerWorkerBuilder<'_> {
+    /// Changes the settings of the UCX context.
+    pub fn settings(mut self, change: impl FnOnce(ContextBuilder) -> ContextBuilder) -> Self {
+        self.settings = change(self.settings);
+        self
+    }
+
+    /// Passes the typed messages of peers to `receiver`. It takes the feature `AM`.
+    pub fn receive<R: Receive>(self, receiver: &Rc<R>) -> Self {
+        let receiver = Rc::clone(receiver);
+        let cx = PeerContext::new(self.cx);
+        self.listen(move |worker| message::listen(worker, &receiver, &cx))
+    }
+
+    /// Sets active-message handlers of the plugin's own, on each UCX worker that is opened.
+    /// `listen` must not hold a strong handle of the worker.
+    pub fn listen(mut self, listen: impl Fn(&Worker) -> ucx::Result<()> + 'static) -> Self {
+        self.listens.push(Box::new(listen));
+        self
+    }
+
+    /// Calls `on_blocked` when a peer has blocked the UCX worker, before endpoints and receives
+    /// fail.
+    pub fn on_blocked(mut self, on_blocked: impl Fn(&Error) + 'static) -> Self {
+        self.on_blocked = Box::new(on_blocked);
+        self
+    }
+
+    /// Opens the worker.
+    ///
+    /// # Errors
+    /// `DRIVER` with UCX's error.
+    pub fn open(self) -> Result<PeerWorker> {
+        let PeerWorkerBuilder { settings, listens, on_blocked, .. } = self;
+        let listen = move |worker: &Worker| listens.iter().try_for_each(|listen| listen(worker));
+        let on_blocked = move |error: &ucx::Error| {
+            on_blocked(&Error::new(DocaError::CONNECTION_RESET, error.to_string()));
+        };
+        let mesh = Mesh::open(settings.watched_shared_memory(), listen, on_blocked);
+        Ok(PeerWorker { ucx: Ucx::Mesh(mesh.or_code(DocaError::DRIVER, "opening UCX")?) })
+    }
+
+    /// Opens a worker whose address is UCX's own (`ucp_worker_get_address`), for peers without this
+    /// kit. Its peers are not watched and it has no members. It has `EXPORTED_MEMH` where a device
+    /// allows that.
+    ///
+    /// # Errors
+    /// `DRIVER` with UCX's error.
+    pub fn open_plain(self) -> Result<PeerWorker> {
+        let open = || {
+            let worker = self.settings.worker_with_exports()?;
+            self.listens.iter().try_for_each(|listen| listen(&worker))?;
+            Ok(PeerWorker { ucx: Ucx::Plain { worker, known: RefCell::default() } })
+        };
+        let opened: ucx::Result<_> = open();
+        opened.or_code(DocaError::DRIVER, "opening UCX")
+    }
+}
+
+impl fmt::Debug for PeerWorkerBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerWorkerBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

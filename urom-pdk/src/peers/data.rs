@@ -1,0 +1,84 @@
+//! The data of a peer's message: already here, or still at the peer.
+
+use std::fmt;
+
+use ucx::{Data, Rendezvous};
+use zerocopy::FromZeros;
+
+use crate::{DocaError, Error, OrCode, Result};
+
+/// The data of a peer's message. Dropping announced data refuses them: the sender's request ends.
+pub enum PeerData {
+    /// Bytes that came with the message.
+    Here(Vec<u8>),
+    /// Bytes that are still at the sender (UCX's rendezvous).
+    Announced(Rendezvous),
+}
+
+impl PeerData {
+    /// A copy of what came with a message, which UCX keeps only during its handler.
+    ///
+    /// # Errors
+    /// `NO_MEMORY`.
+    pub fn copied(data: Data<'_>) -> Result<PeerData> {
+        Ok(match data {
+            Data::Eager(bytes) => {
+                let mut copy = Vec::new();
+                let room = copy.try_reserve_exact(bytes.len());
+                room.or_code(DocaError::NO_MEMORY, "keeping a message of a peer")?;
+                copy.extend_from_slice(bytes);
+                PeerData::Here(copy)
+            }
+            Data::Rendezvous(announced) => PeerData::Announced(announced),
+        })
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            PeerData::Here(bytes) => bytes.len(),
+            PeerData::Announced(announced) => announced.len(),
+        }
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes, which are received now if they are still at the sender.
+    ///
+    /// # Errors
+    /// `TOO_BIG` for more than `most` bytes, `NO_MEMORY`, and `IO_FAILED` when the sender is gone.
+    pub async fn into_bytes(self, most: usize) -> Result<Vec<u8>> {
+        let len = self.len();
+        if len > most {
+            let text = format!("a peer sent {len} bytes where {most} are the most");
+            return Err(Error::new(DocaError::TOO_BIG, text));
+        }
+        match self {
+            PeerData::Here(bytes) => Ok(bytes),
+            PeerData::Announced(announced) => {
+                let room = u8::new_vec_zeroed(len);
+                let room = room.map_err(|_| {
+                    Error::new(DocaError::NO_MEMORY, format!("no memory for {len} bytes of a peer"))
+                })?;
+                let (came, bytes) = announced.recv(room).await;
+                came.or_code(DocaError::IO_FAILED, "receiving from a peer")?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PeerData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            PeerData::Here(_) => "Here",
+            PeerData::Announced(_) => "Announced",
+        };
+        write!(f, "{kind}({} bytes)", self.len())
+    }
+}

@@ -1,0 +1,94 @@
+//! One peer: its endpoint and what is sent there.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use ucx::{AmFlags, Buffer, Endpoint};
+use urom_abi::protocol::PeerMessage;
+
+use super::message::{MESSAGE, encode};
+use crate::{DocaError, Error, OrCode, Result};
+
+/// The longest data that UCX may send without announcing them.
+const LONGEST_SHORT: usize = 256 << 10;
+
+/// A peer of a [`PeerWorker`](super::PeerWorker). A clone is the same endpoint.
+#[derive(Clone)]
+pub struct Peer {
+    endpoint: Rc<Endpoint>,
+}
+
+impl Peer {
+    pub(super) fn new(endpoint: Rc<Endpoint>) -> Peer {
+        Peer { endpoint }
+    }
+
+    /// The UCX endpoint.
+    #[must_use]
+    pub fn endpoint(&self) -> &Rc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// Sends a message. The future ends when UCX has taken the bytes, which may be before they
+    /// arrive. Messages without data arrive in the order in which they were sent.
+    ///
+    /// # Errors
+    /// `CONNECTION_RESET` when the peer is lost, `TOO_BIG` for a message over UCX's longest header
+    /// ([`ucx::Worker::max_am_header`]), `INVALID_VALUE` for one that contradicts itself.
+    pub async fn send(&self, message: &impl PeerMessage) -> Result<()> {
+        self.send_with(message, ()).await.0
+    }
+
+    /// Sends a message with data of any length, and gives the data back when UCX has read them.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_with<B: Buffer>(
+        &self,
+        message: &impl PeerMessage,
+        data: B,
+    ) -> (Result<()>, B) {
+        let worker = self.endpoint.worker();
+        let header = match encode(message, worker.max_am_header()) {
+            Ok(header) => header,
+            Err(error) => return (Err(error), data),
+        };
+        // By itself UCX announces none over shared memory: it assembles a long message in memory of
+        // its own.
+        let is_long = data.len() > LONGEST_SHORT && worker.context().has_rendezvous();
+        let flags = if is_long { AmFlags::RENDEZVOUS } else { AmFlags::NONE };
+        let sent = self.endpoint.am_send_now(MESSAGE, &header, data, flags);
+        let (sent, data) = match sent {
+            Ok(sent) => sent,
+            Err(request) => request.await,
+        };
+        let code = match self.endpoint.is_failed() {
+            true => DocaError::CONNECTION_RESET,
+            false => DocaError::IO_FAILED,
+        };
+        (sent.or_code(code, "sending to a peer"), data)
+    }
+
+    /// The output of `future`, unless the peer is lost before.
+    ///
+    /// # Errors
+    /// `CONNECTION_RESET` with UCX's reason.
+    pub async fn unless_lost<F: Future>(&self, future: F) -> Result<F::Output> {
+        match select(pin!(future), self.endpoint.failed()).await {
+            Either::Left((output, _)) => Ok(output),
+            Either::Right((status, _)) => {
+                let text = format!("the peer is gone: {status}");
+                Err(Error::new(DocaError::CONNECTION_RESET, text))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Peer").field(&self.endpoint).finish()
+    }
+}

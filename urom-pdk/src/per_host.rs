@@ -1,0 +1,199 @@
+//! Values of hosts, by handles that a host cannot forge for another one.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::{Rc, Weak};
+
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+
+use crate::{DocaError, Error, OpenContext, Result};
+
+/// The limits of a [`PerHost`].
+#[derive(Clone, Copy, Debug)]
+pub struct HostLimits {
+    /// The most values of one host.
+    pub values: usize,
+    /// The most bytes of the values of all hosts.
+    pub bytes: u64,
+}
+
+/// Values that belong to hosts: buffers, files, connections. A host creates a value with one
+/// command and names it by its handle in later ones.
+///
+/// A handle is a slot and its generation, never 0. The handle of a removed value stays invalid when
+/// the slot is used again. The values of a host are dropped when it leaves, after the handler's
+/// `host_left`. Only a worker of this kit reports that; in NVIDIA's worker the values stay until
+/// the plugin is closed.
+///
+/// The owner is the `dest_id` of the command ([`Context::dest_id`](crate::Context::dest_id)). A
+/// clone is the same table. It stays on the worker's thread.
+///
+/// ```
+/// use urom_pdk::prelude::*;
+/// use urom_pdk::{HostLimits, PerHost};
+///
+/// struct Notes {
+///     notes: PerHost<String>,
+/// }
+///
+/// impl Notes {
+///     fn open(cx: &OpenContext) -> Notes {
+///         let limits = HostLimits { values: 100, bytes: 1 << 20 };
+///         Notes { notes: PerHost::new(cx, "note", limits) }
+///     }
+///
+///     fn write(&self, cx: &Context, text: &str) -> Result<u64> {
+///         self.notes.insert(cx.dest_id(), text.len() as u64, text.to_owned())
+///     }
+///
+///     fn read(&self, cx: &Context, handle: u64) -> Result<String> {
+///         Ok(self.notes.get(cx.dest_id(), handle)?.to_string())
+///     }
+/// }
+/// ```
+pub struct PerHost<T> {
+    table: Rc<Table<T>>,
+}
+
+struct Table<T> {
+    /// The name of one value in errors.
+    name: &'static str,
+    limits: HostLimits,
+    values: RefCell<SlotMap<DefaultKey, Owned<T>>>,
+}
+
+struct Owned<T> {
+    owner: u64,
+    bytes: u64,
+    value: Rc<T>,
+}
+
+/// A table whose values of a host are dropped when the host leaves.
+pub(crate) trait HostLeft {
+    fn host_left(&self, owner: u64);
+}
+
+impl<T> HostLeft for Table<T> {
+    fn host_left(&self, owner: u64) {
+        let mut values = self.values.borrow_mut();
+        let left: Vec<DefaultKey> =
+            values.iter().filter(|(_, it)| it.owner == owner).map(|(key, _)| key).collect();
+        let left: Vec<_> = left.into_iter().filter_map(|key| values.remove(key)).collect();
+        // A value's drop may use the table.
+        drop(values);
+        drop(left);
+    }
+}
+
+impl<T: 'static> PerHost<T> {
+    /// An empty table. Errors call a value `name`.
+    pub fn new(cx: &OpenContext, name: &'static str, limits: HostLimits) -> PerHost<T> {
+        let table = Rc::new(Table { name, limits, values: RefCell::default() });
+        let leaves: Weak<dyn HostLeft> = Rc::<Table<T>>::downgrade(&table);
+        cx.worker().on_host_left(leaves);
+        PerHost { table }
+    }
+
+    /// Adds a value of `bytes` bytes and returns its handle.
+    ///
+    /// # Errors
+    /// `FULL` when the host has as many values as the limits allow, `NO_MEMORY` when the bytes of
+    /// all hosts would exceed the limit. The value is dropped.
+    pub fn insert(&self, owner: u64, bytes: u64, value: T) -> Result<u64> {
+        self.insert_with(owner, bytes, |_| Ok(value))
+    }
+
+    /// As [`insert`](Self::insert), for a value that contains its handle. `make` runs after the
+    /// check of the limits and must not use the table.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), and those of `make`.
+    pub fn insert_with(
+        &self,
+        owner: u64,
+        bytes: u64,
+        make: impl FnOnce(u64) -> Result<T>,
+    ) -> Result<u64> {
+        let Table { name, limits, values } = &*self.table;
+        let mut values = values.borrow_mut();
+        if values.values().filter(|it| it.owner == owner).count() >= limits.values {
+            let text = format!("a host has at most {} of: {name}", limits.values);
+            return Err(Error::new(DocaError::FULL, text));
+        }
+        let used: u64 = values.values().map(|it| it.bytes).sum();
+        if used.saturating_add(bytes) > limits.bytes {
+            let most = limits.bytes;
+            let text =
+                format!("{name}: {bytes} bytes exceed the {most} of this worker, {used} used");
+            return Err(Error::new(DocaError::NO_MEMORY, text));
+        }
+        let made = values.try_insert_with_key(|key| {
+            let value = Rc::new(make(key.data().as_ffi())?);
+            Ok(Owned { owner, bytes, value })
+        });
+        made.map(|key| key.data().as_ffi())
+    }
+
+    /// The value with this handle.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when `owner` has no such value: the handle is stale, forged or another
+    /// host's.
+    pub fn get(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
+        self.find(owner, handle).ok_or_else(|| {
+            let text = format!("this host has no {} {handle:#x}", self.table.name);
+            Error::new(DocaError::INVALID_VALUE, text)
+        })
+    }
+
+    /// As [`get`](Self::get), without an error.
+    pub fn find(&self, owner: u64, handle: u64) -> Option<Rc<T>> {
+        self.look_up(handle, |it| it.owner == owner)
+    }
+
+    /// The value with this handle, of any host: for messages of peers, which have no owner.
+    pub fn find_any(&self, handle: u64) -> Option<Rc<T>> {
+        self.look_up(handle, |_| true)
+    }
+
+    /// All values of a host.
+    pub fn all(&self, owner: u64) -> Vec<Rc<T>> {
+        let values = self.table.values.borrow();
+        values.values().filter(|it| it.owner == owner).map(|it| Rc::clone(&it.value)).collect()
+    }
+
+    /// Removes the value with this handle and returns it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn remove(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
+        let value = self.get(owner, handle)?;
+        self.table.values.borrow_mut().remove(KeyData::from_ffi(handle).into());
+        Ok(value)
+    }
+
+    /// Removes all values of all hosts and returns them.
+    pub fn take_all(&self) -> Vec<Rc<T>> {
+        self.table.values.take().into_iter().map(|(_, it)| it.value).collect()
+    }
+
+    fn look_up(&self, handle: u64, is_meant: impl FnOnce(&Owned<T>) -> bool) -> Option<Rc<T>> {
+        let (values, key) = (self.table.values.borrow(), KeyData::from_ffi(handle));
+        // Two numbers make one key, and only one of them is a handle.
+        let found = values.get(key.into()).filter(|it| key.as_ffi() == handle && is_meant(it));
+        found.map(|it| Rc::clone(&it.value))
+    }
+}
+
+impl<T> Clone for PerHost<T> {
+    fn clone(&self) -> PerHost<T> {
+        PerHost { table: Rc::clone(&self.table) }
+    }
+}
+
+impl<T> fmt::Debug for PerHost<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.table.values.try_borrow().map_or(0, |values| values.len());
+        write!(f, "PerHost({values} of: {})", self.table.name)
+    }
+}

@@ -1,0 +1,506 @@
+//! Memory that a plugin works on, wherever it is.
+
+use std::fmt;
+use std::ops::{Range, RangeBounds};
+use std::rc::Rc;
+
+use ucx::{Endpoint, Features, Imported, Memory, RemoteMemory, Status, TagInfo, Worker};
+use urom_abi::memory::bounds;
+use urom_abi::protocol::PeerMessage;
+use zerocopy::FromZeros;
+
+use crate::memory::{HostMemory, View};
+use crate::peers::{Peer, PeerData};
+use crate::{Context, DocaError, Error, OrCode, Result};
+
+/// The most bytes that are copied without a pause.
+const BLOCK: u64 = 1 << 20;
+
+/// Memory of this worker, of a host or of a device, with one interface for all.
+///
+/// | memory | made by | its bytes |
+/// | --- | --- | --- |
+/// | of this worker | [`allocate`](Self::allocate) | in this process |
+/// | that a host shares | `From<HostMemory>` | on the host's [path](HostMemory::path) |
+/// | that a host exported for a device | [`import`](Self::import) | an RDMA device alone reaches them |
+/// | of another process | [`remote`](Self::remote) | one-sided UCX reaches them |
+///
+/// A region has a range of addresses, which its owner chose: [`at`](Self::at) finds the bytes that
+/// an address of the owner means. Every operation checks the bounds and the owner's permissions.
+/// Offsets and lengths are in bytes.
+///
+/// A clone or a part is the same memory, which stays as long as one of them. It stays on the
+/// worker's thread.
+///
+/// ```
+/// use urom_pdk::Region;
+/// use urom_pdk::memory::MemoryRange;
+/// use urom_pdk::prelude::*;
+///
+/// /// Copies 4096 bytes from one host buffer to another.
+/// async fn copy(cx: &Context, from: MemoryRange, to: MemoryRange) -> Result<()> {
+///     let [from, to] = [cx.memory(from)?, cx.memory(to)?].map(Region::from);
+///     from.part(..4096)?.copy_to(&to.part(..4096)?).await
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Region {
+    memory: RegionMemory,
+    /// The offset of the first byte in the memory; 0 in memory of a host.
+    start: u64,
+    len: u64,
+    address: u64,
+}
+
+#[derive(Clone)]
+enum RegionMemory {
+    Here(Memory),
+    Host(HostMemory),
+    Imported(Imported),
+    Remote { memory: Rc<RemoteMemory>, imported: Option<Imported> },
+}
+
+impl Region {
+    /// New memory of this worker, registered with UCX, all zeros.
+    ///
+    /// # Errors
+    /// `NO_MEMORY`, and `DRIVER` with UCX's error.
+    pub fn allocate(worker: &Worker, len: u64) -> Result<Region> {
+        let length = usize::try_from(len).or_code(DocaError::NO_MEMORY, "allocating memory")?;
+        let memory = Memory::allocate(worker.context(), length);
+        let memory = memory.or_code(DocaError::DRIVER, "registering new memory")?;
+        Ok(Region { memory: RegionMemory::Here(memory), start: 0, len, address: 0 })
+    }
+
+    /// The feature that [`import`](Self::import) takes, where it is possible.
+    pub fn import_features() -> Features {
+        if Imported::is_possible() { Features::EXPORTED_MEMH } else { Features::empty() }
+    }
+
+    /// Memory of a host that it exported for a device (`ucp_memh_pack`). A device can send from it
+    /// and receive into it; this process cannot read or write it.
+    ///
+    /// The bytes are of the command of `cx`: UCX reads them as they are, so the host is trusted with
+    /// the worker's memory. The guide's page on security says so.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for bytes of something else, `DRIVER` when no device here takes exported
+    /// handles, or with UCX's error.
+    pub fn import(cx: &Context, worker: &Worker, memh: &[u8]) -> Result<Region> {
+        drop(cx.hold(memh)?);
+        // UCX without a device reads bytes that are no handle, and ends the process.
+        if !Imported::is_possible() {
+            let text = "these bytes are no exported memory map (`Mmap::export` of urom_host), and \
+                        no RDMA device here takes an exported handle of UCX";
+            return Err(Error::new(DocaError::DRIVER, text));
+        }
+        // SAFETY: a host that was let in is trusted with the memory of the workers that it uses.
+        let memory = unsafe { Imported::open_all(worker.context(), memh) };
+        let memory = memory.or_code(DocaError::DRIVER, "importing the host's memory")?;
+        let (len, address) = (memory.len(), memory.address());
+        Ok(Region { memory: RegionMemory::Imported(memory), start: 0, len, address })
+    }
+
+    /// `len` bytes at `address` of the process at the other end of an endpoint, which are reached
+    /// by its packed remote key (`ucp_rkey_pack`). With an exported handle (`memh`, or no bytes) a
+    /// device receives straight into them, if there is one here.
+    ///
+    /// The bytes of both are of the command of `cx`: as for [`import`](Self::import).
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for bytes of something else, `DRIVER` with UCX's error.
+    pub fn remote(
+        cx: &Context,
+        endpoint: &Rc<Endpoint>,
+        rkey: &[u8],
+        memh: &[u8],
+        address: u64,
+        len: u64,
+    ) -> Result<Region> {
+        drop((cx.hold(rkey)?, cx.hold(memh)?));
+        let context = endpoint.worker().context();
+        // SAFETY: the key of a host that was let in, which is trusted with the worker's memory.
+        let memory = unsafe { endpoint.remote_memory(rkey, address, len) };
+        let memory = Rc::new(memory.or_code(DocaError::DRIVER, "unpacking a remote key")?);
+        let is_possible = context.features().contains(Features::EXPORTED_MEMH) && !memh.is_empty();
+        let imported = is_possible.then(|| {
+            // SAFETY: the same host describes the same memory.
+            unsafe { Imported::open(context, memh, address, len) }
+        });
+        let imported = match imported {
+            // No device here reaches it. The remote key does.
+            Some(Err(error)) if error.status() == Status::UNREACHABLE => None,
+            Some(opened) => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
+            None => None,
+        };
+        Ok(Region { memory: RegionMemory::Remote { memory, imported }, start: 0, len, address })
+    }
+
+    /// The same memory, whose first byte is at `address` from now on.
+    #[must_use]
+    pub fn with_address(self, address: u64) -> Region {
+        Region { address, ..self }
+    }
+
+    /// The length in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The owner's address of the first byte; 0 for memory of this worker, unless it was given one.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// A part, by offsets from the beginning.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when the range is not all inside.
+    pub fn part(&self, range: impl RangeBounds<u64>) -> Result<Region> {
+        let range = bounds(range, self.len);
+        if range.start > range.end || range.end > self.len {
+            return Err(self.outside(self.address.wrapping_add(range.start), &range));
+        }
+        let (len, address) = (range.end - range.start, self.address.wrapping_add(range.start));
+        let (memory, start) = match &self.memory {
+            RegionMemory::Host(memory) => (RegionMemory::Host(memory.slice(range)), 0),
+            other => (other.clone(), self.start + range.start),
+        };
+        Ok(Region { memory, start, len, address })
+    }
+
+    /// The `len` bytes at the owner's address `address`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when they are not all inside.
+    pub fn at(&self, address: u64, len: u64) -> Result<Region> {
+        let start = self.offset(address, len)?;
+        self.part(start..start + len)
+    }
+
+    /// The offset of the `len` bytes at the owner's address `address`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when they are not all inside.
+    #[inline]
+    pub fn offset(&self, address: u64, len: u64) -> Result<u64> {
+        let start = address.wrapping_sub(self.address);
+        match start.checked_add(len) {
+            Some(end) if end <= self.len => Ok(start),
+            _ => Err(self.outside(address, &(0..len))),
+        }
+    }
+
+    #[cold]
+    fn outside(&self, address: u64, range: &Range<u64>) -> Error {
+        let (start, all, len) = (self.address, self.len, range.end.saturating_sub(range.start));
+        let text = format!("{len} bytes at {address:#x} are not in the {all} at {start:#x}");
+        Error::new(DocaError::INVALID_VALUE, text)
+    }
+
+    /// Checks that the owner allows writes. Imported and remote memory have no permissions: UCX
+    /// checks those of its keys.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED`.
+    pub fn check_write(&self) -> Result<()> {
+        match &self.memory {
+            RegionMemory::Host(memory) if !memory.access().others_write() => {
+                Err(Error::new(DocaError::NOT_PERMITTED, "the host shares it for reading only"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes in this process, where a host's memory is mapped here.
+    #[inline]
+    #[must_use]
+    pub fn mapped(&self) -> Option<View<'_>> {
+        match &self.memory {
+            RegionMemory::Host(memory) => memory.mapped(),
+            _ => None,
+        }
+    }
+
+    /// The device's handle, where writes of announced data go by a device.
+    fn imported(&self) -> Option<&Imported> {
+        match &self.memory {
+            RegionMemory::Imported(imported) => Some(imported),
+            RegionMemory::Remote { imported, .. } => imported.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn here(&self, offset: u64, len: u64) -> Result<Range<usize>> {
+        let start = self.start + self.offset(self.address.wrapping_add(offset), len)?;
+        Ok(start as usize..(start + len) as usize)
+    }
+
+    #[cold]
+    fn no_bytes(&self) -> Error {
+        let text = "only a device reaches this memory, so the plugin cannot read or write it";
+        Error::new(DocaError::NOT_SUPPORTED, text)
+    }
+
+    /// Copies `to.len()` bytes, from `offset` on, to memory of this process.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for bytes that are not all inside, `NOT_SUPPORTED` for imported memory, those
+    /// of [`HostMemory::read`], and `DRIVER` with UCX's error.
+    pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
+        match &self.memory {
+            RegionMemory::Here(memory) => {
+                memory.read(self.here(offset, to.len() as u64)?.start, to);
+                Ok(())
+            }
+            RegionMemory::Host(memory) => memory.read(offset, to).await,
+            RegionMemory::Imported(_) => Err(self.no_bytes()),
+            RegionMemory::Remote { memory, .. } => {
+                let start = self.here(offset, to.len() as u64)?.start as u64;
+                let (came, read) = memory.get(start, to.to_vec()).await;
+                came.or_code(DocaError::DRIVER, "reading remote memory")?;
+                to.copy_from_slice(&read);
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies bytes into the memory, from `offset` on. Remote memory has them when this ends.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and `NOT_PERMITTED` where the host allows no writes.
+    pub async fn write(&self, offset: u64, from: &[u8]) -> Result<()> {
+        match &self.memory {
+            RegionMemory::Here(memory) => {
+                memory.write(self.here(offset, from.len() as u64)?.start, from);
+                Ok(())
+            }
+            RegionMemory::Host(memory) => memory.write(offset, from).await,
+            RegionMemory::Imported(_) => Err(self.no_bytes()),
+            RegionMemory::Remote { memory, .. } => {
+                self.begin_put(memory, offset, from.to_vec())?;
+                self.flush().await
+            }
+        }
+    }
+
+    /// As [`write`](Self::write), without waiting for remote memory: returns whether the bytes take
+    /// a [`flush`](Self::flush) to arrive. A later error of such a write is an error of the flush.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub async fn put(&self, offset: u64, from: Vec<u8>) -> Result<bool> {
+        let RegionMemory::Remote { memory, .. } = &self.memory else {
+            return self.write(offset, &from).await.map(|()| false);
+        };
+        self.begin_put(memory, offset, from).map(|()| true)
+    }
+
+    fn begin_put(&self, memory: &RemoteMemory, offset: u64, from: Vec<u8>) -> Result<()> {
+        let start = self.here(offset, from.len() as u64)?.start as u64;
+        match memory.put(start, from).into_done() {
+            Ok((written, _)) => written.or_code(DocaError::DRIVER, "writing remote memory"),
+            Err(write) => {
+                write.detach();
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends when every [`put`](Self::put) to the same process has arrived (`ucp_ep_flush_nbx`).
+    ///
+    /// # Errors
+    /// `DRIVER` with UCX's error.
+    pub async fn flush(&self) -> Result<()> {
+        if let RegionMemory::Remote { memory, .. } = &self.memory {
+            let (flushed, ()) = memory.endpoint().flush().await;
+            flushed.or_code(DocaError::DRIVER, "waiting for writes to remote memory")?;
+        }
+        Ok(())
+    }
+
+    /// Copies all bytes to the beginning of another region, in blocks of 1 MiB.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read) and [`write`](Self::write).
+    pub async fn copy_to(&self, to: &Region) -> Result<()> {
+        let to = to.part(..self.len)?;
+        let mut block = zeroed(self.len.min(BLOCK))?;
+        for at in (0..self.len).step_by(BLOCK as usize) {
+            let block = &mut block[..BLOCK.min(self.len - at) as usize];
+            self.read(at, block).await?;
+            to.write(at, block).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the data of a peer's message, from `offset` on, and returns whether they take a
+    /// [`flush`](Self::flush) to arrive. UCX receives announced data in place where the memory is
+    /// mapped or a device reaches it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and `IO_FAILED` when the sender is gone.
+    pub async fn receive(&self, offset: u64, data: PeerData) -> Result<bool> {
+        let len = data.len();
+        let start = self.here(offset, len as u64)?.start as u64;
+        let announced = match data {
+            PeerData::Here(bytes) => return self.put(offset, bytes).await,
+            PeerData::Announced(announced) => announced,
+        };
+        let announced = match (&self.memory, self.imported()) {
+            (RegionMemory::Host(memory), _) => {
+                match memory.slice(offset..offset + len as u64).am_recv(announced) {
+                    Ok(request) => {
+                        request.await.0.or_code(DocaError::IO_FAILED, "receiving from a peer")?;
+                        return Ok(false);
+                    }
+                    Err(announced) => announced,
+                }
+            }
+            (_, Some(imported)) => {
+                let (came, ()) = announced.recv_imported(imported, start).await;
+                came.or_code(DocaError::DRIVER, "receiving into imported memory")?;
+                return Ok(false);
+            }
+            _ => announced,
+        };
+        let bytes = PeerData::Announced(announced).into_bytes(len).await?;
+        self.put(offset, bytes).await
+    }
+
+    /// Whether a device writes announced data into the memory, so that they never come to this
+    /// process.
+    #[must_use]
+    pub fn has_device(&self) -> bool {
+        self.imported().is_some()
+    }
+
+    /// Sends all bytes as the data of a typed message; from where they are, if UCX can.
+    ///
+    /// # Errors
+    /// Those of [`Peer::send`] and [`read`](Self::read).
+    pub async fn send(&self, peer: &Peer, message: &impl PeerMessage) -> Result<()> {
+        if let RegionMemory::Host(memory) = &self.memory
+            && let Some(bytes) = memory.buffer()
+        {
+            return peer.send_with(message, bytes).await.0;
+        }
+        peer.send_with(message, self.to_bytes().await?).await.0
+    }
+
+    /// A copy of all bytes.
+    ///
+    /// # Errors
+    /// `NO_MEMORY`, and those of [`read`](Self::read).
+    pub async fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = zeroed(self.len)?;
+        self.read(0, &mut bytes).await?;
+        Ok(bytes)
+    }
+
+    /// Sends all bytes with a tag (`ucp_tag_send_nbx`).
+    ///
+    /// # Errors
+    /// `BUSY` while this plugin receives into some of these bytes, those of
+    /// [`HostMemory::tag_send`], and UCX's status.
+    pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
+        let range = self.start..self.start + self.len;
+        match &self.memory {
+            RegionMemory::Here(memory) => {
+                let range = range.start as usize..range.end as usize;
+                peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0
+            }
+            RegionMemory::Host(memory) => memory.tag_send(peer, tag).await,
+            RegionMemory::Imported(memory) => peer.tag_send_imported(tag, memory, range).await.0,
+            RegionMemory::Remote { .. } => Err(Status::UNSUPPORTED),
+        }
+    }
+
+    /// Receives a message whose tag matches in the bits of `mask` (`ucp_tag_recv_nbx`). Dropping the
+    /// future before a message is there cancels the receive.
+    ///
+    /// # Errors
+    /// `BUSY` while this plugin sends or receives some of these bytes, those of
+    /// [`HostMemory::tag_recv`], and UCX's status.
+    pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
+        let range = self.start..self.start + self.len;
+        match &self.memory {
+            RegionMemory::Here(memory) => {
+                let range = range.start as usize..range.end as usize;
+                worker.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
+            }
+            RegionMemory::Host(memory) => memory.tag_recv(worker, tag, mask).await,
+            RegionMemory::Imported(memory) => {
+                worker.tag_recv_imported(tag, mask, memory, range).await.0
+            }
+            RegionMemory::Remote { .. } => Err(Status::UNSUPPORTED),
+        }
+    }
+
+    /// Adds to the 8 bytes at `offset` and returns the number from before: as
+    /// [`HostMemory::fetch_add`].
+    ///
+    /// # Errors
+    /// Those of [`HostMemory::fetch_add`], `DRIVER` with UCX's error, and `NOT_SUPPORTED` for
+    /// memory of this worker and imported memory.
+    pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
+        match &self.memory {
+            RegionMemory::Host(memory) => memory.fetch_add(offset, value).await,
+            RegionMemory::Remote { memory, .. } => {
+                let start = self.here(offset, 8)?.start as u64;
+                memory.fetch_add(start, value).await.or_code(DocaError::DRIVER, "adding")
+            }
+            _ => Err(self.no_bytes()),
+        }
+    }
+
+    /// Replaces the 8 bytes at `offset` if they are `expected`, and returns the number from before:
+    /// as [`HostMemory::compare_swap`].
+    ///
+    /// # Errors
+    /// As [`fetch_add`](Self::fetch_add).
+    pub async fn compare_swap(&self, offset: u64, expected: u64, new: u64) -> Result<u64> {
+        match &self.memory {
+            RegionMemory::Host(memory) => memory.compare_swap(offset, expected, new).await,
+            RegionMemory::Remote { memory, .. } => {
+                let start = self.here(offset, 8)?.start as u64;
+                let before = memory.compare_swap(start, expected, new).await;
+                before.or_code(DocaError::DRIVER, "comparing and swapping")
+            }
+            _ => Err(self.no_bytes()),
+        }
+    }
+}
+
+impl From<HostMemory> for Region {
+    fn from(memory: HostMemory) -> Region {
+        let (len, address) = (memory.len(), memory.address());
+        Region { memory: RegionMemory::Host(memory), start: 0, len, address }
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.memory {
+            RegionMemory::Here(_) => "of this worker",
+            RegionMemory::Host(memory) => memory.path().name(),
+            RegionMemory::Imported(_) => "imported",
+            RegionMemory::Remote { .. } => "remote",
+        };
+        write!(f, "Region({} bytes at {:#x}, {kind})", self.len, self.address)
+    }
+}
+
+fn zeroed(len: u64) -> Result<Vec<u8>> {
+    let none = || Error::new(DocaError::NO_MEMORY, format!("no memory for {len} bytes"));
+    let len = usize::try_from(len).map_err(|_| none())?;
+    u8::new_vec_zeroed(len).map_err(|_| none())
+}

@@ -1,0 +1,418 @@
+//! Operations in flight, by their numbers.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::{DocaError, Error, Result};
+
+/// Operations in flight, by keys that increase: numbers, or pairs such as (call, step).
+///
+/// One side [begins](Self::begin) an operation with a value, changes the value while the operation
+/// runs ([`edit`](Self::edit)) and [finishes](Self::finish) it. The other side
+/// [takes](Self::take) the finished value. A window also works as a mailbox: [`put`](Self::put)
+/// begins and finishes in one step, before or after the matching `take`.
+///
+/// [`ordered`](Self::ordered) windows give values away in the order of the keys: a finished
+/// operation waits for all before it. The number of unfinished and untaken operations is bounded.
+///
+/// Dropping a `take` cancels it. The operation keeps its place until it is finished, and its value
+/// is dropped then. Nothing is allocated once the window had its most operations.
+///
+/// It stays on the worker's thread.
+///
+/// ```
+/// use urom_pdk::Window;
+/// # futures_util::FutureExt::now_or_never(async {
+///
+/// let window = Window::ordered(64);
+/// window.begin(1, "one".to_owned())?;
+/// window.begin(2, "two".to_owned())?;
+/// window.edit(2, |value| value.push('!'));
+/// window.finish(2);
+/// window.finish(1);
+/// assert_eq!(window.take(1).await, "one");
+/// assert_eq!(window.take(2).await, "two!");
+///
+/// let mailbox = Window::unordered(64);
+/// mailbox.put((7, 0), "early")?;
+/// assert_eq!(mailbox.take((7, 0)).await, "early");
+/// # urom_pdk::Result::Ok(()) }).unwrap().unwrap();
+/// ```
+pub struct Window<K, V> {
+    state: RefCell<State<K, V>>,
+    most: usize,
+    is_ordered: bool,
+}
+
+struct State<K, V> {
+    /// Sorted by key.
+    entries: VecDeque<Entry<K, V>>,
+    /// In an ordered window, the number of entries in front that are finished.
+    released: usize,
+    wait_for_room: Vec<Waker>,
+}
+
+struct Entry<K, V> {
+    key: K,
+    /// Empty while a mailbox waits.
+    value: Option<V>,
+    is_finished: bool,
+    is_cancelled: bool,
+    waker: Option<Waker>,
+}
+
+impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
+    /// A window of at most `most` operations, whose values are taken in the order of the keys.
+    pub fn ordered(most: usize) -> Window<K, V> {
+        Window::new(most, true)
+    }
+
+    /// A window of at most `most` operations, whose values are taken as they are finished.
+    pub fn unordered(most: usize) -> Window<K, V> {
+        Window::new(most, false)
+    }
+
+    fn new(most: usize, is_ordered: bool) -> Window<K, V> {
+        let (entries, wait_for_room) = (VecDeque::new(), Vec::new());
+        let state = RefCell::new(State { entries, released: 0, wait_for_room });
+        Window { state, most, is_ordered }
+    }
+
+    /// Begins an operation.
+    ///
+    /// # Errors
+    /// `FULL` when the window has its most operations, `ALREADY_EXIST` when it has one with this
+    /// key.
+    pub fn begin(&self, key: K, value: V) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let index = state.entries.partition_point(|entry| entry.key < key);
+        if state.entries.get(index).is_some_and(|entry| entry.key == key) {
+            let text = format!("operation {key:?} is in flight already");
+            return Err(Error::new(DocaError::ALREADY_EXIST, text));
+        }
+        self.check_room(&state)?;
+        state.insert(index, key, Some(value));
+        Ok(())
+    }
+
+    fn check_room(&self, state: &State<K, V>) -> Result<()> {
+        if state.entries.len() < self.most {
+            return Ok(());
+        }
+        let text = format!("{} operations are in flight, the most of this window", self.most);
+        Err(Error::new(DocaError::FULL, text))
+    }
+
+    /// Ends when the window has room for another operation.
+    pub async fn room(&self) {
+        poll_fn(|cx| {
+            let mut state = self.state.borrow_mut();
+            if state.entries.len() < self.most {
+                return Poll::Ready(());
+            }
+            if !state.wait_for_room.iter().any(|waker| waker.will_wake(cx.waker())) {
+                state.wait_for_room.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Changes the value of an operation that is not finished. `None` when there is none. `change`
+    /// must not use the window.
+    pub fn edit<T>(&self, key: K, change: impl FnOnce(&mut V) -> T) -> Option<T> {
+        let mut state = self.state.borrow_mut();
+        let index = state.find(key)?;
+        let entry = state.entries.get_mut(index).filter(|entry| !entry.is_finished)?;
+        entry.value.as_mut().map(change)
+    }
+
+    /// The key of the first operation that is not finished.
+    pub fn first(&self) -> Option<K> {
+        let state = self.state.borrow();
+        state.entries.iter().find(|entry| !entry.is_finished).map(|entry| entry.key)
+    }
+
+    /// The keys of every [`take`](Self::take) that waits for a [`put`](Self::put).
+    pub fn waiting(&self) -> Vec<K> {
+        let state = self.state.borrow();
+        state.entries.iter().filter(|entry| entry.value.is_none()).map(|entry| entry.key).collect()
+    }
+
+    /// Drops the finished values with these keys that no [`take`](Self::take) waits for. A value's
+    /// drop must not use the window.
+    pub fn discard(&self, is_meant: impl Fn(K) -> bool) {
+        let mut state = self.state.borrow_mut();
+        for index in (0..state.entries.len()).rev() {
+            let entry = &state.entries[index];
+            if entry.is_finished && entry.waker.is_none() && is_meant(entry.key) {
+                state.remove(index);
+            }
+        }
+    }
+
+    /// The number of operations that are not finished.
+    pub fn unfinished(&self) -> usize {
+        self.state.borrow().entries.iter().filter(|entry| !entry.is_finished).count()
+    }
+
+    /// Finishes an operation. Returns false when there is none with this key that is unfinished.
+    pub fn finish(&self, key: K) -> bool {
+        let mut state = self.state.borrow_mut();
+        let index = state.find(key).filter(|index| !state.entries[*index].is_finished);
+        let Some(index) = index else { return false };
+        state.entries[index].is_finished = true;
+        if self.is_ordered {
+            state.release();
+        } else {
+            state.give(index);
+        }
+        true
+    }
+
+    /// Puts a finished value into the window, for a [`take`](Self::take) that waits or comes later.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin). The value is dropped.
+    pub fn put(&self, key: K, value: V) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let index = state.find(key).filter(|index| state.entries[*index].value.is_none());
+        if let Some(index) = index {
+            state.entries[index].value = Some(value);
+            drop(state);
+        } else {
+            drop(state);
+            self.begin(key, value)?;
+        }
+        self.finish(key);
+        Ok(())
+    }
+
+    /// The value of an operation, once it is finished. An operation that does not exist yet may
+    /// begin later, by [`put`](Self::put). At most one `take` waits for a key: a later one replaces
+    /// it.
+    pub fn take(&self, key: K) -> Take<'_, K, V> {
+        Take { window: self, key, is_over: false }
+    }
+
+    fn poll_take(&self, key: K, cx: &Context<'_>) -> Poll<V> {
+        let mut state = self.state.borrow_mut();
+        let index = state.entries.partition_point(|entry| entry.key < key);
+        if state.entries.get(index).is_none_or(|entry| entry.key != key) {
+            state.insert(index, key, None);
+        }
+        let is_released = !self.is_ordered || index < state.released;
+        let entry = &mut state.entries[index];
+        if entry.is_finished && is_released && entry.value.is_some() {
+            let value = state.remove(index).and_then(|entry| entry.value);
+            return value.map_or(Poll::Pending, Poll::Ready);
+        }
+        if !entry.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            entry.waker = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn cancel(&self, key: K) {
+        let mut state = self.state.borrow_mut();
+        let Some(index) = state.find(key) else { return };
+        let entry = &mut state.entries[index];
+        (entry.is_cancelled, entry.waker) = (true, None);
+        let is_released = !self.is_ordered || index < state.released;
+        let entry = &state.entries[index];
+        let removed = if entry.value.is_none() || entry.is_finished && is_released {
+            state.remove(index)
+        } else {
+            None
+        };
+        // A value's drop may use the window.
+        drop(state);
+        drop(removed);
+    }
+}
+
+impl<K: Ord + Copy, V> State<K, V> {
+    fn find(&self, key: K) -> Option<usize> {
+        self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
+    }
+
+    fn insert(&mut self, index: usize, key: K, value: Option<V>) {
+        let (is_finished, is_cancelled, waker) = (false, false, None);
+        self.entries.insert(index, Entry { key, value, is_finished, is_cancelled, waker });
+        // Operations behind an earlier key wait for it.
+        self.released = self.released.min(index);
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Entry<K, V>> {
+        let entry = self.entries.remove(index)?;
+        self.released -= usize::from(index < self.released);
+        self.wait_for_room.drain(..).for_each(Waker::wake);
+        Some(entry)
+    }
+
+    /// Gives away what is finished in front.
+    fn release(&mut self) {
+        while self.entries.get(self.released).is_some_and(|entry| entry.is_finished) {
+            let index = self.released;
+            self.released += 1;
+            self.give(index);
+        }
+    }
+
+    /// Wakes the `take` of a finished operation, or drops the value when that was cancelled.
+    fn give(&mut self, index: usize) {
+        if self.entries[index].is_cancelled {
+            self.remove(index);
+        } else if let Some(waker) = self.entries[index].waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<K, V> fmt::Debug for Window<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.state.try_borrow().map_or(0, |state| state.entries.len());
+        write!(f, "Window({entries} of {})", self.most)
+    }
+}
+
+/// The future of [`Window::take`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Take<'a, K: Ord + Copy + fmt::Debug, V> {
+    window: &'a Window<K, V>,
+    key: K,
+    is_over: bool,
+}
+
+impl<K: Ord + Copy + fmt::Debug + Unpin, V> Future for Take<'_, K, V> {
+    type Output = V;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
+        let value = self.window.poll_take(self.key, cx);
+        self.is_over = value.is_ready();
+        value
+    }
+}
+
+impl<K: Ord + Copy + fmt::Debug, V> Drop for Take<'_, K, V> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.window.cancel(self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt;
+    use futures_util::task::noop_waker;
+
+    use super::*;
+
+    #[test]
+    fn values_of_an_ordered_window_come_in_the_order_of_their_keys() {
+        let window = Window::ordered(8);
+        for key in 0..3 {
+            window.begin(key, key * 10).unwrap();
+        }
+        let mut second = pin!(window.take(1));
+        window.finish(1);
+        assert_eq!(second.as_mut().now_or_never(), None, "operation 0 runs");
+        window.finish(0);
+        assert_eq!(second.now_or_never(), Some(10));
+        assert_eq!(window.take(0).now_or_never(), Some(0));
+        assert!(window.finish(2) && !window.finish(2));
+        assert_eq!(window.take(2).now_or_never(), Some(20));
+        assert!(window.state.borrow().entries.is_empty());
+    }
+
+    #[test]
+    fn values_of_an_unordered_window_come_as_they_are_finished() {
+        let window = Window::unordered(8);
+        window.begin(0, 'a').unwrap();
+        window.begin(1, 'b').unwrap();
+        assert_eq!(window.edit(1, |value| std::mem::replace(value, 'c')), Some('b'));
+        window.finish(1);
+        assert_eq!(window.edit(1, |_| ()), None, "it is finished");
+        assert_eq!(window.take(1).now_or_never(), Some('c'));
+        assert_eq!((window.first(), window.unfinished()), (Some(0), 1));
+    }
+
+    #[test]
+    fn a_mailbox_keeps_what_comes_before_its_take() {
+        let mailbox = Window::unordered(2);
+        mailbox.put((1, 0), "early").unwrap();
+        assert_eq!(mailbox.take((1, 0)).now_or_never(), Some("early"));
+        let mut late = pin!(mailbox.take((0, 5)));
+        assert_eq!(late.as_mut().now_or_never(), None);
+        mailbox.put((0, 5), "late").unwrap();
+        assert_eq!(late.now_or_never(), Some("late"));
+    }
+
+    #[test]
+    fn a_full_window_refuses_and_says_when_there_is_room() {
+        let window = Window::ordered(2);
+        window.begin(0, ()).unwrap();
+        window.begin(1, ()).unwrap();
+        assert_eq!(window.begin(2, ()).unwrap_err().code(), DocaError::FULL);
+        assert_eq!(window.put(3, ()).unwrap_err().code(), DocaError::FULL);
+        let mut room = pin!(window.room());
+        assert_eq!(room.as_mut().poll(&mut Context::from_waker(&noop_waker())), Poll::Pending);
+        window.finish(0);
+        window.take(0).now_or_never().unwrap();
+        assert!(room.now_or_never().is_some());
+        window.begin(2, ()).unwrap();
+        assert_eq!(window.begin(2, ()).unwrap_err().code(), DocaError::FULL);
+    }
+
+    #[test]
+    fn two_operations_have_different_keys() {
+        let window = Window::unordered(8);
+        window.begin(1, ()).unwrap();
+        assert_eq!(window.begin(1, ()).unwrap_err().code(), DocaError::ALREADY_EXIST);
+        assert_eq!(window.put(1, ()).unwrap_err().code(), DocaError::ALREADY_EXIST);
+    }
+
+    #[test]
+    fn a_cancelled_operation_keeps_its_place_until_it_is_finished() {
+        let window = Window::ordered(8);
+        window.begin(0, ()).unwrap();
+        window.begin(1, ()).unwrap();
+        drop(window.take(0));
+        window.finish(1);
+        assert_eq!(window.take(1).now_or_never(), None, "operation 0 runs");
+        // Polled and dropped: cancelled as well.
+        window.begin(2, ()).unwrap();
+        assert!(window.edit(0, |()| ()).is_some());
+        window.finish(0);
+        assert!(window.finish(2));
+        assert_eq!(window.take(2).now_or_never(), Some(()));
+        assert!(window.state.borrow().entries.is_empty());
+    }
+
+    #[test]
+    fn a_take_that_is_dropped_before_its_put_leaves_nothing() {
+        let mailbox = Window::unordered(1);
+        assert_eq!(mailbox.take(7).now_or_never(), None);
+        mailbox.put(8, "value").unwrap();
+        assert_eq!(mailbox.take(8).now_or_never(), Some("value"));
+    }
+
+    #[test]
+    fn a_finished_value_that_is_not_taken_goes_with_its_take() {
+        let window = Window::ordered(8);
+        window.begin(0, std::rc::Rc::new(())).unwrap();
+        let value = window.edit(0, |value| std::rc::Rc::downgrade(value)).unwrap();
+        let take = window.take(0);
+        window.finish(0);
+        drop(take);
+        assert!(value.upgrade().is_none());
+    }
+}
