@@ -208,6 +208,9 @@ pub mod __private {
     pub use crate::described::{build, keep, protocol};
     pub use crate::iface::{extension, get_iface, get_version};
     pub use crate::limited::is_due;
-    /// The crate that `urom_message` names.
-    pub use urom_abi as abi;
+
+    /// What `urom_message` finds in `urom-abi`. The crate itself would appear in errors of rustc.
+    pub mod abi {
+        pub use urom_abi::__private;
+    }
 }

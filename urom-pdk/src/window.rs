@@ -28,7 +28,7 @@ use crate::{DocaError, Error, Result};
 /// use urom_pdk::Window;
 /// # futures_util::FutureExt::now_or_never(async {
 ///
-/// let window = Window::ordered(64);
+/// let window = Window::<u32, String>::ordered(64);
 /// window.begin(1, "one".to_owned())?;
 /// window.begin(2, "two".to_owned())?;
 /// window.edit(2, |value| value.push('!'));
@@ -37,10 +37,10 @@ use crate::{DocaError, Error, Result};
 /// assert_eq!(window.take(1).await, "one");
 /// assert_eq!(window.take(2).await, "two!");
 ///
-/// let mailbox = Window::unordered(64);
+/// let mailbox = Window::<(u32, u32), &str>::unordered(64);
 /// mailbox.put((7, 0), "early")?;
 /// assert_eq!(mailbox.take((7, 0)).await, "early");
-/// # urom_pdk::Result::Ok(()) }).unwrap().unwrap();
+/// # Ok::<(), urom_pdk::Error>(()) }).unwrap().unwrap();
 /// ```
 pub struct Window<K, V> {
     state: RefCell<State<K, V>>,
@@ -369,7 +369,7 @@ mod tests {
         window.take(0).now_or_never().unwrap();
         assert!(room.now_or_never().is_some());
         window.begin(2, ()).unwrap();
-        assert_eq!(window.begin(2, ()).unwrap_err().code(), DocaError::FULL);
+        assert_eq!(window.begin(3, ()).unwrap_err().code(), DocaError::FULL);
     }
 
     #[test]
