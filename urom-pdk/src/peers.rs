@@ -69,7 +69,7 @@ pub struct PeerWorker {
 
 /// The worker in it, and how its peers reach it.
 enum Ucx {
-    Mesh(Mesh),
+    Mesh(Box<Mesh>),
     /// With its endpoints by the number of the peer's worker.
     Plain {
         worker: Worker,
@@ -290,7 +290,7 @@ impl PeerWorkerBuilder<'_> {
             on_blocked(&Error::new(DocaError::CONNECTION_RESET, error.to_string()));
         };
         let mesh = Mesh::open(settings.watched_shared_memory(), listen, on_blocked);
-        Ok(PeerWorker { ucx: Ucx::Mesh(mesh.or_code(DocaError::DRIVER, "opening UCX")?) })
+        Ok(PeerWorker { ucx: Ucx::Mesh(Box::new(mesh.or_code(DocaError::DRIVER, "opening UCX")?)) })
     }
 
     /// Opens a worker whose address is UCX's own (`ucp_worker_get_address`), for peers without this

@@ -10,7 +10,7 @@ mod notes {
     use urom_abi::{Payload, urom_command, urom_notification};
 
     #[urom_command(plugin = "worker_notes", version = 1)]
-    pub enum Command<'a> {
+    pub(crate) enum Command<'a> {
         #[urom(reply = Written)]
         Write {
             #[urom(inline)]
@@ -24,7 +24,7 @@ mod notes {
 
     #[urom_notification]
     #[derive(Debug, PartialEq)]
-    pub enum Notification {
+    pub(crate) enum Notification {
         Written {
             note: u64,
         },

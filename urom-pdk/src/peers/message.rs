@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
 use ucx::{Message, Worker};
@@ -15,6 +15,7 @@ use urom_abi::log::Level;
 use urom_abi::protocol::{PeerMessage, PeerMessages};
 
 use super::PeerData;
+use crate::guard::catch;
 use crate::{DocaError, DomainHandle, Error, OpenContext, OrCode, Result, Tasks, log};
 
 /// The id of active messages with a typed message as header.
@@ -131,7 +132,8 @@ fn receive<R: Receive>(receiver: &Rc<R>, cx: &PeerContext, message: Message<'_>)
         }
     });
     // A task registers its own waker when it is polled for the first time.
-    if let Poll::Pending = handled.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    let poll = || handled.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+    if catch("a message of a peer", poll) == Some(true) {
         cx.tasks.spawn(handled);
     }
     Ok(())

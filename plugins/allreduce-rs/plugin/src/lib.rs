@@ -289,12 +289,11 @@ impl Call<'_> {
     /// Ends the group here and at all other members.
     async fn tell_all(&self, error: &Error) {
         let Group { number: group, rank, size, inbox, .. } = self.group;
-        let why = format!("member {rank}: {error}");
+        let why: String = format!("member {rank}: {error}").chars().take(200).collect();
         inbox.end(*group, &why);
-        let why = &why[..why.floor_char_boundary(512)];
         for other in (0..*size).filter(|other| other != rank) {
             if let Ok(peer) = self.plugin.peers.member(self.cx, other) {
-                let _ = peer.send(&Message::Failed { group: *group, why }).await;
+                let _ = peer.send(&Message::Failed { group: *group, why: &why }).await;
             }
         }
     }

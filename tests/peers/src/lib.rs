@@ -1,0 +1,1 @@
+//! Tests of the parts that plugins with peers share: see `tests/`.
