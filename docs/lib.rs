@@ -30,6 +30,7 @@ pages! {
     host: "src/host.md",
     host_tokio: "src/tokio.md",
     memory: "src/memory.md",
+    peers: "src/peers.md",
     rdma: "src/rdma.md",
     rdmo: "src/rdmo.md",
     readme: "../README.md",

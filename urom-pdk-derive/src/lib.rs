@@ -275,6 +275,8 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 ///   is `true`.
 /// - `abort = "allowed"`: accepts a build with `panic = "abort"`, where a panic takes the worker
 ///   down; it is refused otherwise.
+/// - `peers = field`: takes the methods `address`, `progress` and `arm` from the handler's field, a
+///   `urom_pdk::peers::PeerWorker`.
 /// - `crate = path`: where `urom-pdk` is found; the default is `::urom_pdk`.
 #[proc_macro_attribute]
 pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
