@@ -21,7 +21,8 @@ const REFERENCE: [&str; 5] = [
 
 /// Returns the first argument, a literal, of each call that takes a key.
 fn keys(source: &str) -> BTreeSet<&str> {
-    let calls = ["flag(", "value(", "value_with(", "value::<", "required(&mut keys,", "required(keys,"];
+    let calls =
+        ["flag(", "value(", "value_with(", "value::<", "required(&mut keys,", "required(keys,"];
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let after = calls.iter().flat_map(|call| source.split(call).skip(1));
     let literals = after.filter_map(|rest| {

@@ -1,5 +1,5 @@
 //! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and
-//! without it, then RDMA, then RDMO.
+//! without it, then RDMA, then RDMO, then allreduce under mpirun.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,9 +12,10 @@ use crate::process::Guarded;
 use crate::shell;
 
 /// The packages of the programs: four workers in two groups, two processes that send
-/// messages to each other, which mpirun may start, and twice two of which one changes the other's
-/// memory.
-pub(crate) const PACKAGES: [&str; 4] = ["multi-worker-bootstrap", "ping-pong", "rdma", "rdmo"];
+/// messages to each other, which mpirun may start, twice two of which one changes the other's
+/// memory, and four whose workers reduce.
+pub(crate) const PACKAGES: [&str; 5] =
+    ["multi-worker-bootstrap", "ping-pong", "rdma", "rdmo", "allreduce"];
 
 /// What ping pong sends under mpirun.
 const MESSAGES: [&str; 3] = [
@@ -35,7 +36,7 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
 
     let ping_pong = directory.join("ping_pong");
     for message in MESSAGES {
-        let mut command = mpirun(rustix::process::geteuid().is_root());
+        let mut command = mpirun(2);
         command.arg(&ping_pong).args(shell::words(message)).args(["--service", address]);
         steps.push(vec![command]);
     }
@@ -66,22 +67,33 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
     let mut server = end("--mode server");
     server.args(["--service", address]);
     steps.push(vec![server, end("--mode client --server-name 127.0.0.1")]);
+
+    let mut allreduce = mpirun(4);
+    allreduce.arg(directory.join("allreduce")).args([
+        "--perf",
+        "--time",
+        "100",
+        "--service",
+        address,
+    ]);
+    steps.push(vec![allreduce]);
     Ok(steps)
 }
 
-/// Open MPI's launcher for two processes of this machine.
-fn mpirun(root: bool) -> Command {
+/// Open MPI's launcher for this number of processes of this machine.
+fn mpirun(processes: u32) -> Command {
     let mut command = Command::new("mpirun");
-    if root {
+    if rustix::process::geteuid().is_root() {
         command.arg("--allow-run-as-root");
     }
-    // However many cores there are: two processes, neither kept to one core, which the other may
+    // However many cores there are: none of the processes kept to one core, which another may
     // need. Nothing but shared memory, and by the way that works in containers: no warnings about
     // devices that are not there.
     command.args(shell::words(
         "--oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader \
-         --mca btl_vader_single_copy_mechanism none -np 2",
+         --mca btl_vader_single_copy_mechanism none",
     ));
+    command.args(["-np", &processes.to_string()]);
     command
 }
 

@@ -1,0 +1,74 @@
+//! Several processes reduce a buffer, and their workers do the work: `mpirun -np 4 allreduce`.
+//!
+//! With `--perf` a table has the times by size, beside `MPI_Allreduce` of the same buffers in the
+//! same run, and the share of the host's processor time that was free meanwhile.
+
+mod member;
+mod mpi;
+mod perf;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Parser, value_parser};
+use example_common::Common;
+use urom_host::gather::{AllGather, Rendezvous};
+
+use member::Member;
+
+/// The timeout of every step.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Reduces a buffer of all processes on their workers, and checks the result.
+///
+/// Start it with a launcher that has PMIx, such as `mpirun -np 4`. Without one, set UROM_RENDEZVOUS,
+/// UROM_RANK and UROM_SIZE.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Measures each size after that, beside MPI's own allreduce if MPI started the processes. Give
+    /// it to all of them.
+    #[arg(long)]
+    perf: bool,
+
+    /// How long each size is measured, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "300", requires = "perf")]
+    #[arg(value_parser = value_parser!(u64).range(1..=60_000))]
+    time: u64,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    options.common.install_log(env!("CARGO_CRATE_NAME"));
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("allreduce: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    // Before UCX and threads: MPI_Init wants a fresh process.
+    let mpi = options.perf.then(mpi::Mpi::start).flatten();
+    let gather = Rendezvous::from_environment(LIMIT)
+        .context("start it as `mpirun -np 4 allreduce`, or set UROM_RENDEZVOUS")?;
+    let (rank, size) = (gather.index(), gather.participants());
+    let member = Member::start(&options.common, gather)?;
+    member.check()?;
+    if rank == 0 {
+        println!("{size} members: every result is right");
+    }
+    if options.perf {
+        let table = perf::run(&member, mpi.as_ref(), Duration::from_millis(options.time))?;
+        if rank == 0 {
+            print!("{table}");
+        }
+    }
+    member.stop()
+}
