@@ -53,6 +53,15 @@ impl PeerData {
     /// # Errors
     /// `TOO_BIG` for more than `most` bytes, `NO_MEMORY`, and `IO_FAILED` when the sender is gone.
     pub async fn into_bytes(self, most: usize) -> Result<Vec<u8>> {
+        self.into_bytes_in(Vec::new(), most).await
+    }
+
+    /// As [`into_bytes`](Self::into_bytes). Announced bytes go to the memory of `room`, if it is
+    /// large enough.
+    ///
+    /// # Errors
+    /// As [`into_bytes`](Self::into_bytes).
+    pub async fn into_bytes_in(self, mut room: Vec<u8>, most: usize) -> Result<Vec<u8>> {
         let len = self.len();
         if len > most {
             let text = format!("a peer sent {len} bytes where {most} are the most");
@@ -61,10 +70,13 @@ impl PeerData {
         match self {
             PeerData::Here(bytes) => Ok(bytes),
             PeerData::Announced(announced) => {
-                let room = u8::new_vec_zeroed(len);
-                let room = room.map_err(|_| {
-                    Error::new(DocaError::NO_MEMORY, format!("no memory for {len} bytes of a peer"))
-                })?;
+                if room.len() < len {
+                    room = u8::new_vec_zeroed(len).map_err(|_| {
+                        let text = format!("no memory for {len} bytes of a peer");
+                        Error::new(DocaError::NO_MEMORY, text)
+                    })?;
+                }
+                room.truncate(len);
                 let (came, bytes) = announced.recv(room).await;
                 came.or_code(DocaError::IO_FAILED, "receiving from a peer")?;
                 Ok(bytes)

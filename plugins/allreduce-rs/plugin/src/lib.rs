@@ -43,6 +43,8 @@ enum Message<'a> {
     },
 }
 
+/// The ring reduces blocks of this size, which stay in the caches.
+const BLOCK: usize = 32 << 10;
 /// The number of parts that may wait for their calls.
 const MOST_PARTS: usize = 1 << 14;
 /// The number of groups that are over whose late messages are dropped.
@@ -209,17 +211,18 @@ impl Call<'_> {
         let [before, after] = [u64::MAX - 1, u64::MAX];
         if rank >= power {
             self.send(rank - power, before, all).await?;
-            all = self.receive(rank - power, after).await?;
+            all = self.receive_all(rank - power, after).await?;
             return output.write(0, &all).await;
         }
         if rank + power < size {
-            let other = self.receive(rank + power, before).await?;
+            let other = self.receive_all(rank + power, before).await?;
             self.reduce(&mut all, &other, false);
         }
         for step in 0..u64::from(power.ilog2()) {
             let peer = rank ^ (1 << step);
-            let (sent, other) = join(self.send(peer, step, all), self.receive(peer, step)).await;
-            (all, _) = (sent?, ());
+            let (sent, other) =
+                join(self.send(peer, step, all), self.receive_all(peer, step)).await;
+            all = sent?;
             self.reduce(&mut all, &other?, peer < rank);
         }
         if rank + power < size {
@@ -228,31 +231,40 @@ impl Call<'_> {
         output.write(0, &all).await
     }
 
-    /// Around the ring: each step sends one part to the right, and gets one from the left.
+    /// Around the ring: each step sends one part to the right, and gets one from the left. UCX
+    /// sends finished parts from the output, and receives them there.
     async fn ring(&self, input: &Region, output: &Region) -> Result<()> {
         let &Group { rank, size, .. } = self.group;
         let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
         let count = self.terms.bytes / self.terms.element.size();
         let start = |part: u64| part * count / size * self.terms.element.size();
-        let mut held = Vec::new();
+        let part = |of: &Region, part: u64| of.part(start(part)..start(part + 1));
+        let peer = self.plugin.peers.member(self.cx, right)?;
+        let (mut room, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
             // The part that goes on, and the one that comes.
             let (mine, next) =
                 ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
-            if step == 0 {
-                held = input.part(start(mine)..start(mine + 1))?.to_bytes().await?;
-            }
-            let (sent, came) = join(self.send(right, step, held), self.receive(left, step)).await;
-            (held, _) = (came?, sent?);
-            let range = start(next)..start(next + 1);
-            if step < size - 1 {
-                let mut own = input.part(range.clone())?.to_bytes().await?;
-                self.reduce(&mut own, &held, true);
-                held = own;
-            }
-            if step >= size - 2 {
-                output.part(range)?.write(0, &held).await?;
-            }
+            let from = part(if step == 0 { input } else { output }, mine)?;
+            let (next_in, next_out) = (part(input, next)?, part(output, next)?);
+            let message = self.message(step);
+            let (sent, came) = join(from.send(&peer, &message), async {
+                let data = self.receive(left, step).await?;
+                if step >= size - 1 {
+                    return next_out.receive(0, data).await.map(drop);
+                }
+                room =
+                    data.into_bytes_in(std::mem::take(&mut room), next_in.len() as usize).await?;
+                for (at, came) in (0..).step_by(BLOCK).zip(room.chunks(BLOCK)) {
+                    let own = &mut block[..came.len()];
+                    next_in.read(at, own).await?;
+                    self.reduce(own, came, true);
+                    next_out.write(at, own).await?;
+                }
+                Ok(())
+            })
+            .await;
+            sent.and(came)?;
         }
         Ok(())
     }
@@ -261,17 +273,20 @@ impl Call<'_> {
         reduce(self.terms.element, self.terms.operation, into, other, is_left);
     }
 
-    async fn send(&self, rank: u64, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
-        let peer = self.plugin.peers.member(self.cx, rank)?;
+    fn message(&self, step: u64) -> Message<'static> {
         let (group, call, Terms { element, operation, bytes }) =
             (self.group.number, self.number, self.terms);
-        let message = Message::Part { group, call, step, element, operation, bytes };
-        let (sent, part) = peer.send_with(&message, part).await;
+        Message::Part { group, call, step, element, operation, bytes }
+    }
+
+    async fn send(&self, rank: u64, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
+        let peer = self.plugin.peers.member(self.cx, rank)?;
+        let (sent, part) = peer.send_with(&self.message(step), part).await;
         sent.map(|()| part)
     }
 
     /// The part that a member sends in a step.
-    async fn receive(&self, rank: u64, step: u64) -> Result<Vec<u8>> {
+    async fn receive(&self, rank: u64, step: u64) -> Result<PeerData> {
         if let Some(why) = self.group.inbox.over(self.group.number) {
             return Err(aborted(&why));
         }
@@ -283,7 +298,12 @@ impl Call<'_> {
             let text = format!("member {rank} reduces {terms:?}, this one {:?}", self.terms);
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        data.into_bytes(self.terms.bytes as usize).await
+        Ok(data)
+    }
+
+    /// All bytes of a member in a step.
+    async fn receive_all(&self, rank: u64, step: u64) -> Result<Vec<u8>> {
+        self.receive(rank, step).await?.into_bytes(self.terms.bytes as usize).await
     }
 
     /// Ends the group here and at all other members.
