@@ -4,7 +4,8 @@
 //! `address`, `progress` and `arm` from the handler's field of this type. Plugins send each other
 //! typed messages ([`urom_message`](crate::urom_message)), which arrive at a [`Receive`].
 //!
-//! Messages of members are trusted as their hosts are: the guide's page on security says with what.
+//! Members are trusted with the memory of this worker, as their hosts are: see the guide's page on
+//! security.
 
 mod data;
 mod message;
@@ -38,7 +39,7 @@ type OnBlocked = Box<dyn Fn(&Error)>;
 /// then every endpoint, receive and later call fails with `CONNECTION_RESET`, and only another
 /// start of the worker helps, or another [`address`](Self::address). See [`ucx::Mesh`].
 ///
-/// Dropping it waits up to 500 ms for what was sent to arrive.
+/// Dropping it waits up to 500 ms for its sends to arrive.
 ///
 /// It stays on the worker's thread.
 ///
@@ -59,7 +60,7 @@ type OnBlocked = Box<dyn Fn(&Error)>;
 ///     async fn greet(&self, cx: &Context, member: u64) -> Result<()> {
 ///         let peer = self.peers.member(cx, member)?;
 ///         let (sent, _) = peer.endpoint().tag_send(7, b"hello".to_vec()).await;
-///         sent.or_code(DocaError::IO_FAILED, "greeting a member")
+///         sent.or_code(DocaError::IO_FAILED, "sending to a member")
 ///     }
 /// }
 /// ```
@@ -134,11 +135,14 @@ impl PeerWorker {
         // The id may name another worker in the next domain, so the address is the key.
         let address = cx.domains().address(id)?;
         let Some(mesh) = self.mesh() else {
-            return Err(Error::new(DocaError::NOT_SUPPORTED, "a plain worker has no members"));
+            return Err(Error::new(
+                DocaError::NOT_SUPPORTED,
+                "members need a worker that is not plain",
+            ));
         };
         // SAFETY: the address of the member's own plugin, which came by the domain's hosts and
-        // their rendezvous. They are trusted with the memory of the workers in it: the guide's page
-        // on security says so.
+        // their rendezvous. They are trusted with the memory of the domain's workers: see the
+        // guide's page on security.
         let endpoint = unsafe { mesh.endpoint(address) }.or_else(|error| {
             self.ucx()?;
             Err(error).or_code(DocaError::DRIVER, "connecting to a member")
@@ -146,7 +150,7 @@ impl PeerWorker {
         Ok(Peer::new(endpoint))
     }
 
-    /// An endpoint to a peer that is no member, which closes with its last handle. UCX calls
+    /// An endpoint to a peer outside the domain, which closes with its last handle. UCX calls
     /// `on_error` when the peer is lost.
     ///
     /// # Errors
@@ -178,8 +182,8 @@ impl PeerWorker {
             return Err(Error::new(DocaError::NOT_SUPPORTED, "a worker of watched peers"));
         };
         let connect = || {
-            // SAFETY: an address of a host that was let in: the guide's page on security says what
-            // it is trusted with.
+            // SAFETY: an address of a host that was let in, which is trusted with the worker's memory:
+            // see the guide's page on security.
             let address = unsafe { WorkerAddress::from_raw(address) }?;
             let uid = address.worker_uid()?;
             let mut known = known.borrow_mut();
@@ -225,7 +229,7 @@ impl PeerWorker {
             Ucx::Mesh(mesh) => match mesh.arm() {
                 Ok(true) => Armed::By(mesh.event_fd()),
                 Ok(false) => Armed::Ready,
-                // UCX wakes no one now.
+                // UCX cannot wake the worker.
                 Err(_) => Armed::Polled,
             },
             Ucx::Plain { worker, .. } => match worker.arm() {
@@ -294,7 +298,7 @@ impl PeerWorkerBuilder<'_> {
     }
 
     /// Opens a worker whose address is UCX's own (`ucp_worker_get_address`), for peers without this
-    /// kit. Its peers are not watched and it has no members. It has `EXPORTED_MEMH` where a device
+    /// kit. It does not watch its peers, and `member` fails. It has `EXPORTED_MEMH` where a device
     /// allows that.
     ///
     /// # Errors

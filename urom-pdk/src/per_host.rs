@@ -107,7 +107,7 @@ impl<T: 'static> PerHost<T> {
     /// check of the limits and must not use the table.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert), and those of `make`.
+    /// As [`insert`](Self::insert), and the errors of `make`.
     pub fn insert_with(
         &self,
         owner: u64,
@@ -141,7 +141,7 @@ impl<T: 'static> PerHost<T> {
     /// host's.
     pub fn get(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
         self.find(owner, handle).ok_or_else(|| {
-            let text = format!("this host has no {} {handle:#x}", self.table.name);
+            let text = format!("unknown {} {handle:#x} of this host", self.table.name);
             Error::new(DocaError::INVALID_VALUE, text)
         })
     }
@@ -151,7 +151,7 @@ impl<T: 'static> PerHost<T> {
         self.look_up(handle, |it| it.owner == owner)
     }
 
-    /// The value with this handle, of any host: for messages of peers, which have no owner.
+    /// The value with this handle, of any host: for messages of peers.
     pub fn find_any(&self, handle: u64) -> Option<Rc<T>> {
         self.look_up(handle, |_| true)
     }
@@ -179,7 +179,7 @@ impl<T: 'static> PerHost<T> {
 
     fn look_up(&self, handle: u64, is_meant: impl FnOnce(&Owned<T>) -> bool) -> Option<Rc<T>> {
         let (values, key) = (self.table.values.borrow(), KeyData::from_ffi(handle));
-        // Two numbers make one key, and only one of them is a handle.
+        // Two numbers make one key. Only the number that the key makes is a handle.
         let found = values.get(key.into()).filter(|it| key.as_ffi() == handle && is_meant(it));
         found.map(|it| Rc::clone(&it.value))
     }

@@ -29,7 +29,7 @@ const BLOCK: u64 = 1 << 20;
 /// an address of the owner means. Every operation checks the bounds and the owner's permissions.
 /// Offsets and lengths are in bytes.
 ///
-/// A clone or a part is the same memory, which stays as long as one of them. It stays on the
+/// A clone or a part is the same memory, which lives as long as its last part. It stays on the
 /// worker's thread.
 ///
 /// ```
@@ -80,15 +80,15 @@ impl Region {
     /// Memory of a host that it exported for a device (`ucp_memh_pack`). A device can send from it
     /// and receive into it; this process cannot read or write it.
     ///
-    /// The bytes are of the command of `cx`: UCX reads them as they are, so the host is trusted with
-    /// the worker's memory. The guide's page on security says so.
+    /// The bytes are part of the command of `cx`. UCX does not check them, so the host is trusted
+    /// with the worker's memory: see the guide's page on security.
     ///
     /// # Errors
     /// `INVALID_VALUE` for bytes of something else, `DRIVER` when no device here takes exported
     /// handles, or with UCX's error.
     pub fn import(cx: &Context, worker: &Worker, memh: &[u8]) -> Result<Region> {
         drop(cx.hold(memh)?);
-        // UCX without a device reads bytes that are no handle, and ends the process.
+        // UCX without a device would end the process over other bytes.
         if !Imported::is_possible() {
             let text = "these bytes are no exported memory map (`Mmap::export` of urom_host), and \
                         no RDMA device here takes an exported handle of UCX";
@@ -148,7 +148,7 @@ impl Region {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -206,8 +206,8 @@ impl Region {
         Error::new(DocaError::INVALID_VALUE, text)
     }
 
-    /// Checks that the owner allows writes. Imported and remote memory have no permissions: UCX
-    /// checks those of its keys.
+    /// Checks that the owner allows writes. For imported and remote memory UCX checks the
+    /// permissions of its keys.
     ///
     /// # Errors
     /// `NOT_PERMITTED`.
@@ -253,8 +253,8 @@ impl Region {
     /// Copies `to.len()` bytes, from `offset` on, to memory of this process.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes that are not all inside, `NOT_SUPPORTED` for imported memory, those
-    /// of [`HostMemory::read`], and `DRIVER` with UCX's error.
+    /// `INVALID_VALUE` for bytes that are not all inside, `NOT_SUPPORTED` for imported memory, the
+    /// errors of [`HostMemory::read`], and `DRIVER` with UCX's error.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         match &self.memory {
             RegionMemory::Here(memory) => {
@@ -347,7 +347,7 @@ impl Region {
     /// mapped or a device reaches it.
     ///
     /// # Errors
-    /// As [`write`](Self::write), and `IO_FAILED` when the sender is gone.
+    /// As [`write`](Self::write), and `IO_FAILED` when the sender is lost.
     pub async fn receive(&self, offset: u64, data: PeerData) -> Result<bool> {
         let len = data.len();
         let start = self.here(offset, len as u64)?.start as u64;
@@ -399,7 +399,7 @@ impl Region {
     /// A copy of all bytes.
     ///
     /// # Errors
-    /// `NO_MEMORY`, and those of [`read`](Self::read).
+    /// `NO_MEMORY`, and the errors of [`read`](Self::read).
     pub async fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = zeroed(self.len)?;
         self.read(0, &mut bytes).await?;
@@ -409,7 +409,7 @@ impl Region {
     /// Sends all bytes with a tag (`ucp_tag_send_nbx`).
     ///
     /// # Errors
-    /// `BUSY` while this plugin receives into some of these bytes, those of
+    /// `BUSY` while this plugin receives into some of these bytes, the errors of
     /// [`HostMemory::tag_send`], and UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let range = self.start..self.start + self.len;
@@ -428,7 +428,7 @@ impl Region {
     /// future before a message is there cancels the receive.
     ///
     /// # Errors
-    /// `BUSY` while this plugin sends or receives some of these bytes, those of
+    /// `BUSY` while this plugin sends or receives some of these bytes, the errors of
     /// [`HostMemory::tag_recv`], and UCX's status.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         let range = self.start..self.start + self.len;

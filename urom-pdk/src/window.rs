@@ -71,7 +71,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         Window::new(most, true)
     }
 
-    /// A window of at most `most` operations, whose values are taken as they are finished.
+    /// A window of at most `most` operations, whose values are taken in any order.
     pub fn unordered(most: usize) -> Window<K, V> {
         Window::new(most, false)
     }
@@ -122,8 +122,8 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         .await;
     }
 
-    /// Changes the value of an operation that is not finished. `None` when there is none. `change`
-    /// must not use the window.
+    /// Changes the value of an unfinished operation; `None` for another key. `change` must not use
+    /// the window.
     pub fn edit<T>(&self, key: K, change: impl FnOnce(&mut V) -> T) -> Option<T> {
         let mut state = self.state.borrow_mut();
         let index = state.find(key)?;
@@ -160,7 +160,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         self.state.borrow().entries.iter().filter(|entry| !entry.is_finished).count()
     }
 
-    /// Finishes an operation. Returns false when there is none with this key that is unfinished.
+    /// Finishes an operation. Returns false unless the key is of an unfinished operation.
     pub fn finish(&self, key: K) -> bool {
         let mut state = self.state.borrow_mut();
         let index = state.find(key).filter(|index| !state.entries[*index].is_finished);

@@ -100,7 +100,7 @@ fn stale_and_forged_handles_are_refused_with_the_handle() {
         let sent = hosts.0.send_from(1, Read { note: handle });
         hosts.0.progress();
         let why = hosts.0.failure(&sent).unwrap();
-        assert_eq!(why, format!("this host has no note {handle:#x}"));
+        assert_eq!(why, format!("unknown note {handle:#x} of this host"));
         let _ = hosts.0.wait(sent);
     }
     assert_eq!(hosts.read(1, next), Ok(20));

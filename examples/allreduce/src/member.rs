@@ -32,8 +32,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a worker, brings it into a domain with those of the other processes, and joins their
-    /// group.
+    /// Starts a worker and the domain of all processes, and joins their group.
     pub(crate) fn start(common: &Common, gather: impl AllGather + 'static) -> Result<Member> {
         let (rank, size) = (gather.index(), gather.participants());
         let gather: Rc<RefCell<dyn AllGather>> = Rc::new(RefCell::new(gather));

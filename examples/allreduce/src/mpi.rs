@@ -33,7 +33,7 @@ impl Mpi {
     pub(crate) fn start() -> Option<Mpi> {
         env::var_os("OMPI_COMM_WORLD_SIZE")?;
         // SAFETY: loading Open MPI runs its constructors, as linking to it would. Its components
-        // find its symbols, as those of a linked library, in the global name space.
+        // find its symbols in the global name space.
         let library =
             unsafe { Library::open(Some("libmpi.so.40"), RTLD_NOW | RTLD_GLOBAL) }.ok()?;
         let object = |name: &[u8]| {
@@ -43,7 +43,7 @@ impl Mpi {
         };
         let (float, sum) = (object(b"ompi_mpi_float\0")?, object(b"ompi_mpi_op_sum\0")?);
         let world = object(b"ompi_mpi_comm_world\0")?;
-        // SAFETY: the type is that of MPI's standard.
+        // SAFETY: MPI's standard has this type.
         let init = unsafe { *library.get::<Init>(b"MPI_Init\0").ok()? };
         // SAFETY: as above.
         let allreduce = unsafe { *library.get::<Allreduce>(b"MPI_Allreduce\0").ok()? };

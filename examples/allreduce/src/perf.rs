@@ -13,7 +13,7 @@ const HEAD: [&str; 5] = ["bytes", "workers [us]", "MPI [us]", "ratio", "host fre
 /// Calls before a size is measured.
 const WARM_UP: u32 = 3;
 
-/// A table with a line for each size from 8 bytes on, each 8 times the one before, up to 4 MiB.
+/// A table with a line for each size: 8 bytes times powers of 8, and 4 MiB.
 pub(crate) fn run(member: &Member, mpi: Option<&Mpi>, time: Duration) -> Result<String> {
     let mut rows = Vec::new();
     let sizes = (0..).map(|power| 8 << (3 * power)).take_while(|bytes| *bytes <= LONGEST / 4);
@@ -45,8 +45,8 @@ pub(crate) fn run(member: &Member, mpi: Option<&Mpi>, time: Duration) -> Result<
     ))
 }
 
-/// The median time of a call in seconds, of the slowest member, and the share of it in which this
-/// thread used a processor.
+/// The median time of a call in seconds, of the slowest member, and the share of processor time of
+/// this thread.
 fn median(
     member: &Member,
     time: Duration,

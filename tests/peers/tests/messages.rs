@@ -1,4 +1,4 @@
-//! Typed messages between plugins: good ones, and bytes that are none.
+//! Typed messages between plugins: good ones and malformed ones.
 
 mod noting;
 
@@ -97,7 +97,7 @@ fn a_handler_that_fails_or_panics_ends_its_own_message_only() {
     while second.call(Noted {}).unwrap().last != 5 {
         domain.progress();
     }
-    // Those that failed were not noted, and the one that waits is dropped at close.
+    // The failed messages were not noted. The pending one is dropped at close.
     assert_eq!(second.call(Noted {}).unwrap().count, 1);
 }
 
@@ -111,6 +111,6 @@ fn a_lost_member_ends_what_waits_for_it_with_one_error() {
     while first.failure(&waits).is_none() {
         domain.progress();
     }
-    assert!(first.failure(&waits).unwrap().contains("the peer is gone"));
+    assert!(first.failure(&waits).unwrap().contains("the peer is lost"));
     assert_eq!(first.wait(waits).unwrap_err(), DocaError::CONNECTION_RESET);
 }

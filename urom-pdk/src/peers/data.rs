@@ -16,7 +16,7 @@ pub enum PeerData {
 }
 
 impl PeerData {
-    /// A copy of what came with a message, which UCX keeps only during its handler.
+    /// A copy of the data of an active message, which UCX keeps only during its handler.
     ///
     /// # Errors
     /// `NO_MEMORY`.
@@ -42,7 +42,7 @@ impl PeerData {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -51,7 +51,7 @@ impl PeerData {
     /// The bytes, which are received now if they are still at the sender.
     ///
     /// # Errors
-    /// `TOO_BIG` for more than `most` bytes, `NO_MEMORY`, and `IO_FAILED` when the sender is gone.
+    /// `TOO_BIG` for more than `most` bytes, `NO_MEMORY`, and `IO_FAILED` when the sender is lost.
     pub async fn into_bytes(self, most: usize) -> Result<Vec<u8>> {
         self.into_bytes_in(Vec::new(), most).await
     }

@@ -30,8 +30,8 @@ type Header = SmallVec<[u8; 256]>;
 ///
 /// Each message is a future of its own, which belongs to no command. It is polled when the message
 /// arrives, and then as [`Tasks`] are. An error or a panic ends the message, with a line in the
-/// log; the first ones, then each whose number is a power of two. The sender gets no answer, except
-/// the one that the handler sends.
+/// log; the first ones, then each whose number is a power of two. The sender gets an
+/// answer only if the handler sends it one.
 pub trait Receive: 'static {
     /// The enum of the messages, made by [`urom_message`](crate::urom_message).
     type Message<'a>: PeerMessages<'a>;
@@ -46,7 +46,7 @@ pub trait Receive: 'static {
     ) -> impl Future<Output = Result<()>>;
 }
 
-/// What a [`Receive`] sees beside each message.
+/// The context of each message of a [`Receive`].
 #[derive(Clone)]
 pub struct PeerContext {
     domains: DomainHandle,
@@ -90,7 +90,7 @@ pub(super) fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<Header>
 }
 
 fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
-    let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message has no version");
+    let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message lacks a version");
     let (version, message) = header.split_first_chunk().ok_or_else(cut)?;
     let (version, own) = (u64::from_le_bytes(*version), M::VERSION);
     if version != own {

@@ -1,4 +1,4 @@
-//! One peer: its endpoint and what is sent there.
+//! One peer: its endpoint, and sends of messages.
 
 use std::fmt;
 use std::future::Future;
@@ -33,11 +33,11 @@ impl Peer {
     }
 
     /// Sends a message. The future ends when UCX has taken the bytes, which may be before they
-    /// arrive. Messages without data arrive in the order in which they were sent.
+    /// arrive. Messages without data arrive in order.
     ///
     /// # Errors
     /// `CONNECTION_RESET` when the peer is lost, `TOO_BIG` for a message over UCX's longest header
-    /// ([`ucx::Worker::max_am_header`]), `INVALID_VALUE` for one that contradicts itself.
+    /// ([`ucx::Worker::max_am_header`]), `INVALID_VALUE` for a message that contradicts itself.
     pub async fn send(&self, message: &impl PeerMessage) -> Result<()> {
         self.send_with(message, ()).await.0
     }
@@ -80,7 +80,7 @@ impl Peer {
         match select(pin!(future), self.endpoint.failed()).await {
             Either::Left((output, _)) => Ok(output),
             Either::Right((status, _)) => {
-                let text = format!("the peer is gone: {status}");
+                let text = format!("the peer is lost: {status}");
                 Err(Error::new(DocaError::CONNECTION_RESET, text))
             }
         }

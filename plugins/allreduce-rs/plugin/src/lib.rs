@@ -9,8 +9,8 @@
 //! or by the same tree. So all members have the same bits, also for NaN and zeros.
 //!
 //! # Failures
-//! A member whose call fails tells all others, and the calls of all members fail with one error. So
-//! does a lost member. The group is over then, because its members may have counted other calls.
+//! A member whose call fails tells all others, and the calls of all members fail with one error. A lost
+//! member has the same effect. The group is over then, because its members may have counted other calls.
 
 mod reduce;
 
@@ -242,7 +242,7 @@ impl Call<'_> {
         let peer = self.plugin.peers.member(self.cx, right)?;
         let (mut room, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
-            // The part that goes on, and the one that comes.
+            // The part to send, and the part to receive.
             let (mine, next) =
                 ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
             let from = part(if step == 0 { input } else { output }, mine)?;

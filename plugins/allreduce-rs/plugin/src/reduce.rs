@@ -4,8 +4,7 @@ use allreduce_protocol::{Element, Operation};
 use bytemuck::Pod;
 use half::bf16;
 
-/// Combines each element of `into` with that of `other`, which is the left operand or the right
-/// one.
+/// Combines each element of `into` with the element of `other`, the left or the right operand.
 pub(crate) fn reduce(
     element: Element,
     operation: Operation,

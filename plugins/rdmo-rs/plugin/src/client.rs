@@ -127,8 +127,8 @@ impl Client {
     pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
         let mut queues = self.queues.borrow_mut();
         let missing =
-            || Error::new(DocaError::NOT_FOUND, "its sender has no open receive queue there");
-        // The first alone: another takes nothing before the host has removed one that is closed.
+            || Error::new(DocaError::NOT_FOUND, "its sender lacks an open receive queue there");
+        // The first alone: a second queue is used when the host has removed the closed first.
         let queue = queues.values_mut().find(|queue| queue.initiator == from);
         let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
         let mut takes = BESIDE;

@@ -7,8 +7,7 @@
 //! one-sided UCX.
 //!
 //! # Order
-//! Each initiator's messages are carried out in the order in which they came, those of several
-//! initiators of a client in any. Nothing else of a client starts while a pointer is fetched from
+//! The messages of one initiator are carried out in order, the messages of several in any order. Nothing else of a client starts while a pointer is fetched from
 //! its memory. A pointer advances here alone until a flush, which first waits until all data has
 //! arrived, then writes the pointers, reads one back, and answers. A fence waits for all data, too.
 //! Pointers in memory that is mapped advance there, each after its data.
@@ -17,7 +16,7 @@
 //! Only a flush is answered, and only when it succeeded. A message is dropped as a whole, with a
 //! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
 //! from an initiator without a receive queue of that client. An append that fails does not advance
-//! its pointer, so nobody sees a hole. A scatter whose write fails leaves the parts before it
+//! its pointer, so the client never sees a hole. A scatter whose write fails leaves the parts before it
 //! written. A queue closes when too much waits in it, so no flush is answered after a lost message.
 //!
 //! # Endpoints
@@ -74,7 +73,7 @@ impl Clients {
         let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
         let from = message.reply().as_ref().map(Reply::endpoint);
         let from =
-            from.ok_or(Error::new(DocaError::INVALID_VALUE, "it has no UCP_AM_SEND_FLAG_REPLY"))?;
+            from.ok_or(Error::new(DocaError::INVALID_VALUE, "it lacks UCP_AM_SEND_FLAG_REPLY"))?;
         let client = self.0.borrow().get(&request.client).cloned();
         let client = client.ok_or(Error::new(DocaError::NOT_FOUND, "its client does not exist"))?;
         client.receive(from, request, message.data)

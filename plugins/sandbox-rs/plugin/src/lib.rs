@@ -14,11 +14,11 @@
 //!   worker: UCX sends from it and receives into it in place, if it is mapped here;
 //! - with an exported handle of UCX, memory of the host that an RDMA device reads and writes.
 //!
-//! The handles are those of a [`PerHost`]. The protocol has no command that ends a registration:
-//! the registrations of a host end when it leaves, in NVIDIA's worker when the worker stops.
+//! A [`PerHost`] makes the handles. The protocol lacks a command that ends a registration: the
+//! registrations of a host end when it leaves, in NVIDIA's worker when the worker stops.
 //!
-//! A cancelled receive takes no message. In NVIDIA's worker it does, because that worker does not
-//! tell its plugins.
+//! A cancelled receive ends without a message. In NVIDIA's worker, which does not report a cancel,
+//! it goes on.
 //!
 //! # Status
 //! A notification fails when UCX was not asked: `NOT_FOUND` for an unknown destination,
@@ -132,7 +132,7 @@ impl Handler for Sandbox {
     }
 }
 
-/// Cuts the payload to the message. A message that was too long has no bytes, because UCX drops it.
+/// Cuts the payload to the message. UCX drops a message that is too long.
 fn cut(
     (came, payload): (Result<TagInfo, Status>, Stable<Payload>),
 ) -> (Result<TagInfo, Status>, Payload) {
