@@ -10,11 +10,30 @@ pub(super) struct Answers {
     pub(super) project: String,
     /// The name for services and hosts, and of the library.
     pub(super) plugin: String,
-    pub(super) ucx: bool,
+    pub(super) kind: PluginKind,
     pub(super) c_header: bool,
     /// An SPDX expression, or empty for none.
     pub(super) license: String,
     pub(super) kit: Kit,
+}
+
+/// What the plugin does beside answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum PluginKind {
+    /// Answers commands, and nothing else.
+    Answers,
+    /// Has peers: plugins of other workers in a domain.
+    Peers,
+}
+
+impl PluginKind {
+    /// The name in the template.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            PluginKind::Answers => "answers",
+            PluginKind::Peers => "peers",
+        }
+    }
 }
 
 /// The longest name of a plugin in bytes: DOCA's structure has 48, and the last is 0.

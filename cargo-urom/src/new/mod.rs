@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use crate::exit::usage;
 use crate::{exit, output};
-use answers::Answers;
+use answers::{Answers, PluginKind};
 use kit::Kit;
 
 #[derive(Debug, clap::Args)]
@@ -28,9 +28,9 @@ pub(crate) struct NewArgs {
     /// worker_].
     #[arg(long, value_name = "NAME", value_parser = answers::plugin_name)]
     plugin: Option<String>,
-    /// The plugin talks UCX itself, to plugins of other workers.
-    #[arg(long)]
-    ucx: bool,
+    /// The kind of plugin.
+    #[arg(long, value_enum, default_value_t = PluginKind::Answers)]
+    kind: PluginKind,
     /// There is a C header of the messages, for hosts in C.
     #[arg(long)]
     c_header: bool,
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &NewArgs) -> Result<u8> {
         None => Kit::of_this_tool()?,
     };
     let license = args.license.clone().unwrap_or_default();
-    let (ucx, c_header) = (args.ucx, args.c_header);
-    let mut answers = Answers { project, plugin, ucx, c_header, license, kit };
+    let (kind, c_header) = (args.kind, args.c_header);
+    let mut answers = Answers { project, plugin, kind, c_header, license, kit };
     make(&args.path, &mut answers)?;
     nested::warn(&args.path);
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));

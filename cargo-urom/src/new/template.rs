@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 
-use super::answers::{Answers, crate_name};
+use super::answers::{Answers, PluginKind, crate_name};
 use super::liquid::{self, Values};
 
 /// The files of `templates/plugin` by path, as lists of lines.
@@ -41,7 +41,7 @@ fn values(answers: &Answers) -> Values {
         ("plugin_name", answers.plugin.clone()),
         ("kit", answers.kit.kind.to_owned()),
         ("kit_source", answers.kit.source.clone()),
-        ("ucx", text(answers.ucx)),
+        ("kind", answers.kind.name().to_owned()),
         ("c_header", text(answers.c_header)),
         ("license", answers.license.clone()),
         ("git[0]", git.to_owned()),
@@ -54,7 +54,7 @@ fn values(answers: &Answers) -> Values {
 /// Whether `cargo-generate.toml` keeps a file for these answers.
 fn is_wanted(path: &str, answers: &Answers) -> bool {
     let for_c = path.starts_with("include/") || path.starts_with("protocol/tests/");
-    (answers.ucx || path != "plugin/build.rs") && (answers.c_header || !for_c)
+    (answers.kind == PluginKind::Peers || path != "plugin/build.rs") && (answers.c_header || !for_c)
 }
 
 #[cfg(test)]

@@ -47,13 +47,13 @@ fn the_tool_carries_the_template() {
 #[test]
 fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
     for kit in ["registry", "path=../kit", "git=file:///kit", "vendor"] {
-        for (ucx, c_header) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (peers, c_header) in [(false, false), (false, true), (true, false), (true, true)] {
             let answers = Answers {
                 project: "my-calc".to_owned(),
                 plugin: "worker_calc".to_owned(),
-                ucx,
+                kind: if peers { PluginKind::Peers } else { PluginKind::Answers },
                 c_header,
-                license: if ucx { "MIT".to_owned() } else { String::new() },
+                license: if peers { "MIT".to_owned() } else { String::new() },
                 kit: kit.parse().expect("a place"),
             };
             let files = render(&answers).expect("the template is good");
@@ -65,12 +65,12 @@ fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
                 }
             }
             let has = |name: &str| files.iter().any(|(path, _)| path == name);
-            assert_eq!(has("plugin/build.rs"), ucx);
+            assert_eq!(has("plugin/build.rs"), peers);
             assert_eq!(has("include/worker_calc.h"), c_header);
             let manifest = files.iter().find(|(path, _)| path == "Cargo.toml").expect("Cargo.toml");
             assert!(manifest.1.contains(&answers.kit.source), "{}", manifest.1);
             let licensed = files.iter().filter(|(_, text)| text.contains("license"));
-            assert_eq!(licensed.count(), if ucx { 4 } else { 0 });
+            assert_eq!(licensed.count(), if peers { 4 } else { 0 });
         }
     }
 }
@@ -80,7 +80,7 @@ fn a_commit_of_the_kit_stands_beside_its_address() {
     let answers = Answers {
         project: "calc".to_owned(),
         plugin: "worker_calc".to_owned(),
-        ucx: false,
+        kind: PluginKind::Answers,
         c_header: false,
         license: String::new(),
         kit: "git=https://a/kit#01ab".parse().expect("a place"),
@@ -103,7 +103,7 @@ fn by_the_crate(answers: &Answers) -> Vec<(String, String)> {
         "plugin_name": answers.plugin,
         "kit": answers.kit.kind,
         "kit_source": answers.kit.source,
-        "ucx": answers.ucx,
+        "kind": answers.kind.name(),
         "c_header": answers.c_header,
         "license": answers.license,
     });
@@ -121,7 +121,7 @@ fn the_files_are_those_of_the_template_language_itself() {
             let answers = Answers {
                 project: "my-calc".to_owned(),
                 plugin: "worker_calc2".to_owned(),
-                ucx: flags & 1 != 0,
+                kind: if flags & 1 != 0 { PluginKind::Peers } else { PluginKind::Answers },
                 c_header: flags & 2 != 0,
                 license: if flags & 4 != 0 {
                     "MIT OR Apache-2.0".to_owned()

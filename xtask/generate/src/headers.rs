@@ -11,6 +11,7 @@ use crate::committed::Committed;
 
 /// The folder of each plugin that is there to be used, and its protocol.
 const PLUGINS: &[(&str, &describe::Protocol)] = &[
+    ("plugins/allreduce-rs", allreduce_protocol::Protocol::DESCRIPTION),
     ("plugins/graph-rs", graph_protocol::Protocol::DESCRIPTION),
     ("plugins/rdma-rs", rdma_protocol::Protocol::DESCRIPTION),
     ("plugins/rdmo-rs", rdmo_protocol::Protocol::DESCRIPTION),

@@ -17,7 +17,8 @@ pub(super) struct Generator {
 pub(super) struct Answers {
     pub(super) project: &'static str,
     pub(super) plugin: &'static str,
-    pub(super) ucx: bool,
+    /// `answers` or `peers`.
+    pub(super) kind: &'static str,
     pub(super) c_header: bool,
     /// Empty for none.
     pub(super) license: &'static str,
@@ -28,7 +29,14 @@ pub(super) struct Answers {
 impl Answers {
     /// The template's defaults for a project, with the kit from this place.
     pub(super) fn of(project: &'static str, plugin: &'static str, kit: &str) -> Self {
-        Answers { project, plugin, ucx: false, c_header: false, license: "", kit: kit.to_owned() }
+        Answers {
+            project,
+            plugin,
+            kind: "answers",
+            c_header: false,
+            license: "",
+            kit: kit.to_owned(),
+        }
     }
 
     /// Those that give the workspace in place, which is two directories below the clone.
@@ -39,10 +47,10 @@ impl Answers {
     /// For `cargo generate --define`. What is the default is left to the template.
     fn defines(&self) -> Vec<String> {
         let (kit, source) = self.kit.split_once('=').unwrap_or((&self.kit, ".."));
-        let [ucx, c_header] = [self.ucx, self.c_header].map(|is_wanted| is_wanted.to_string());
+        let c_header = self.c_header.to_string();
         let answers = [
             ("plugin_name", self.plugin, "worker_example"),
-            ("ucx", &ucx, "false"),
+            ("kind", self.kind, "answers"),
             ("c_header", &c_header, "false"),
             ("license", self.license, ""),
             ("kit", kit, "path"),
@@ -54,8 +62,7 @@ impl Answers {
 
     /// For `cargo urom new`.
     fn options(&self) -> Vec<&str> {
-        let mut options = vec!["--plugin", self.plugin, "--kit", &self.kit];
-        options.extend(self.ucx.then_some("--ucx"));
+        let mut options = vec!["--plugin", self.plugin, "--kit", &self.kit, "--kind", self.kind];
         options.extend(self.c_header.then_some("--c-header"));
         if !self.license.is_empty() {
             options.extend(["--license", self.license]);

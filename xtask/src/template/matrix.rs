@@ -40,15 +40,15 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
     let matrix = Matrix::new(workspace, generator)?;
     let kit = format!("path={}", matrix.seen_from_projects(&workspace.root)?.display());
     // The last has the longest name there may be.
-    for (project, plugin, ucx, c_header) in [
-        ("plain", "worker_plain", false, false),
-        ("with-ucx", "worker_with_ucx", true, false),
-        ("for_c", "worker_c_2", false, true),
-        ("all-of-it", "worker_with_ucx_and_a_c_header_and_a_long_name2", true, true),
+    for (project, plugin, kind, c_header) in [
+        ("plain", "worker_plain", "answers", false),
+        ("with-peers", "worker_with_peers", "peers", false),
+        ("for_c", "worker_c_2", "answers", true),
+        ("all-of-it", "worker_with_peers_and_c_header_and_a_long_name2", "peers", true),
     ] {
-        if !quick || ucx == c_header {
+        if !quick || (kind == "peers") == c_header {
             let license = if c_header { "MIT OR Apache-2.0" } else { "" };
-            let answers = Answers { ucx, c_header, license, ..Answers::of(project, plugin, &kit) };
+            let answers = Answers { kind, c_header, license, ..Answers::of(project, plugin, &kit) };
             matrix.whole(&answers).with_context(|| format!("with the answers {answers:?}"))?;
         }
     }
