@@ -16,13 +16,14 @@ mod reduce;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::rc::Rc;
 
 use allreduce_protocol::{Element, Handler, Join, Joined, Operation, Reduce, Reduced};
 use futures_util::future::join;
 use ucx::Features;
-use urom_pdk::peers::{PeerContext, PeerData, PeerWorker, Receive};
-use urom_pdk::{HostLimits, PerHost, Region, Window, prelude::*, urom_message};
+use urom_pdk::peers::{Peer, PeerContext, PeerData, PeerWorker, Receive};
+use urom_pdk::{HostLimits, PerHost, Region, Tasks, Window, prelude::*, urom_message};
 
 use reduce::reduce;
 
@@ -47,6 +48,8 @@ enum Message<'a> {
 const BLOCK: usize = 32 << 10;
 /// The number of parts that may wait for their calls.
 const MOST_PARTS: usize = 1 << 14;
+/// The most members of a group.
+const MOST_MEMBERS: u32 = 1024;
 /// The number of groups that are over whose late messages are dropped.
 const MOST_OVER: usize = 1024;
 
@@ -116,23 +119,43 @@ impl Receive for Inbox {
 /// A group, as one of its members sees it.
 struct Group {
     number: u64,
-    rank: u64,
-    size: u64,
+    rank: usize,
+    members: Vec<Peer>,
     send: Region,
     recv: Region,
     calls: Cell<u64>,
     inbox: Rc<Inbox>,
+    tasks: Tasks,
+}
+
+impl Group {
+    /// Ends the group here and at all other members.
+    fn end(&self, why: &dyn Display) {
+        if self.inbox.over(self.number).is_some() {
+            return;
+        }
+        let why: String = format!("member {}: {why}", self.rank).chars().take(200).collect();
+        self.inbox.end(self.number, &why);
+        let (group, members) = (self.number, self.members.clone());
+        self.tasks.spawn(async move {
+            for member in members {
+                // The calls of a lost member have ended.
+                let _ = member.send(&Message::Failed { group, why: &why }).await;
+            }
+        });
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.inbox.end(self.number, "the host has left");
+        self.end(&"its host has left");
     }
 }
 
 struct Allreduce {
     groups: PerHost<Group>,
     inbox: Rc<Inbox>,
+    tasks: Tasks,
     peers: PeerWorker,
 }
 
@@ -143,26 +166,25 @@ impl Handler for Allreduce {
         let inbox = Rc::new(Inbox { parts, over });
         let peers = PeerWorker::builder(cx, Features::AM).receive(&inbox).open()?;
         let groups = PerHost::new(cx, "group", HostLimits { values: 64, bytes: u64::MAX });
-        Ok(Allreduce { groups, inbox, peers })
+        Ok(Allreduce { groups, inbox, tasks: cx.tasks(), peers })
     }
 
     async fn join(&self, cx: &Context, cmd: Join) -> Result<Joined> {
-        let (rank, size) = (u64::from(cmd.rank), u64::from(cmd.size));
-        if rank >= size || size > 1024 || self.inbox.over(cmd.group).is_some() {
+        let Join { group: number, rank, size, .. } = cmd;
+        if rank >= size || size > MOST_MEMBERS || self.inbox.over(number).is_some() {
             let text = format!(
-                "member {rank} of {size}, group {:#x}: no such member, or an earlier \
-                group of this number",
-                cmd.group
+                "member {rank} of {size}, group {number:#x}: a group has 1 to {MOST_MEMBERS} \
+                 members and a number of its own"
             );
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        for member in 0..size {
-            self.peers.member(cx, member)?;
-        }
+        let members = (0..size).map(|member| self.peers.member(cx, member.into()));
+        let members = members.collect::<Result<_>>()?;
         let [send, recv] = [cx.memory(cmd.send)?, cx.memory(cmd.recv)?].map(Region::from);
         recv.check_write()?;
-        let (number, calls, inbox) = (cmd.group, Cell::new(0), Rc::clone(&self.inbox));
-        let group = Group { number, rank, size, send, recv, calls, inbox };
+        let (calls, inbox, tasks) = (Cell::new(0), Rc::clone(&self.inbox), self.tasks.clone());
+        let rank = rank as usize;
+        let group = Group { number, rank, members, send, recv, calls, inbox, tasks };
         Ok(Joined { handle: self.groups.insert(cx.dest_id(), 0, group)? })
     }
 
@@ -179,17 +201,14 @@ impl Handler for Allreduce {
         // From here on it is a call, which all members count.
         let number = group.calls.replace(group.calls.get() + 1);
         let terms = Terms { element, operation, bytes };
-        let call = Call { cx, plugin: self, group: &group, number, terms };
+        let call = Call { cx, group: &group, number, terms };
         let run = async {
-            match bytes <= LONG || group.size < 3 {
+            match bytes <= LONG || group.members.len() < 3 {
                 true => call.double(&input, &output).await,
                 false => call.ring(&input, &output).await,
             }
         };
-        if let Err(error) = run.await {
-            call.tell_all(&error).await;
-            return Err(error);
-        }
+        run.await.inspect_err(|error| group.end(error))?;
         Ok(Reduced)
     }
 }
@@ -197,7 +216,6 @@ impl Handler for Allreduce {
 /// A call under way.
 struct Call<'a> {
     cx: &'a Context,
-    plugin: &'a Allreduce,
     group: &'a Group,
     number: u64,
     terms: Terms,
@@ -206,7 +224,7 @@ struct Call<'a> {
 impl Call<'_> {
     /// Recursive doubling: each step exchanges all bytes with one member.
     async fn double(&self, input: &Region, output: &Region) -> Result<()> {
-        let &Group { rank, size, .. } = self.group;
+        let (rank, size) = (self.group.rank, self.group.members.len());
         let (mut all, power) = (input.to_bytes().await?, 1 << size.ilog2());
         let [before, after] = [u64::MAX - 1, u64::MAX];
         if rank >= power {
@@ -218,8 +236,8 @@ impl Call<'_> {
             let other = self.receive_all(rank + power, before).await?;
             self.reduce(&mut all, &other, false);
         }
-        for step in 0..u64::from(power.ilog2()) {
-            let peer = rank ^ (1 << step);
+        for step in 0..power.ilog2() {
+            let (peer, step) = (rank ^ (1 << step), step.into());
             let (sent, other) =
                 join(self.send(peer, step, all), self.receive_all(peer, step)).await;
             all = sent?;
@@ -234,12 +252,12 @@ impl Call<'_> {
     /// Around the ring: each step sends one part to the right, and gets one from the left. UCX
     /// sends finished parts from the output, and receives them there.
     async fn ring(&self, input: &Region, output: &Region) -> Result<()> {
-        let &Group { rank, size, .. } = self.group;
-        let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
-        let count = self.terms.bytes / self.terms.element.size();
-        let start = |part: u64| part * count / size * self.terms.element.size();
-        let part = |of: &Region, part: u64| of.part(start(part)..start(part + 1));
-        let peer = self.plugin.peers.member(self.cx, right)?;
+        let (rank, size) = (self.group.rank, self.group.members.len());
+        let (left, right) = ((rank + size - 1) % size, &self.group.members[(rank + 1) % size]);
+        let (count, one) =
+            (self.terms.bytes / self.terms.element.size(), self.terms.element.size());
+        let start = |part: usize| part as u64 * count / size as u64 * one;
+        let part = |of: &Region, part: usize| of.part(start(part)..start(part + 1));
         let (mut room, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
             // The part to send, and the part to receive.
@@ -247,9 +265,9 @@ impl Call<'_> {
                 ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
             let from = part(if step == 0 { input } else { output }, mine)?;
             let (next_in, next_out) = (part(input, next)?, part(output, next)?);
-            let message = self.message(step);
-            let (sent, came) = join(from.send(&peer, &message), async {
-                let data = self.receive(left, step).await?;
+            let message = self.message(step as u64);
+            let (sent, came) = join(from.send(right, &message), async {
+                let data = self.receive(left, step as u64).await?;
                 if step >= size - 1 {
                     return next_out.receive(0, data).await.map(drop);
                 }
@@ -279,18 +297,17 @@ impl Call<'_> {
         Message::Part { group, call, step, element, operation, bytes }
     }
 
-    async fn send(&self, rank: u64, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
-        let peer = self.plugin.peers.member(self.cx, rank)?;
-        let (sent, part) = peer.send_with(&self.message(step), part).await;
+    async fn send(&self, rank: usize, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
+        let (sent, part) = self.group.members[rank].send_with(&self.message(step), part).await;
         sent.map(|()| part)
     }
 
     /// The part that a member sends in a step.
-    async fn receive(&self, rank: u64, step: u64) -> Result<PeerData> {
+    async fn receive(&self, rank: usize, step: u64) -> Result<PeerData> {
         if let Some(why) = self.group.inbox.over(self.group.number) {
             return Err(aborted(&why));
         }
-        let peer = self.plugin.peers.member(self.cx, rank)?;
+        let peer = &self.group.members[rank];
         let part = self.group.inbox.parts.take((self.group.number, self.number, step));
         let part = self.cx.unless_cancelled(peer.unless_lost(part)).await?;
         let (terms, data) = part?.map_err(|why| aborted(&why))?;
@@ -302,20 +319,8 @@ impl Call<'_> {
     }
 
     /// All bytes of a member in a step.
-    async fn receive_all(&self, rank: u64, step: u64) -> Result<Vec<u8>> {
+    async fn receive_all(&self, rank: usize, step: u64) -> Result<Vec<u8>> {
         self.receive(rank, step).await?.into_bytes(self.terms.bytes as usize).await
-    }
-
-    /// Ends the group here and at all other members.
-    async fn tell_all(&self, error: &Error) {
-        let Group { number: group, rank, size, inbox, .. } = self.group;
-        let why: String = format!("member {rank}: {error}").chars().take(200).collect();
-        inbox.end(*group, &why);
-        for other in (0..*size).filter(|other| other != rank) {
-            if let Ok(peer) = self.plugin.peers.member(self.cx, other) {
-                let _ = peer.send(&Message::Failed { group: *group, why: &why }).await;
-            }
-        }
     }
 }
 

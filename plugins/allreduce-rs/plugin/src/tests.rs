@@ -230,6 +230,16 @@ fn a_host_that_leaves_in_the_middle_ends_the_calls_of_all_others() {
 }
 
 #[test]
+fn a_host_that_leaves_between_calls_ends_the_calls_of_all_others() {
+    let (_domain, members) = group(&[vec![0; 24], vec![0; 24], vec![0; 24]]);
+    let calls = [0, 1].map(|at: usize| members[at].reduce(3, Element::U64, Operation::Sum));
+    members[2].worker.leave(1);
+    for (member, call) in members.iter().zip(calls) {
+        assert_eq!(member.worker.wait(call).unwrap_err(), DocaError::CONNECTION_ABORTED);
+    }
+}
+
+#[test]
 fn members_and_counts_that_are_none_are_refused() {
     let (_domain, mut workers) = workers(2);
     let worker = workers.remove(0);
