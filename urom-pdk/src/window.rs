@@ -131,12 +131,6 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         entry.value.as_mut().map(change)
     }
 
-    /// The key of the first operation that is not finished.
-    pub fn first(&self) -> Option<K> {
-        let state = self.state.borrow();
-        state.entries.iter().find(|entry| !entry.is_finished).map(|entry| entry.key)
-    }
-
     /// The keys of every [`take`](Self::take) that waits for a [`put`](Self::put).
     pub fn waiting(&self) -> Vec<K> {
         let state = self.state.borrow();
@@ -153,11 +147,6 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
                 state.remove(index);
             }
         }
-    }
-
-    /// The number of operations that are not finished.
-    pub fn unfinished(&self) -> usize {
-        self.state.borrow().entries.iter().filter(|entry| !entry.is_finished).count()
     }
 
     /// Finishes an operation. Returns false unless the key is of an unfinished operation.
@@ -342,7 +331,6 @@ mod tests {
         window.finish(1);
         assert_eq!(window.edit(1, |_| ()), None, "it is finished");
         assert_eq!(window.take(1).now_or_never(), Some('c'));
-        assert_eq!((window.first(), window.unfinished()), (Some(0), 1));
     }
 
     #[test]
