@@ -16,8 +16,8 @@ use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{shell, tools, ucx};
 
-/// What `cargo run` prints in a generated workspace.
-const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
+/// The last line that `cargo run` prints in a generated workspace of any kind.
+const ANSWER: &str = "the sum of 3 values is 6.5\n";
 
 /// From `cargo generate` to that, with dependencies compiled.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -147,7 +147,8 @@ impl<'a> Matrix<'a> {
     /// Runs the host program, which must print what the plugin answered.
     fn answers(&self, project: &Path) -> Result<()> {
         let printed = shell::read(self.cargo(project).args(["run", "--quiet"]))?;
-        ensure!(printed == ANSWER, "the host program printed {printed:?} and not {ANSWER:?}");
+        let ends = printed.ends_with(ANSWER);
+        ensure!(ends, "the host program printed {printed:?}, which does not end with {ANSWER:?}");
         Ok(())
     }
 
