@@ -62,6 +62,8 @@ struct Entry<K, V> {
     value: Option<V>,
     is_finished: bool,
     is_cancelled: bool,
+    /// Whether a `take` was polled that is not over.
+    is_awaited: bool,
     waker: Option<Waker>,
 }
 
@@ -143,7 +145,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         let mut state = self.state.borrow_mut();
         for index in (0..state.entries.len()).rev() {
             let entry = &state.entries[index];
-            if entry.is_finished && entry.waker.is_none() && is_meant(entry.key) {
+            if entry.is_finished && !entry.is_awaited && is_meant(entry.key) {
                 state.remove(index);
             }
         }
@@ -196,6 +198,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         }
         let is_released = !self.is_ordered || index < state.released;
         let entry = &mut state.entries[index];
+        entry.is_awaited = true;
         if entry.is_finished && is_released && entry.value.is_some() {
             let value = state.remove(index).and_then(|entry| entry.value);
             return value.map_or(Poll::Pending, Poll::Ready);
@@ -210,7 +213,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         let mut state = self.state.borrow_mut();
         let Some(index) = state.find(key) else { return };
         let entry = &mut state.entries[index];
-        (entry.is_cancelled, entry.waker) = (true, None);
+        (entry.is_cancelled, entry.is_awaited, entry.waker) = (true, false, None);
         let is_released = !self.is_ordered || index < state.released;
         let entry = &state.entries[index];
         let removed = if entry.value.is_none() || entry.is_finished && is_released {
@@ -218,6 +221,10 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         } else {
             None
         };
+        if self.is_ordered {
+            // Operations behind it may have waited for it.
+            state.release();
+        }
         // A value's drop may use the window.
         drop(state);
         drop(removed);
@@ -230,8 +237,9 @@ impl<K: Ord + Copy, V> State<K, V> {
     }
 
     fn insert(&mut self, index: usize, key: K, value: Option<V>) {
-        let (is_finished, is_cancelled, waker) = (false, false, None);
-        self.entries.insert(index, Entry { key, value, is_finished, is_cancelled, waker });
+        let (is_finished, is_cancelled, is_awaited, waker) = (false, false, false, None);
+        let entry = Entry { key, value, is_finished, is_cancelled, is_awaited, waker };
+        self.entries.insert(index, entry);
         // Operations behind an earlier key wait for it.
         self.released = self.released.min(index);
     }
@@ -391,6 +399,31 @@ mod tests {
         assert_eq!(mailbox.take(7).now_or_never(), None);
         mailbox.put(8, "value").unwrap();
         assert_eq!(mailbox.take(8).now_or_never(), Some("value"));
+    }
+
+    #[test]
+    fn a_value_whose_take_was_woken_is_not_discarded() {
+        let mailbox = Window::unordered(8);
+        let mut waits = pin!(mailbox.take(1));
+        assert_eq!(waits.as_mut().now_or_never(), None);
+        mailbox.put(1, "awaited").unwrap();
+        mailbox.put(2, "unclaimed").unwrap();
+        mailbox.discard(|_| true);
+        assert_eq!(waits.now_or_never(), Some("awaited"));
+        assert_eq!(mailbox.take(2).now_or_never(), None);
+    }
+
+    #[test]
+    fn a_take_that_is_dropped_before_its_operation_begins_holds_up_none_behind_it() {
+        let window = Window::ordered(8);
+        let mut early = Box::pin(window.take(0));
+        assert_eq!(early.as_mut().now_or_never(), None);
+        window.begin(1, "behind").unwrap();
+        let mut behind = pin!(window.take(1));
+        window.finish(1);
+        assert_eq!(behind.as_mut().now_or_never(), None);
+        drop(early);
+        assert_eq!(behind.now_or_never(), Some("behind"));
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //! or by the same tree. So all members have the same bits, also for NaN and zeros.
 //!
 //! # Failures
-//! A member whose call fails tells all others, and the calls of all members fail with one error. A lost
-//! member has the same effect. The group is over then, because its members may have counted other calls.
+//! A member whose call fails tells all others, and the calls of all members fail with one error. A
+//! lost member has the same effect. The group is over then, because its members may have counted
+//! other calls.
 
 mod reduce;
 

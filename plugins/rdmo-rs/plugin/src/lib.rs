@@ -7,17 +7,19 @@
 //! one-sided UCX.
 //!
 //! # Order
-//! The messages of one initiator are carried out in order, the messages of several in any order. Nothing else of a client starts while a pointer is fetched from
-//! its memory. A pointer advances here alone until a flush, which first waits until all data has
-//! arrived, then writes the pointers, reads one back, and answers. A fence waits for all data, too.
-//! Pointers in memory that is mapped advance there, each after its data.
+//! The messages of one initiator are carried out in order, the messages of several in any order.
+//! Nothing else of a client starts while a pointer is fetched from its memory. A pointer advances
+//! here alone until a flush, which first waits until all data has arrived, then writes the
+//! pointers, reads one back, and answers. A fence waits for all data, too. Pointers in memory that
+//! is mapped advance there, each after its data.
 //!
 //! # Errors
 //! Only a flush is answered, and only when it succeeded. A message is dropped as a whole, with a
 //! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
 //! from an initiator without a receive queue of that client. An append that fails does not advance
-//! its pointer, so the client never sees a hole. A scatter whose write fails leaves the parts before it
-//! written. A queue closes when too much waits in it, so no flush is answered after a lost message.
+//! its pointer, so the client never sees a hole. A scatter whose write fails leaves the parts
+//! before it written. A queue closes when too much waits in it, so no flush is answered after a
+//! lost message.
 //!
 //! # Endpoints
 //! As in DOCA's plugin they are made without UCX's error handling: both ends of a connection must
