@@ -76,7 +76,7 @@ impl Region {
     ///
     /// # Errors
     /// `BUSY` while this plugin receives into some of these bytes, the errors of
-    /// [`HostMemory::tag_send`], and UCX's status.
+    /// [`HostMemory::tag_send`](crate::memory::HostMemory::tag_send), and UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let range = self.start..self.start + self.len;
         match &self.memory {
@@ -95,7 +95,7 @@ impl Region {
     ///
     /// # Errors
     /// `BUSY` while this plugin sends or receives some of these bytes, the errors of
-    /// [`HostMemory::tag_recv`], and UCX's status.
+    /// [`HostMemory::tag_recv`](crate::memory::HostMemory::tag_recv), and UCX's status.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         let range = self.start..self.start + self.len;
         match &self.memory {
@@ -112,11 +112,11 @@ impl Region {
     }
 
     /// Adds to the 8 bytes at `offset` and returns the number from before: as
-    /// [`HostMemory::fetch_add`].
+    /// [`HostMemory::fetch_add`](crate::memory::HostMemory::fetch_add).
     ///
     /// # Errors
-    /// Those of [`HostMemory::fetch_add`], `DRIVER` with UCX's error, and `NOT_SUPPORTED` for
-    /// memory of this worker and imported memory.
+    /// Those of [`HostMemory::fetch_add`](crate::memory::HostMemory::fetch_add), `DRIVER` with
+    /// UCX's error, and `NOT_SUPPORTED` for memory of this worker and imported memory.
     pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
         match &self.memory {
             RegionMemory::Host(memory) => memory.fetch_add(offset, value).await,
@@ -129,7 +129,7 @@ impl Region {
     }
 
     /// Replaces the 8 bytes at `offset` if they are `expected`, and returns the number from before:
-    /// as [`HostMemory::compare_swap`].
+    /// as [`HostMemory::compare_swap`](crate::memory::HostMemory::compare_swap).
     ///
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
