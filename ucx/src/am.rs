@@ -231,6 +231,23 @@ pub enum Data<'a> {
     Rendezvous(Rendezvous),
 }
 
+impl Data<'_> {
+    /// The number of bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Eager(bytes) => <[u8]>::len(bytes),
+            Data::Rendezvous(announced) => announced.len(),
+        }
+    }
+
+    /// Whether the length is 0.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// The way back to the sender, for the time of the handler. Requests made with it may last longer.
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {

@@ -7,6 +7,7 @@
 //! Members are trusted with the memory of this worker, as their hosts are: see the guide's page on
 //! security.
 
+mod awake;
 mod data;
 mod message;
 mod peer;
@@ -21,8 +22,9 @@ use ucx::{
     ContextBuilder, Endpoint, ErrorMode, Features, Mesh, PeerAddress, Status, Worker, WorkerAddress,
 };
 
+pub use self::awake::{Awake, KeepAwake};
 pub use self::data::PeerData;
-pub use self::message::{PeerContext, Receive};
+pub use self::message::{PeerContext, Receive, ReceiveNow};
 pub use self::peer::Peer;
 use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result};
 
@@ -66,6 +68,7 @@ type OnBlocked = Box<dyn Fn(&Error)>;
 /// ```
 pub struct PeerWorker {
     ucx: Ucx,
+    awake: KeepAwake,
 }
 
 /// The worker in it, and how its peers reach it.
@@ -147,7 +150,7 @@ impl PeerWorker {
             self.ucx()?;
             Err(error).or_code(DocaError::DRIVER, "connecting to a member")
         })?;
-        Ok(Peer::new(endpoint))
+        Ok(Peer::from(endpoint))
     }
 
     /// An endpoint to a peer outside the domain, which closes with its last handle. UCX calls
@@ -217,10 +220,16 @@ impl PeerWorker {
     /// Advances UCX and returns whether it moved (`ucp_worker_progress`).
     #[inline]
     pub fn progress(&self) -> bool {
-        match &self.ucx {
+        let moved = match &self.ucx {
             Ucx::Mesh(mesh) => mesh.progress(),
             Ucx::Plain { worker, .. } => worker.progress(),
-        }
+        };
+        self.awake.after(moved)
+    }
+
+    /// Keeps the worker awake during long transfers.
+    pub fn keep_awake(&self) -> KeepAwake {
+        self.awake.clone()
     }
 
     /// Arms UCX for the worker's sleep (`ucp_worker_arm`).
@@ -269,6 +278,12 @@ impl PeerWorkerBuilder<'_> {
         self.listen(move |worker| message::listen(worker, &receiver, &cx))
     }
 
+    /// As [`receive`](Self::receive), within UCX's handler.
+    pub fn receive_now<R: ReceiveNow>(self, receiver: &Rc<R>) -> Self {
+        let receiver = Rc::clone(receiver);
+        self.listen(move |worker| message::listen_now(worker, &receiver))
+    }
+
     /// Sets active-message handlers of the plugin's own, on each UCX worker that is opened.
     /// `listen` must not hold a strong handle of the worker.
     pub fn listen(mut self, listen: impl Fn(&Worker) -> ucx::Result<()> + 'static) -> Self {
@@ -294,7 +309,8 @@ impl PeerWorkerBuilder<'_> {
             on_blocked(&Error::new(DocaError::CONNECTION_RESET, error.to_string()));
         };
         let mesh = Mesh::open(settings.watched_shared_memory(), listen, on_blocked);
-        Ok(PeerWorker { ucx: Ucx::Mesh(Box::new(mesh.or_code(DocaError::DRIVER, "opening UCX")?)) })
+        let ucx = Ucx::Mesh(Box::new(mesh.or_code(DocaError::DRIVER, "opening UCX")?));
+        Ok(PeerWorker { ucx, awake: KeepAwake::default() })
     }
 
     /// Opens a worker whose address is UCX's own (`ucp_worker_get_address`), for peers without this
@@ -307,7 +323,8 @@ impl PeerWorkerBuilder<'_> {
         let open = || {
             let worker = self.settings.worker_with_exports()?;
             self.listens.iter().try_for_each(|listen| listen(&worker))?;
-            Ok(PeerWorker { ucx: Ucx::Plain { worker, known: RefCell::default() } })
+            let ucx = Ucx::Plain { worker, known: RefCell::default() };
+            Ok(PeerWorker { ucx, awake: KeepAwake::default() })
         };
         let opened: ucx::Result<_> = open();
         opened.or_code(DocaError::DRIVER, "opening UCX")

@@ -162,6 +162,11 @@ impl<T: 'static> PerHost<T> {
         values.values().filter(|it| it.owner == owner).map(|it| Rc::clone(&it.value)).collect()
     }
 
+    /// All values of all hosts.
+    pub fn values(&self) -> Vec<Rc<T>> {
+        self.table.values.borrow().values().map(|it| Rc::clone(&it.value)).collect()
+    }
+
     /// Removes the value with this handle and returns it.
     ///
     /// # Errors

@@ -165,6 +165,27 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         true
     }
 
+    /// Finishes every operation, after `change` of each value that no [`take`](Self::take) could
+    /// have yet: of unfinished operations, and in an ordered window of those behind one. `change`
+    /// must not use the window.
+    pub fn finish_all(&self, mut change: impl FnMut(&mut V)) {
+        let mut state = self.state.borrow_mut();
+        for index in (0..state.entries.len()).rev() {
+            let held = self.is_ordered && index >= state.released;
+            let entry = &mut state.entries[index];
+            if let Some(value) = entry.value.as_mut().filter(|_| held || !entry.is_finished) {
+                change(value);
+                entry.is_finished = true;
+                if !self.is_ordered {
+                    state.give(index);
+                }
+            }
+        }
+        if self.is_ordered {
+            state.release();
+        }
+    }
+
     /// Puts a finished value into the window, for a [`take`](Self::take) that waits or comes later.
     ///
     /// # Errors
@@ -312,6 +333,27 @@ mod tests {
     use futures_util::task::noop_waker;
 
     use super::*;
+
+    #[test]
+    fn all_operations_finish_at_once_and_keep_what_a_take_could_have() {
+        for (window, changed) in [
+            (Window::ordered(8), [1, 102, 103, 104]),
+            (Window::unordered(8), [1, 102, 3, 104]),
+        ] {
+            (1..5).for_each(|key| window.begin(key, key).unwrap());
+            window.finish(1);
+            window.finish(3);
+            let mut last = pin!(window.take(4));
+            assert_eq!(last.as_mut().now_or_never(), None);
+            drop(window.take(2));
+            window.finish_all(|value| *value += 100);
+            assert_eq!(last.now_or_never(), Some(changed[3]));
+            for key in 1..4 {
+                assert_eq!(window.take(key).now_or_never(), Some(changed[key as usize - 1]));
+            }
+            assert!(window.state.borrow().entries.is_empty());
+        }
+    }
 
     #[test]
     fn values_of_an_ordered_window_come_in_the_order_of_their_keys() {

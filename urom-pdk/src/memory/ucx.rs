@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::ops::Range;
 use std::task::Poll;
 
-use ucx::{AmFlags, Endpoint, Outside, OutsideMut, Rendezvous, Request, Status, TagInfo, Worker};
+use ucx::{Endpoint, Outside, OutsideMut, Rendezvous, Request, Status, TagInfo, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
@@ -18,23 +18,12 @@ const PIECE: usize = 1 << 20;
 type Holder = (HostMemory, MemoryLease);
 
 impl HostMemory {
-    /// Sends these bytes as the data of an active message (`ucp_am_send_nbx`), from where they are:
-    /// as [`Endpoint::am_send_with`]. `None` unless the path is [`MAPPED`](MemoryPath::MAPPED).
+    /// These bytes as a buffer that UCX sends from where they are. `None` unless the path is
+    /// [`MAPPED`](MemoryPath::MAPPED).
     ///
-    /// Bytes that others change meanwhile are sent as any mixture of old and new. The request keeps
+    /// Bytes that others change meanwhile are sent as any mixture of old and new. The buffer keeps
     /// the memory open.
-    pub fn am_send(
-        &self,
-        peer: &Endpoint,
-        id: u16,
-        header: &[u8],
-        flags: AmFlags,
-    ) -> Option<Request<Outside<HostMemory>>> {
-        Some(peer.am_send_with(id, header, self.buffer()?, flags))
-    }
-
-    /// The bytes as a buffer of UCX, where they are mapped.
-    pub(crate) fn buffer(&self) -> Option<Outside<HostMemory>> {
+    pub fn buffer(&self) -> Option<Outside<HostMemory>> {
         let view = self.mapped()?;
         let (start, len) = (view.as_ptr(), view.len() as usize);
         // SAFETY: the clone keeps the bytes mapped, and no reference to them exists.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
-use ucx::{Message, Worker};
+use ucx::{Data, Message, WeakWorker, Worker};
 use urom_abi::log::Level;
 use urom_abi::protocol::{PeerMessage, PeerMessages};
 
@@ -44,6 +44,26 @@ pub trait Receive: 'static {
         message: Self::Message<'_>,
         data: PeerData,
     ) -> impl Future<Output = Result<()>>;
+}
+
+/// Handles the typed messages of peers within UCX's handler: without a future, a copy of the data
+/// or an allocation.
+pub trait ReceiveNow: 'static {
+    /// The enum of the messages, made by [`urom_message`](crate::urom_message).
+    type Message<'a>: PeerMessages<'a>;
+
+    /// Handles a message and its data, which arrived at `worker`. An implementation writes the
+    /// message's type as `Self::Message<'_>`, as that of [`Receive`] does. An error ends up in the
+    /// log.
+    ///
+    /// # Errors
+    /// Those of the plugin.
+    fn receive_now(
+        &self,
+        worker: &WeakWorker,
+        message: Self::Message<'_>,
+        data: Data<'_>,
+    ) -> Result<()>;
 }
 
 /// The context of each message of a [`Receive`].
@@ -109,8 +129,22 @@ pub(super) fn listen<R: Receive>(
     cx: &PeerContext,
 ) -> ucx::Result<()> {
     let (receiver, cx) = (Rc::clone(receiver), cx.clone());
+    handle(worker, move |message| receive(&receiver, &cx, message))
+}
+
+pub(super) fn listen_now<R: ReceiveNow>(worker: &Worker, receiver: &Rc<R>) -> ucx::Result<()> {
+    let (receiver, ucx) = (Rc::clone(receiver), worker.downgrade());
+    handle(worker, move |message| {
+        receiver.receive_now(&ucx, decode(message.header)?, message.data)
+    })
+}
+
+fn handle(
+    worker: &Worker,
+    receive: impl Fn(Message<'_>) -> Result<()> + 'static,
+) -> ucx::Result<()> {
     worker.set_am_handler(MESSAGE, move |message: Message<'_>| {
-        if let Err(error) = receive(&receiver, &cx, message) {
+        if let Err(error) = receive(message) {
             refused(&error);
         }
     })

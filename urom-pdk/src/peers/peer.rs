@@ -6,14 +6,14 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use ucx::{AmFlags, Buffer, Endpoint};
+use ucx::{AmFlags, Buffer, Endpoint, Request};
 use urom_abi::protocol::PeerMessage;
 
 use super::message::{MESSAGE, encode};
 use crate::{DocaError, Error, OrCode, Result};
 
 /// The longest data that UCX may send without announcing them.
-const LONGEST_SHORT: usize = 256 << 10;
+const LONGEST_SHORT: u64 = 256 << 10;
 
 /// A peer of a [`PeerWorker`](super::PeerWorker). A clone is the same endpoint.
 #[derive(Clone)]
@@ -22,10 +22,6 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(endpoint: Rc<Endpoint>) -> Peer {
-        Peer { endpoint }
-    }
-
     /// The UCX endpoint.
     #[must_use]
     pub fn endpoint(&self) -> &Rc<Endpoint> {
@@ -56,10 +52,7 @@ impl Peer {
             Ok(header) => header,
             Err(error) => return (Err(error), data),
         };
-        // By itself UCX announces none over shared memory: it assembles a long message in memory of
-        // its own.
-        let is_long = data.len() > LONGEST_SHORT && worker.context().has_rendezvous();
-        let flags = if is_long { AmFlags::RENDEZVOUS } else { AmFlags::NONE };
+        let flags = self.flags(data.len() as u64);
         let sent = self.endpoint.am_send_now(MESSAGE, &header, data, flags);
         let (sent, data) = match sent {
             Ok(sent) => sent,
@@ -70,6 +63,32 @@ impl Peer {
             false => DocaError::IO_FAILED,
         };
         (sent.or_code(code, "sending to a peer"), data)
+    }
+
+    /// Begins to send a message with data, and returns UCX's request. A request that is dropped
+    /// goes on.
+    ///
+    /// # Errors
+    /// `TOO_BIG` and `INVALID_VALUE` as [`send`](Self::send).
+    pub fn begin_send<B: Buffer>(
+        &self,
+        message: &impl PeerMessage,
+        data: B,
+        flags: AmFlags,
+    ) -> Result<Request<B>> {
+        let header = encode(message, self.endpoint.worker().max_am_header())?;
+        Ok(self.endpoint.am_send_with(MESSAGE, &header, data, flags))
+    }
+
+    /// The flags with which `len` bytes of data are sent: more than 256 KiB are announced. By
+    /// itself UCX announces none over shared memory: it assembles a long message in memory of its
+    /// own.
+    #[must_use]
+    pub fn flags(&self, len: u64) -> AmFlags {
+        match len > LONGEST_SHORT && self.endpoint.worker().context().has_rendezvous() {
+            true => AmFlags::RENDEZVOUS,
+            false => AmFlags::NONE,
+        }
     }
 
     /// The output of `future`, unless the peer is lost before.
@@ -84,6 +103,12 @@ impl Peer {
                 Err(Error::new(DocaError::CONNECTION_RESET, text))
             }
         }
+    }
+}
+
+impl From<Rc<Endpoint>> for Peer {
+    fn from(endpoint: Rc<Endpoint>) -> Peer {
+        Peer { endpoint }
     }
 }
 

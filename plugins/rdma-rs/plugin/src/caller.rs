@@ -1,39 +1,40 @@
 //! Another instance that has connected to one of this worker, before that has connected to it.
 
-use ucx::{AmFlags, CloseMode, PeerAddress, WeakWorker, Worker};
+use std::rc::Rc;
 
-use crate::message::{CONTROL, Control, Route};
+use ucx::{AmFlags, CloseMode, PeerAddress, WeakWorker};
+use urom_pdk::peers::Peer;
+
+use crate::message::{Bye, Route};
 
 pub(crate) struct Caller {
     ucx: WeakWorker,
-    hello: Control,
+    /// That of its messages.
+    pub(crate) route: Route,
+    /// Its number.
+    sender: u64,
     address: Vec<u8>,
 }
 
 impl Caller {
-    /// Of a `HELLO` and its data.
-    pub(crate) fn new(ucx: &Worker, hello: Control, address: &[u8]) -> Caller {
-        Caller { ucx: ucx.downgrade(), hello, address: address.to_vec() }
+    /// The sender of a `Hello`.
+    pub(crate) fn new(ucx: &WeakWorker, route: Route, sender: u64, address: &[u8]) -> Caller {
+        Caller { ucx: ucx.clone(), route, sender, address: address.to_vec() }
     }
 
-    /// What its messages begin with.
-    pub(crate) fn route(&self) -> Route {
-        self.hello.route
-    }
-
-    /// Tells it that nobody connects to it. If it is not there any more, nobody has to be told.
+    /// Tells it that its connection has no other end. A caller that is gone needs no answer.
     pub(crate) fn turn_away(self) {
         let Some(ucx) = self.ucx.upgrade() else { return };
-        // SAFETY: what another worker says of itself. Those that reach this one are trusted with
-        // its memory: the guide's page on security says so.
+        // SAFETY: the address of another worker, from itself. The workers that reach this one are
+        // trusted with its memory: the guide's page on security says so.
         let address = unsafe { PeerAddress::from_bytes(&self.address) };
         let endpoint = address.and_then(|address| ucx.endpoint().connect_peer(&address));
-        let Ok(endpoint) = endpoint else { return };
-        let Route { to, from, .. } = self.hello.route;
-        let route = Route { instance: self.hello.sender, to: from, from: to };
-        let bye = Control { route, sender: 0, word: Control::BYE };
-        let why = b"it was stopped, or has connected to another instance".to_vec();
-        endpoint.am_send_with(CONTROL, bytemuck::bytes_of(&bye), why, AmFlags::EAGER).detach();
-        endpoint.close(CloseMode::Flush);
+        let Ok(endpoint) = endpoint.map(Rc::new) else { return };
+        let Route { to, from, .. } = self.route;
+        let route = Route { instance: self.sender, to: from, from: to };
+        let why = b"it was stopped, or has connected to another instance";
+        let _ =
+            Peer::from(Rc::clone(&endpoint)).begin_send(&Bye { route, why }, (), AmFlags::EAGER);
+        endpoint.begin_close(CloseMode::Flush);
     }
 }

@@ -29,59 +29,58 @@ mod caller;
 mod connection;
 mod details;
 mod failure;
-mod incoming;
 mod instance;
+mod instances;
+mod link;
 mod message;
-mod outgoing;
 mod pieces;
+mod queue;
 mod receives;
-mod request;
-mod respond;
-mod table;
-#[cfg(test)]
-mod tests;
-mod transfers;
+mod requester;
+mod responder;
 
-use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytemuck::Zeroable;
 use rdma_protocol::{
     Added, CompareSwap, Connect, Connected, Create, Created, Destroy, Destroyed, Export, Exported,
     FetchAdd, Handler, Limits, MemoryRange, Query, Read, ReadDone, Receive, Received, Send,
     SendImm, Sent, Start, Started, StateIs, Stop, Stopped, Swapped, Write, WriteImm, Written,
 };
-use smallvec::SmallVec;
-use ucx::{Features, Mesh};
-use urom_pdk::{Armed, Tasks, prelude::*, time};
+use tokio::sync::Semaphore;
+use ucx::Features;
+use urom_pdk::peers::PeerWorker;
+use urom_pdk::{prelude::*, time};
 
 use connection::Connection;
 use failure::Failure;
 use instance::Instance;
-use message::OperationKind;
+use instances::Instances;
+use link::{Base, Shared};
+use message::{OperationKind, Request};
 use pieces::Pieces;
-use request::Ask;
-use table::Table;
+use receives::Receives;
 
-/// A list that allocates for more than one element.
-type List<T> = SmallVec<[T; 1]>;
-
-/// What every instance allows.
+/// The limits of every instance.
 pub(crate) const LIMITS: Limits =
     Limits { message: 1 << 31, list: 64, operations: 1024, receives: 1024, instances: 256 };
 
-/// How long a stop waits for bytes that move.
+/// The number of parts of operations that may be in memory of the worker at a time.
+const ROOMS: usize = 8;
+
+/// The time for which a stop waits for bytes that move.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdma {
-    table: Rc<Table>,
-    tasks: Tasks,
-    mesh: Mesh,
+    instances: Rc<Instances>,
+    shared: Shared,
+    peers: PeerWorker,
 }
 
 impl Rdma {
     fn find(&self, cx: &Context, handle: u64) -> Result<Rc<Instance>> {
-        self.table.find(cx.dest_id(), handle)
+        self.instances.0.get(cx.dest_id(), handle)
     }
 
     /// Runs an operation with bytes of the host.
@@ -89,72 +88,63 @@ impl Rdma {
         &self,
         cx: &Context,
         rdma: u64,
-        ask: Ask,
+        kind: OperationKind,
+        request: Request,
         list: impl ExactSizeIterator<Item = MemoryRange>,
     ) -> Result<u64> {
         let instance = self.find(cx, rdma)?;
-        let connection = instance.connection(ask.kind.name())?;
-        let local = Pieces::open(&instance.base().memories, list, !ask.kind.sends())?;
-        if ask.kind.is_atomic() && local.len() != 8 {
-            let text = format!("the result of a {} has 8 bytes", ask.kind.name());
+        let connection = instance.connected(kind.name())?;
+        let local = Pieces::open(&instance.base.memories, list, !kind.sends())?;
+        if kind.is_atomic() && local.len() != 8 {
+            let text = format!("the result of a {} has 8 bytes", kind.name());
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        connection.ask(cx, ask, local).await
+        connection.requester.ask(cx, kind, request, local).await
     }
 }
 
-#[urom_plugin]
+#[urom_plugin(peers = peers)]
 impl Handler for Rdma {
     fn open(cx: &OpenContext) -> Result<Self> {
-        let table = Rc::new(Table::default());
-        let (listens, cuts) = (Rc::clone(&table), Rc::clone(&table));
-        let settings =
-            ucx::Context::builder(Features::AM | Features::WAKEUP).watched_shared_memory();
-        let on_blocked = move |error: &ucx::Error| {
+        let instances = Instances::new(cx);
+        let cuts = Rc::clone(&instances);
+        let peers = PeerWorker::builder(cx, Features::AM).receive_now(&instances);
+        let peers = peers.on_blocked(move |error| {
             let why = format!("{error}: stop the instance, start it, export it and connect again");
-            cuts.cut(&Failure::new(DocaError::CONNECTION_RESET, why));
-        };
-        let mesh = Mesh::open(settings, move |worker| listens.listen(worker), on_blocked);
-        let mesh = mesh.or_code(DocaError::DRIVER, "opening UCX")?;
-        Ok(Rdma { table, tasks: cx.tasks(), mesh })
-    }
-
-    fn address(&self) -> Result<Vec<u8>> {
-        let address = self.mesh.address();
-        Ok(address.or_code(DocaError::DRIVER, "asking UCX for an address")?.as_bytes().to_vec())
-    }
-
-    fn progress(&self) -> bool {
-        self.table.activity.keeps_awake(self.mesh.progress())
-    }
-
-    fn arm(&self) -> Armed<'_> {
-        match self.mesh.arm() {
-            Ok(true) => Armed::By(self.mesh.event_fd()),
-            Ok(false) => Armed::Ready,
-            Err(_) => Armed::Polled,
-        }
+            let failure = Failure::new(DocaError::CONNECTION_RESET, why);
+            cuts.0.values().iter().for_each(|instance| instance.cut(&failure));
+        });
+        let (peers, rooms) = (peers.open()?, Rc::new(Semaphore::new(ROOMS)));
+        let shared = Shared { tasks: cx.tasks(), awake: peers.keep_awake(), rooms };
+        Ok(Rdma { instances, shared, peers })
     }
 
     fn host_left(&self, connection: u64) {
-        self.table.forget(connection);
+        for instance in self.instances.0.all(connection) {
+            instance.stop("its host has left");
+        }
     }
 
     async fn create(&self, cx: &Context, cmd: Create) -> Result<Created> {
-        let permissions = Instance::permissions(cmd.permissions)?;
-        let rdma = self.table.create(cx, permissions, &self.tasks)?;
-        Ok(Created { rdma, limits: LIMITS })
+        let (permissions, receives) =
+            (Instance::permissions(cmd.permissions)?, Receives::default());
+        let shared = self.shared.clone();
+        let base = Base { permissions, memories: cx.memories(), receives, shared };
+        let new = |handle| Ok(Instance::new(handle, base));
+        Ok(Created { rdma: self.instances.0.insert_with(cx.dest_id(), 0, new)?, limits: LIMITS })
     }
 
     async fn destroy(&self, cx: &Context, cmd: Destroy) -> Result<Destroyed> {
-        self.find(cx, cmd.rdma)?;
-        drain(self.table.destroy(cmd.rdma, "the instance was destroyed")).await;
+        let instance = self.instances.0.remove(cx.dest_id(), cmd.rdma)?;
+        drain(instance.stop("the instance was destroyed")).await;
         Ok(Destroyed {})
     }
 
     async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
         // A peer that has left may have blocked the UCX worker, whose address would be exported.
-        self.mesh.tested().await;
+        if let Some(mesh) = self.peers.mesh() {
+            mesh.tested().await;
+        }
         self.find(cx, cmd.rdma)?.start()?;
         Ok(Started {})
     }
@@ -166,13 +156,11 @@ impl Handler for Rdma {
 
     async fn export(&self, cx: &Context, cmd: Export) -> Result<Exported> {
         let instance = self.find(cx, cmd.rdma)?;
-        Ok(Exported { details: instance.export(self.address()?)?.into() })
+        Ok(Exported { details: instance.export(self.peers.address()?)?.into() })
     }
 
     async fn connect(&self, cx: &Context, cmd: Connect<'_>) -> Result<Connected> {
-        // It may have another worker then.
-        let own = self.address()?;
-        self.find(cx, cmd.rdma)?.connect(&self.mesh, own, cmd.details)?;
+        self.find(cx, cmd.rdma)?.connect(&self.peers, cmd.details)?;
         Ok(Connected {})
     }
 
@@ -185,76 +173,75 @@ impl Handler for Rdma {
 
     async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<Received> {
         let instance = self.find(cx, cmd.rdma)?;
-        let places = Pieces::open(&instance.base().memories, cmd.places.iter(), true)?;
+        let places = Pieces::open(&instance.base.memories, cmd.places.iter(), true)?;
         let number = instance.post(places)?;
-        let receives = &instance.base().receives;
-        let received = poll_fn(|cx| receives.borrow_mut().poll(number, cx));
-        match cx.unless_cancelled(received).await {
-            Ok(received) => received.map_err(|failure| failure.error()),
-            Err(reason) => {
-                receives.borrow_mut().detach(number);
-                Err(reason.into())
-            }
-        }
+        cx.unless_cancelled(instance.base.receives.outcome(number)).await?
     }
 
     async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
-        self.ask(cx, cmd.rdma, Ask::new(OperationKind::Send), cmd.pieces.iter()).await?;
+        let request = Request::zeroed();
+        self.ask(cx, cmd.rdma, OperationKind::Send, request, cmd.pieces.iter()).await?;
         Ok(Sent {})
     }
 
     async fn send_imm(&self, cx: &Context, cmd: SendImm<'_>) -> Result<Sent> {
-        let ask = Ask { immediate: cmd.immediate, ..Ask::new(OperationKind::SendImm) };
-        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        let request = Request { immediate: cmd.immediate, ..Request::zeroed() };
+        self.ask(cx, cmd.rdma, OperationKind::SendImm, request, cmd.pieces.iter()).await?;
         Ok(Sent {})
     }
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
-        let ask = Ask { remote: cmd.target, ..Ask::new(OperationKind::Write) };
-        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        let request = Request { remote: cmd.target, ..Request::zeroed() };
+        self.ask(cx, cmd.rdma, OperationKind::Write, request, cmd.pieces.iter()).await?;
         Ok(Written {})
     }
 
     async fn write_imm(&self, cx: &Context, cmd: WriteImm<'_>) -> Result<Written> {
         let WriteImm { target: remote, immediate, .. } = cmd;
-        let ask = Ask { remote, immediate, ..Ask::new(OperationKind::WriteImm) };
-        self.ask(cx, cmd.rdma, ask, cmd.pieces.iter()).await?;
+        let request = Request { remote, immediate, ..Request::zeroed() };
+        self.ask(cx, cmd.rdma, OperationKind::WriteImm, request, cmd.pieces.iter()).await?;
         Ok(Written {})
     }
 
     async fn read(&self, cx: &Context, cmd: Read<'_>) -> Result<ReadDone> {
-        let ask = Ask { remote: cmd.source, ..Ask::new(OperationKind::Read) };
-        self.ask(cx, cmd.rdma, ask, cmd.places.iter()).await?;
+        let request = Request { remote: cmd.source, ..Request::zeroed() };
+        self.ask(cx, cmd.rdma, OperationKind::Read, request, cmd.places.iter()).await?;
         Ok(ReadDone {})
     }
 
     async fn compare_swap(&self, cx: &Context, cmd: CompareSwap) -> Result<Swapped> {
-        let CompareSwap { target: remote, compare, swap: operand, .. } = cmd;
-        let ask = Ask { remote, operand, compare, ..Ask::new(OperationKind::CompareSwap) };
-        let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
+        let CompareSwap { rdma, target: remote, compare, swap: operand, result } = cmd;
+        let request = Request { remote, operand, compare, ..Request::zeroed() };
+        let results = [result].into_iter();
+        let before = self.ask(cx, rdma, OperationKind::CompareSwap, request, results).await?;
         Ok(Swapped { before })
     }
 
     async fn fetch_add(&self, cx: &Context, cmd: FetchAdd) -> Result<Added> {
-        let FetchAdd { target: remote, add: operand, .. } = cmd;
-        let ask = Ask { remote, operand, ..Ask::new(OperationKind::FetchAdd) };
-        let before = self.ask(cx, cmd.rdma, ask, [cmd.result].into_iter()).await?;
+        let FetchAdd { rdma, target: remote, add: operand, result } = cmd;
+        let request = Request { remote, operand, ..Request::zeroed() };
+        let results = [result].into_iter();
+        let before = self.ask(cx, rdma, OperationKind::FetchAdd, request, results).await?;
         Ok(Added { before })
     }
 }
 
 /// Waits until no byte of a connection that has ended moves any more, if UCX gets that far.
-async fn drain(connection: Option<Rc<Connection>>) {
+async fn drain(connection: Option<Connection>) {
     let Some(connection) = connection else { return };
-    if time::timeout(PATIENCE, connection.drained()).await.is_err() {
+    if time::timeout(PATIENCE, connection.link.drained()).await.is_err() {
         log::warn!("bytes of an instance that was stopped may still move: its peer hangs");
     }
 }
 
 impl Drop for Rdma {
-    /// Tells the other ends. A worker gives its plugins 1.5 s.
+    /// Tells the other ends.
     fn drop(&mut self) {
-        self.table.clear("the worker of the other end has closed the plugin");
-        self.mesh.flush(Duration::from_millis(500));
+        for instance in self.instances.0.take_all() {
+            instance.stop("the worker of the other end has closed the plugin");
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,22 @@
-//! The local memory of an operation: a list of parts of the host's memory, one after the other.
+//! The memory of an operation: a list of parts of a host's memory, one after the other.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use rdma_protocol::{Access, MemoryRange};
+use smallvec::SmallVec;
 use urom_pdk::memory::{HostMemory, Memories};
 use urom_pdk::{prelude::*, time};
 
-use crate::{LIMITS, List};
+use crate::LIMITS;
 
-/// Bytes of one piece are read or written in blocks of this size where they are not mapped.
+/// Memory that is not mapped is read and written in blocks of this size.
 pub(crate) const BLOCK: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
-    /// Those with bytes.
-    list: List<HostMemory>,
+    /// Those with bytes. A list allocates for more than one.
+    list: SmallVec<[HostMemory; 1]>,
     len: u64,
 }
 
@@ -27,54 +28,49 @@ impl Pieces {
         ranges: impl ExactSizeIterator<Item = MemoryRange>,
         writes: bool,
     ) -> Result<Pieces> {
+        let too_big = |text: String| Err(Error::new(DocaError::TOO_BIG, text));
         if ranges.len() > LIMITS.list as usize {
-            let text = format!("{} buffers in a list: {} are the most", ranges.len(), LIMITS.list);
-            return Err(Error::new(DocaError::TOO_BIG, text));
+            return too_big(format!("{} buffers in a list exceed {}", ranges.len(), LIMITS.list));
         }
         let mut pieces = Pieces::default();
         for range in ranges.filter(|range| range.len > 0) {
             let memory = memories.open(range)?;
-            if !memory.access().contains(Access::LOCAL_READ_WRITE) {
-                let text = format!("{range}: local memory of an operation is LOCAL_READ_WRITE");
-                return Err(Error::new(DocaError::NOT_PERMITTED, text));
-            }
-            if writes && !memory.access().others_write() {
-                let text = format!(
-                    "{range}: it was shared with permissions to read alone; end that share, and \
-                     let rdma_host share it"
-                );
-                return Err(Error::new(DocaError::NOT_PERMITTED, text));
-            }
-            pieces.len = pieces.len.saturating_add(range.len);
-            pieces.list.push(memory);
+            let missing = if !memory.access().contains(Access::LOCAL_READ_WRITE) {
+                "local memory of an operation is LOCAL_READ_WRITE"
+            } else if writes && !memory.access().others_write() {
+                "the plugin may only read it: share it with rdma_host"
+            } else {
+                pieces.len = pieces.len.saturating_add(range.len);
+                pieces.list.push(memory);
+                continue;
+            };
+            return Err(Error::new(DocaError::NOT_PERMITTED, format!("{range}: {missing}")));
         }
         if pieces.len > LIMITS.message {
-            let text = format!("{} bytes: {} are the most", pieces.len, LIMITS.message);
-            return Err(Error::new(DocaError::TOO_BIG, text));
+            return too_big(format!("{} bytes exceed {}", pieces.len, LIMITS.message));
         }
         Ok(pieces)
     }
 
     pub(crate) fn of(memory: HostMemory) -> Pieces {
         let len = memory.len();
-        Pieces { list: List::from_iter((len > 0).then_some(memory)), len }
+        Pieces { list: (len > 0).then_some(memory).into_iter().collect(), len }
     }
 
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The pieces in parts of at most so many bytes, each with where it begins.
-    pub(crate) fn parts_of(&self, most: u64) -> impl Iterator<Item = (u64, HostMemory)> {
-        self.parts().flat_map(move |(at, piece)| {
-            (0..piece.len())
-                .step_by(most as usize)
-                .map(move |from| (at + from, piece.slice(from..piece.len().min(from + most))))
+    /// The pieces in parts of at most `most` bytes, each with its offset.
+    pub(crate) fn parts(&self, most: u64) -> impl Iterator<Item = (u64, HostMemory)> {
+        self.placed().flat_map(move |(at, piece)| {
+            let starts = (0..piece.len()).step_by(most as usize);
+            starts.map(move |from| (at + from, piece.slice(from..piece.len().min(from + most))))
         })
     }
 
-    /// The pieces, each with where it begins.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (u64, &HostMemory)> {
+    /// The pieces, each with its offset.
+    fn placed(&self) -> impl Iterator<Item = (u64, &HostMemory)> {
         self.list.iter().scan(0, |end, piece| {
             let at = *end;
             *end += piece.len();
@@ -82,52 +78,40 @@ impl Pieces {
         })
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.list.len()
+    /// The bytes in a range of the whole.
+    pub(crate) fn part(&self, range: Range<u64>) -> Pieces {
+        let within = self.placed().filter_map(|(at, piece)| {
+            let (start, end) = (range.start.max(at), range.end.min(at + piece.len()));
+            (start < end).then(|| piece.slice(start - at..end - at))
+        });
+        Pieces { list: within.collect(), len: range.end - range.start }
     }
 
-    /// What of the pieces the bytes in a range of the whole are.
-    fn within(&self, range: Range<u64>) -> impl Iterator<Item = (u64, HostMemory)> {
-        self.parts().filter_map(move |(at, piece)| {
-            let start = range.start.max(at);
-            let end = range.end.min(at + piece.len());
-            (start < end).then(|| (start, piece.slice(start - at..end - at)))
-        })
+    /// The piece, if there is one alone.
+    pub(crate) fn single(&self) -> Option<&HostMemory> {
+        self.list.first().filter(|_| self.list.len() == 1)
     }
 
-    /// The one piece that a range of the whole lies in.
-    pub(crate) fn single(&self, range: Range<u64>) -> Option<HostMemory> {
-        let (_, piece) = self.within(range.clone()).next()?;
-        (piece.len() == range.end - range.start).then_some(piece)
+    pub(crate) fn are_mapped(&self) -> bool {
+        self.list.iter().all(|piece| piece.mapped().is_some())
     }
 
-    /// Copies bytes into mapped pieces. Whether they are mapped; nothing is copied otherwise.
-    pub(crate) fn copy_from(&self, at: u64, bytes: &[u8]) -> Result<bool> {
-        let range = at..at + bytes.len() as u64;
-        if self.within(range.clone()).any(|(_, piece)| piece.mapped().is_none()) {
-            return Ok(false);
-        }
-        for (start, piece) in self.within(range) {
-            let from = (start - at) as usize;
-            let bytes = &bytes[from..from + piece.len() as usize];
+    /// Copies as many bytes into mapped pieces.
+    pub(crate) fn copy_from(&self, bytes: &[u8]) -> Result<()> {
+        for (at, piece) in self.placed() {
             if let Some(view) = piece.mapped() {
-                view.copy_from(0, bytes)?;
+                view.copy_from(0, &bytes[at as usize..(at + piece.len()) as usize])?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Copies bytes into pieces on any path.
-    pub(crate) async fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        let parts: List<_> = self.within(at..at + bytes.len() as u64).collect();
-        for (start, piece) in parts {
-            let from = (start - at) as usize;
-            let bytes = &bytes[from..from + piece.len() as usize];
-            for (block, bytes) in (0..).zip(bytes.chunks(BLOCK as usize)) {
-                piece.write(block * BLOCK, bytes).await?;
-                // The kernel copies in the call: others have their turn.
-                time::sleep(Duration::ZERO).await;
-            }
+    /// Copies as many bytes into pieces on any path.
+    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<()> {
+        for (at, piece) in self.parts(BLOCK) {
+            piece.write(0, &bytes[at as usize..(at + piece.len()) as usize]).await?;
+            // The kernel copies in the call: others have their turn.
+            time::sleep(Duration::ZERO).await;
         }
         Ok(())
     }

@@ -1,18 +1,25 @@
 //! Messages that no instance of this kit sends, of somebody who has the secrets of both ends: they
 //! cost this instance at most.
 
+use std::rc::Rc;
+
 use bytemuck::Zeroable;
 use proptest::prelude::*;
-use ucx::{AmFlags, Endpoint, Features, PeerAddress};
+use ucx::{AmFlags, Features, PeerAddress};
+use urom_abi::protocol::PeerMessage;
+use urom_pdk::peers::Peer;
 
 use super::*;
 use crate::details::Details;
-use crate::message::{CONTROL, Control, REQUEST, RESPONSE, Request, Response, Route};
+use crate::message::{Answer, Ask, Bye, Bytes, Hello, Request, Route, Welcome};
+
+/// The version of the messages.
+const VERSION: u64 = <Welcome as PeerMessage>::VERSION;
 
 /// Somebody beside a connection.
 struct Stranger {
     worker: ucx::Worker,
-    endpoint: Endpoint,
+    peer: Peer,
     /// Of messages to the second end.
     route: Route,
 }
@@ -26,12 +33,22 @@ impl Stranger {
         // SAFETY: the plugin's own address.
         let address = unsafe { PeerAddress::from_bytes(&two.address) }.unwrap();
         let endpoint = worker.endpoint().connect_peer(&address).unwrap();
+        let peer = Peer::from(Rc::new(endpoint));
         let route = Route { instance: two.instance, to: two.secret, from: one.secret };
-        Stranger { worker, endpoint, route }
+        Stranger { worker, peer, route }
     }
 
-    fn send(&self, id: u16, header: &[u8], data: &[u8]) {
-        self.endpoint.am_send_with(id, header, data.to_vec(), AmFlags::NONE).detach();
+    fn send(&self, message: &impl PeerMessage, data: &[u8]) {
+        self.peer.begin_send(message, data.to_vec(), AmFlags::NONE).unwrap().detach();
+    }
+
+    /// Sends the beginning of a message, with a wrong end.
+    fn send_wrong(&self, message: &impl PeerMessage, len: usize, end: &[u8]) {
+        let mut header = vec![0; message.encoded_len().unwrap()];
+        message.encode(&mut header).unwrap();
+        let message = [&VERSION.to_le_bytes(), &header[..len.min(header.len())], end].concat();
+        let endpoint = self.peer.endpoint();
+        endpoint.am_send_with(0x75, &message, b"?".to_vec(), AmFlags::NONE).detach();
     }
 
     fn progress(&self, domain: &Domain) {
@@ -77,18 +94,22 @@ fn messages_without_the_secrets_of_both_ends_do_nothing() {
             Route::zeroed(),
         ] {
             let request = Request { route, kind: 2, total: 8, remote, ..Request::zeroed() };
-            stranger.send(REQUEST, bytemuck::bytes_of(&request), &[1; 8]);
-            let response = Response { route, ..Response::zeroed() };
-            stranger.send(RESPONSE, bytemuck::bytes_of(&response), &[]);
-            for word in 0..4 {
-                let control = Control { route, word, ..Control::zeroed() };
-                stranger.send(CONTROL, bytemuck::bytes_of(&control), b"no address");
-            }
+            stranger.send(&Ask { request }, &[1; 8]);
+            stranger.send(&Bytes { route, number: 0, at: 0 }, &[]);
+            stranger.send(&Answer { route, number: 0, result: 0, code: 0, why: b"" }, &[]);
+            stranger.send(&Hello { route, sender: 0 }, b"no address");
+            stranger.send(&Welcome { route }, b"no address");
+            stranger.send(&Bye { route, why: b"bye" }, &[]);
         }
         for len in [0, 1, 23, 200] {
-            for id in [CONTROL, REQUEST, RESPONSE] {
-                stranger.send(id, &vec![0xff; len], b"?");
-            }
+            let route = stranger.route;
+            stranger.send_wrong(
+                &Ask { request: Request { route, ..Request::zeroed() } },
+                len,
+                b"?",
+            );
+            stranger.send_wrong(&Bye { route, why: b"bye" }, len, &[0xff; 9]);
+            stranger.send_wrong(&Welcome { route }, 0, &vec![0xff; len]);
         }
     };
     run(attack, Some(State::Connected));
@@ -113,7 +134,7 @@ fn operations_that_there_cannot_be_end_the_connection() {
             let route = stranger.route;
             let mut request = Request { route, kind: 2, total: 8, remote, ..Request::zeroed() };
             change(&mut request);
-            stranger.send(REQUEST, bytemuck::bytes_of(&request), data);
+            stranger.send(&Ask { request }, data);
         };
         run(attack, Some(State::Error));
     }
@@ -125,7 +146,7 @@ proptest! {
     #[test]
     fn no_message_harms_another_connection(
         messages in prop::collection::vec(
-            (0..3_u16, any::<[u64; 9]>(), 0..8_u64, prop::collection::vec(any::<u8>(), 0..300)),
+            (0..9_u16, any::<[u64; 9]>(), 0..8_u64, prop::collection::vec(any::<u8>(), 0..300)),
             1..30,
         ),
     ) {
@@ -141,21 +162,15 @@ proptest! {
                     remote: if words[5] % 4 > 0 { remote } else { Remote::zeroed() },
                     ..Request::zeroed()
                 };
-                let response = Response {
-                    route,
-                    number,
-                    at: words[3] % 9,
-                    code: DocaError((words[6] % 40) as u32),
-                    has_bytes: (words[7] % 2) as u32,
-                    result: words[8],
-                };
+                let (at, result) = (words[3] % 9, words[8]);
+                let code = (words[6] % 2 * words[7] % 40) as u32;
                 match *id {
-                    CONTROL => {
-                        let control = Control { route, word: words[0] % 4, ..Control::zeroed() };
-                        stranger.send(CONTROL, bytemuck::bytes_of(&control), data);
-                    }
-                    REQUEST => stranger.send(REQUEST, bytemuck::bytes_of(&request), data),
-                    _ => stranger.send(RESPONSE, bytemuck::bytes_of(&response), data),
+                    0 => stranger.send(&Hello { route, sender: words[0] }, data),
+                    1 => stranger.send(&Welcome { route }, data),
+                    2 => stranger.send(&Bye { route, why: data }, &[]),
+                    3 => stranger.send(&Bytes { route, number, at }, data),
+                    4 => stranger.send(&Answer { route, number, result, code, why: data }, &[]),
+                    _ => stranger.send(&Ask { request }, data),
                 }
             }
         }, None);

@@ -1,0 +1,89 @@
+//! The instances of a worker, and the messages for them.
+
+use std::rc::Rc;
+
+use ucx::{Data, WeakWorker};
+use urom_pdk::peers::ReceiveNow;
+use urom_pdk::{HostLimits, PerHost, prelude::*};
+
+use crate::LIMITS;
+use crate::caller::Caller;
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::instance::Instance;
+use crate::message::{Message, Route};
+
+pub(crate) struct Instances(pub(crate) PerHost<Instance>);
+
+impl Instances {
+    pub(crate) fn new(cx: &OpenContext) -> Rc<Instances> {
+        let limits = HostLimits { values: LIMITS.instances as usize, bytes: 0 };
+        Rc::new(Instances(PerHost::new(cx, "RDMA instance", limits)))
+    }
+
+    fn connection(&self, route: Route) -> Option<Connection> {
+        self.0.find_any(route.instance)?.connection(|it| it.is_meant_by(route))
+    }
+
+    /// Passes a message to the connection that it is of. Others are ignored.
+    fn pass(&self, route: Route, take: impl FnOnce(&Connection) -> Result<()>) {
+        if let Some(connection) = self.connection(route)
+            && let Err(error) = take(&connection)
+        {
+            connection.link.fail(&Failure::from(&error));
+        }
+    }
+}
+
+impl ReceiveNow for Instances {
+    type Message<'a> = Message<'a>;
+
+    fn receive_now(
+        &self,
+        worker: &WeakWorker,
+        message: Self::Message<'_>,
+        data: Data<'_>,
+    ) -> Result<()> {
+        match message {
+            Message::Ask { request } => {
+                self.pass(request.route, |it| it.responder.on_request(request, data));
+            }
+            Message::Bytes { route, number, at } => {
+                self.pass(route, |it| it.requester.on_bytes(number, at, data));
+            }
+            Message::Answer { route, number, result, code, why } => self.pass(route, |it| {
+                if code == DocaError::SUCCESS.0 {
+                    return it.requester.on_answer(number, result);
+                }
+                let failure = Failure::there(DocaError(code), "the other end", why);
+                it.requester.fail(number, failure);
+                Ok(())
+            }),
+            Message::Welcome { route } => self.pass(route, |it| {
+                it.requester.start();
+                Ok(())
+            }),
+            Message::Bye { route, why } => match self.connection(route) {
+                Some(connection) => {
+                    let what = "the other end has left";
+                    connection.link.fail(&Failure::there(DocaError::CONNECTION_RESET, what, why));
+                }
+                None => {
+                    self.0.find_any(route.instance).iter().for_each(|it| it.caller_left(route));
+                }
+            },
+            Message::Hello { route, sender } => match (self.connection(route), data) {
+                (Some(connection), _) => connection.welcome(),
+                (None, Data::Eager(address)) => {
+                    let caller = Caller::new(worker, route, sender, address);
+                    match self.0.find_any(route.instance) {
+                        Some(instance) => instance.called(caller),
+                        None => caller.turn_away(),
+                    }
+                }
+                (None, Data::Rendezvous(_)) => {}
+            },
+        }
+        Ok(())
+    }
+}

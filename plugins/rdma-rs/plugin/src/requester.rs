@@ -1,0 +1,205 @@
+//! The operations that an instance asks of the other end, in the order in which they were
+//! submitted. They are reported in that order, too.
+
+use std::cell::{Cell, RefCell};
+use std::mem::take;
+use std::rc::Rc;
+
+use ucx::{AmFlags, Data};
+use urom_pdk::{Window, prelude::*};
+
+use crate::LIMITS;
+use crate::failure::{Failure, violation};
+use crate::link::Link;
+use crate::message::{Ask, OperationKind, Request};
+use crate::pieces::Pieces;
+
+/// The most bytes under way that the other end may have to keep: half of what an instance keeps.
+const MOST_EARLY: u64 = 16 << 20;
+
+/// The memory that the other end takes for a part, besides its bytes.
+const PART: u64 = 128;
+
+pub(crate) struct Requester {
+    link: Rc<Link>,
+    operations: Window<u64, Operation>,
+    /// The number of the next operation.
+    next: Cell<u64>,
+    /// The operations that wait until the other end has connected, until it has.
+    unsent: RefCell<Option<Vec<(Request, Pieces)>>>,
+    /// The bytes under way that the other end may have to keep.
+    early: Cell<u64>,
+}
+
+struct Operation {
+    kind: OperationKind,
+    /// Where the bytes go that the other end answers with.
+    places: Pieces,
+    /// The number of these bytes that have not arrived; 1 until the answer to other operations.
+    left: u64,
+    /// Its part of the requester's early bytes.
+    early: u64,
+    outcome: Result<u64, Failure>,
+}
+
+impl Requester {
+    pub(crate) fn new(link: &Rc<Link>) -> Rc<Requester> {
+        Rc::new(Requester {
+            link: Rc::clone(link),
+            operations: Window::ordered(LIMITS.operations as usize),
+            next: Cell::new(0),
+            unsent: RefCell::new(Some(Vec::new())),
+            early: Cell::new(0),
+        })
+    }
+
+    /// Has the other end carry out an operation, and returns what it answers. The operation takes
+    /// its place when this is polled for the first time, and goes on when the command is cancelled.
+    pub(crate) async fn ask(
+        self: &Rc<Self>,
+        cx: &Context,
+        kind: OperationKind,
+        request: Request,
+        local: Pieces,
+    ) -> Result<u64> {
+        let number = self.next.get();
+        let places = if kind.sends() { Pieces::default() } else { local.clone() };
+        let left = if kind == OperationKind::Read { places.len().max(1) } else { 1 };
+        let operation = Operation { kind, places, left, early: 0, outcome: Ok(0) };
+        self.operations.begin(number, operation)?;
+        self.next.set(number + 1);
+        let (route, kind, total) = (self.link.route, kind as u32, local.len());
+        let request = Request { route, number, kind, total, ..request };
+        let is_connected = self.unsent.borrow().is_none();
+        match is_connected {
+            true => self.send(request, &local),
+            false => self
+                .unsent
+                .borrow_mut()
+                .iter_mut()
+                .for_each(|all| all.push((request, local.clone()))),
+        }
+        Ok(cx.unless_cancelled(self.operations.take(number)).await?.outcome?)
+    }
+
+    /// Sends what waits: the other end has connected.
+    pub(crate) fn start(self: &Rc<Self>) {
+        let unsent = self.unsent.take().unwrap_or_default();
+        unsent.into_iter().for_each(|(request, local)| self.send(request, &local));
+    }
+
+    fn send(self: &Rc<Self>, request: Request, local: &Pieces) {
+        let number = request.number;
+        let sends = OperationKind::of(request.kind).is_some_and(OperationKind::sends);
+        if !sends || request.total == 0 {
+            if let Err(error) = self.link.tell(&Ask { request }, Vec::new()) {
+                self.fail(number, Failure::from(&error));
+            }
+            return;
+        }
+        let (this, that) = (Rc::clone(self), Rc::clone(self));
+        let message = move |at| Ask { request: Request { at, ..request } };
+        let flags = move |len| this.flags(number, len);
+        self.link.send(local, message, flags, move |sent| {
+            // The other end's answer says that the bytes have arrived.
+            if let Err(error) = sent {
+                that.fail(number, Failure::from(&error));
+            }
+        });
+    }
+
+    /// The flags for a part. More than the other end keeps is announced, and stays here until the
+    /// other end has a place for it.
+    fn flags(&self, number: u64, len: u64) -> AmFlags {
+        let (flags, early) = (self.link.peer.flags(len), self.early.get() + len + PART);
+        if flags == AmFlags::NONE && early > MOST_EARLY {
+            return AmFlags::RENDEZVOUS;
+        }
+        if flags == AmFlags::NONE {
+            self.operations.edit(number, |operation| {
+                operation.early += len + PART;
+                self.early.set(early);
+            });
+        }
+        flags
+    }
+
+    /// Bytes of a read have come.
+    pub(crate) fn on_bytes(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
+        let len = data.len() as u64;
+        let places = self.operations.edit(number, |operation| {
+            let fits = at.checked_add(len).is_some_and(|end| end <= operation.places.len());
+            let is_asked = operation.kind == OperationKind::Read && len <= operation.left;
+            (is_asked && fits).then(|| operation.places.clone())
+        });
+        let places = places.flatten().ok_or_else(|| violation("bytes that no read asked for"))?;
+        let this = Rc::clone(self);
+        self.link.after(self.link.place(&places, at, data), move |placed| match placed {
+            Ok(()) => this.arrived(number, len, 0),
+            Err(error) => this.fail(number, Failure::from(&error)),
+        });
+        Ok(())
+    }
+
+    /// The other end has carried out an operation.
+    pub(crate) fn on_answer(self: &Rc<Self>, number: u64, result: u64) -> Result<()> {
+        let asked = |operation: &mut Operation| (operation.kind, operation.places.clone());
+        // The answer to an operation that has failed meanwhile is late.
+        let Some((kind, places)) = self.operations.edit(number, asked) else { return Ok(()) };
+        if kind == OperationKind::Read && places.len() > 0 {
+            return Err(violation("an answer in place of the bytes of a read"));
+        }
+        if !kind.is_atomic() {
+            self.arrived(number, 1, 0);
+            return Ok(());
+        }
+        let (this, bytes) = (Rc::clone(self), result.to_le_bytes());
+        self.link.after(
+            self.link.place(&places, 0, Data::Eager(&bytes)),
+            move |placed| match placed {
+                Ok(()) => this.arrived(number, 1, result),
+                Err(error) => this.fail(number, Failure::from(&error)),
+            },
+        );
+        Ok(())
+    }
+
+    /// Ends an operation when nothing of it is left.
+    fn arrived(&self, number: u64, len: u64, result: u64) {
+        let left = self.operations.edit(number, |operation| {
+            operation.left = operation.left.saturating_sub(len);
+            operation.outcome = Ok(result);
+            operation.left
+        });
+        if left == Some(0) {
+            self.finish(number);
+        }
+    }
+
+    fn finish(&self, number: u64) {
+        let early = self.operations.edit(number, |operation| take(&mut operation.early));
+        self.early.set(self.early.get() - early.unwrap_or(0));
+        self.operations.finish(number);
+    }
+
+    /// An operation has failed, and so has the instance.
+    pub(crate) fn fail(&self, number: u64, failure: Failure) {
+        let outcome = Err(failure.clone());
+        if self.operations.edit(number, |operation| operation.outcome = outcome).is_some() {
+            self.finish(number);
+            self.link.fail(&failure);
+        }
+    }
+
+    /// Ends all operations that are not complete.
+    pub(crate) fn end(&self, failure: &Failure) {
+        let others = failure.of_others();
+        self.unsent.take();
+        self.operations.finish_all(|operation| {
+            operation.places = Pieces::default();
+            if operation.outcome.is_ok() {
+                operation.outcome = Err(others.clone());
+            }
+        });
+    }
+}

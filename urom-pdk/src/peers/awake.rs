@@ -1,0 +1,56 @@
+//! A worker that does not sleep while long transfers run.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The number of turns that a transfer keeps a worker awake in which UCX reports no progress. It is
+/// more than UCX takes for a piece of a long message.
+const PATIENCE: u32 = 20_000;
+
+/// Keeps a worker awake during long transfers. UCX moves the pieces of a long message when the
+/// worker progresses it, and reports few of them: between them the worker would sleep.
+#[derive(Clone, Debug, Default)]
+pub struct KeepAwake(Rc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    transfers: Cell<usize>,
+    /// Since a transfer began or ended, or UCX reported progress.
+    turns: Cell<u32>,
+}
+
+/// A long transfer, until this is dropped.
+#[derive(Debug)]
+pub struct Awake(KeepAwake);
+
+impl KeepAwake {
+    /// A transfer begins. It keeps the worker awake for up to 20,000 turns without progress.
+    #[must_use]
+    pub fn transfer(&self) -> Awake {
+        self.count(self.0.transfers.get() + 1);
+        Awake(self.clone())
+    }
+
+    fn count(&self, transfers: usize) {
+        self.0.transfers.set(transfers);
+        self.0.turns.set(0);
+    }
+
+    /// Whether the worker stays awake after a turn in which UCX moved or not.
+    #[inline]
+    pub(super) fn after(&self, moved: bool) -> bool {
+        let Counts { transfers, turns } = &*self.0;
+        if moved || transfers.get() == 0 {
+            turns.set(0);
+            return moved;
+        }
+        turns.set(turns.get().saturating_add(1));
+        turns.get() < PATIENCE
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.0.count(self.0.0.transfers.get() - 1);
+    }
+}
