@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use urom_abi::DocaError;
 use urom_abi::wire::{DecodeError, EncodeError};
@@ -46,20 +47,22 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> OrCode<T> for std::result::Res
 /// The message and the sources go to the log, with the line of code that made the error, by `?` or
 /// by a constructor. A worker of this kit passes them on to the host as well, up to 2,048 bytes:
 /// say nothing in them that a host must not know.
-#[derive(Debug)]
+///
+/// A clone has the same source, for several commands that fail together.
+#[derive(Clone, Debug)]
 pub struct Error(Repr);
 
 /// Small, because every command passes a result on: what a bare code does not have is boxed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Repr {
     Bare(DocaError, Option<&'static Location<'static>>),
     Detailed(DocaError, Box<Detail>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Detail {
     message: Cow<'static, str>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
     at: Option<&'static Location<'static>>,
 }
 
@@ -73,7 +76,7 @@ impl Error {
     fn detailed(
         code: DocaError,
         message: Cow<'static, str>,
-        source: Option<Box<dyn StdError + Send + Sync>>,
+        source: Option<Arc<dyn StdError + Send + Sync>>,
         at: Option<&'static Location<'static>>,
     ) -> Error {
         Error(Repr::Detailed(code, Box::new(Detail { message, source, at })))
@@ -82,7 +85,7 @@ impl Error {
     /// Adds the error that caused this one.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        let source = Some(source.into());
+        let source = Some(Arc::from(source.into()));
         match self.0 {
             Repr::Bare(code, at) => Error::detailed(code, code.description().into(), source, at),
             Repr::Detailed(code, mut detail) => {

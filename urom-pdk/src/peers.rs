@@ -24,7 +24,7 @@ use ucx::{
 
 pub use self::awake::{Awake, KeepAwake};
 pub use self::data::PeerData;
-pub use self::message::{PeerContext, Receive, ReceiveNow};
+pub use self::message::{PeerContext, Receive, ReceiveNow, decode, encode};
 pub use self::peer::Peer;
 use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result};
 

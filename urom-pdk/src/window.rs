@@ -336,10 +336,9 @@ mod tests {
 
     #[test]
     fn all_operations_finish_at_once_and_keep_what_a_take_could_have() {
-        for (window, changed) in [
-            (Window::ordered(8), [1, 102, 103, 104]),
-            (Window::unordered(8), [1, 102, 3, 104]),
-        ] {
+        for (window, changed) in
+            [(Window::ordered(8), [1, 102, 103, 104]), (Window::unordered(8), [1, 102, 3, 104])]
+        {
             (1..5).for_each(|key| window.begin(key, key).unwrap());
             window.finish(1);
             window.finish(3);

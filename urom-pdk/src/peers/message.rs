@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -97,7 +98,12 @@ impl fmt::Debug for PeerContext {
     }
 }
 
-pub(super) fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<Header> {
+/// The bytes of a message of up to `most` bytes, with its version: for a message that takes another
+/// way than [`Peer`](super::Peer), such as an export.
+///
+/// # Errors
+/// `TOO_BIG` for a longer message, `INVALID_VALUE` for a message that contradicts itself.
+pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Target = [u8]>> {
     let len = message.encoded_len().and_then(|len| len.checked_add(VERSION));
     let len = len.filter(|len| *len <= most).ok_or_else(|| {
         let text = format!("a message to a peer exceeds {most} bytes: send its bytes as data");
@@ -109,7 +115,11 @@ pub(super) fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<Header>
     Ok(header)
 }
 
-fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
+/// Reads the bytes of [`encode`].
+///
+/// # Errors
+/// `UNSUPPORTED_VERSION` for another version, and `INVALID_VALUE` for bytes that are no message.
+pub fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
     let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message lacks a version");
     let (version, message) = header.split_first_chunk().ok_or_else(cut)?;
     let (version, own) = (u64::from_le_bytes(*version), M::VERSION);
@@ -134,9 +144,7 @@ pub(super) fn listen<R: Receive>(
 
 pub(super) fn listen_now<R: ReceiveNow>(worker: &Worker, receiver: &Rc<R>) -> ucx::Result<()> {
     let (receiver, ucx) = (Rc::clone(receiver), worker.downgrade());
-    handle(worker, move |message| {
-        receiver.receive_now(&ucx, decode(message.header)?, message.data)
-    })
+    handle(worker, move |message| receiver.receive_now(&ucx, decode(message.header)?, message.data))
 }
 
 fn handle(

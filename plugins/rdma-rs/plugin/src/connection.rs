@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use urom_pdk::prelude::*;
 
-use crate::failure::Failure;
+use crate::error::text;
 use crate::link::Link;
 use crate::message::{Bye, Hello, Route, Welcome};
 use crate::requester::Requester;
@@ -35,16 +35,16 @@ impl Connection {
     pub(crate) fn welcome(&self) {
         self.requester.start();
         if let Err(error) = self.link.tell(&Welcome { route: self.link.route }, Vec::new()) {
-            self.link.fail(&Failure::from(&error));
+            self.link.fail(&error);
         }
     }
 
     /// Ends everything, and tells the other end.
-    pub(crate) fn end(&self, failure: &Failure) {
-        self.requester.end(failure);
+    pub(crate) fn end(&self, error: &Error) {
+        self.requester.end(error);
         self.responder.end();
         // The endpoint of a lost peer has failed.
-        let _ = self.link.tell(&Bye { route: self.link.route, why: failure.text() }, Vec::new());
+        let _ = self.link.tell(&Bye { route: self.link.route, why: &text(error) }, Vec::new());
         self.link.close();
     }
 }

@@ -12,7 +12,7 @@ use urom_pdk::prelude::*;
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::details::Details;
-use crate::failure::Failure;
+use crate::error::of_others;
 use crate::link::{Base, Link};
 use crate::message::Route;
 use crate::pieces::Pieces;
@@ -33,7 +33,7 @@ enum Phase {
     Init(u64, Vec<Caller>),
     Connected(Connection),
     /// With the first failure, and the connection, if there was one.
-    Error(Failure, Option<Connection>),
+    Failed(Error, Option<Connection>),
 }
 
 impl Instance {
@@ -42,28 +42,26 @@ impl Instance {
     }
 
     /// Its state, and in ERROR the first failure.
-    pub(crate) fn state(&self) -> (State, Option<Failure>) {
+    pub(crate) fn state(&self) -> (State, Option<Error>) {
         match &*self.phase.borrow() {
             Phase::Reset => (State::Reset, None),
             Phase::Init(..) => (State::Init, None),
             Phase::Connected(_) => (State::Connected, None),
-            Phase::Error(failure, _) => (State::Error, Some(failure.clone())),
+            Phase::Failed(error, _) => (State::Error, Some(error.clone())),
         }
     }
 
     /// The error of a call that this state does not allow.
     #[cold]
-    fn bad_state(&self, call: &str) -> Error {
+    pub(crate) fn bad_state(&self, call: &str) -> Error {
         let advice = match self.state() {
-            (State::Reset, _) => "RESET: start it".into(),
-            (State::Init, _) => "INIT: export, connect or stop it; it takes receives".into(),
-            (State::Connected, _) => "CONNECTED: it takes operations, or stop it".into(),
-            (State::Error, failure) => {
-                let why = failure.map(|failure| failure.why).unwrap_or_default();
-                format!("ERROR: stop it; it failed because {why}")
-            }
+            (State::Init, _) => "export, connect or stop it; it takes receives".into(),
+            (State::Connected, _) => "it takes operations, or stop it".into(),
+            (_, Some(error)) => format!("stop it; it failed because {error}"),
+            (_, None) => "start it".into(),
         };
-        Error::new(DocaError::BAD_STATE, format!("{call}: the instance is in {advice}"))
+        let text = format!("{call}: the instance is in {:?}: {advice}", self.state().0);
+        Error::new(DocaError::BAD_STATE, text)
     }
 
     pub(crate) fn start(&self) -> Result<()> {
@@ -77,34 +75,32 @@ impl Instance {
     /// Brings it to RESET, ends the operations that are not complete, and returns the connection,
     /// if there was one, whose bytes may still move.
     pub(crate) fn stop(&self, why: &str) -> Option<Connection> {
-        let failure = Failure::new(DocaError::SHUTDOWN, why);
-        self.end(Phase::Reset, &failure, &failure)
+        self.end(&Error::new(DocaError::SHUTDOWN, why.to_owned()))
     }
 
     /// Brings it to ERROR, if it is in INIT or CONNECTED.
-    pub(crate) fn cut(&self, failure: &Failure) {
-        if let State::Reset | State::Error = self.state().0 {
-            return;
+    pub(crate) fn cut(&self, error: &Error) {
+        if matches!(self.state().0, State::Init | State::Connected) {
+            let connection = self.end(error);
+            self.phase.replace(Phase::Failed(error.clone(), connection));
         }
-        let connection = self.end(Phase::Reset, failure, &failure.of_others());
-        self.phase.replace(Phase::Error(failure.clone(), connection));
     }
 
     /// Leaves a phase, and returns the connection, if there was one.
-    fn end(&self, next: Phase, failure: &Failure, of_receives: &Failure) -> Option<Connection> {
-        let connection = match self.phase.replace(next) {
+    fn end(&self, error: &Error) -> Option<Connection> {
+        let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => {
-                connection.end(failure);
+                connection.end(error);
                 Some(connection)
             }
-            Phase::Error(_, connection) => connection,
+            Phase::Failed(_, connection) => connection,
             Phase::Init(_, callers) => {
                 callers.into_iter().for_each(Caller::turn_away);
                 None
             }
             Phase::Reset => None,
         };
-        self.base.receives.fail(of_receives);
+        self.base.receives.fail(&of_others(error));
         connection
     }
 
@@ -118,7 +114,7 @@ impl Instance {
 
     pub(crate) fn export(&self, address: Vec<u8>) -> Result<Vec<u8>> {
         let secret = self.secret("exporting")?;
-        Ok(Details { instance: self.handle, secret, address }.to_bytes())
+        Details { instance: self.handle, secret, address: &address }.to_bytes()
     }
 
     /// Connects to the other end with its details.
@@ -129,21 +125,21 @@ impl Instance {
         let own = peers.address()?;
         // SAFETY: the address of another worker, from a host. Hosts are trusted with the worker's
         // memory: the guide's page on security says so.
-        let address = unsafe { PeerAddress::from_bytes(&details.address) };
+        let address = unsafe { PeerAddress::from_bytes(details.address) };
         let address =
             address.or_code(DocaError::INVALID_VALUE, "reading the other end's address")?;
         let this = Rc::downgrade(self);
         // An earlier connection fails alone.
-        let fail = move |failure: &Failure| match this.upgrade() {
+        let fail = move |error: &Error| match this.upgrade() {
             Some(this) if this.connection(|it| it.link.route.from == secret).is_some() => {
-                this.cut(failure);
+                this.cut(error);
             }
             _ => {}
         };
         let on_failure = fail.clone();
         let endpoint = peers.connect(&address, move |status| {
             let why = format!("the other end's worker is gone: {status}");
-            fail(&Failure::new(DocaError::CONNECTION_RESET, why));
+            fail(&Error::new(DocaError::CONNECTION_RESET, why));
         })?;
         let route = Route { instance: details.instance, to: details.secret, from: secret };
         let link = Link::new(Rc::clone(&self.base), endpoint.into(), route, on_failure);
@@ -164,11 +160,6 @@ impl Instance {
             Phase::Connected(connection) => Some(connection).filter(|it| is_meant(it)).cloned(),
             _ => None,
         }
-    }
-
-    /// The connection, for an operation.
-    pub(crate) fn connected(&self, call: &str) -> Result<Connection> {
-        self.connection(|_| true).ok_or_else(|| self.bad_state(call))
     }
 
     /// Keeps another instance that has connected to this one, until this one connects or ends.

@@ -9,7 +9,7 @@ use urom_pdk::{HostLimits, PerHost, prelude::*};
 use crate::LIMITS;
 use crate::caller::Caller;
 use crate::connection::Connection;
-use crate::failure::Failure;
+use crate::error::of_peer;
 use crate::instance::Instance;
 use crate::message::{Message, Route};
 
@@ -30,7 +30,7 @@ impl Instances {
         if let Some(connection) = self.connection(route)
             && let Err(error) = take(&connection)
         {
-            connection.link.fail(&Failure::from(&error));
+            connection.link.fail(&error);
         }
     }
 }
@@ -55,8 +55,7 @@ impl ReceiveNow for Instances {
                 if code == DocaError::SUCCESS.0 {
                     return it.requester.on_answer(number, result);
                 }
-                let failure = Failure::there(DocaError(code), "the other end", why);
-                it.requester.fail(number, failure);
+                it.requester.fail(number, of_peer(DocaError(code), "the other end", why));
                 Ok(())
             }),
             Message::Welcome { route } => self.pass(route, |it| {
@@ -66,7 +65,7 @@ impl ReceiveNow for Instances {
             Message::Bye { route, why } => match self.connection(route) {
                 Some(connection) => {
                     let what = "the other end has left";
-                    connection.link.fail(&Failure::there(DocaError::CONNECTION_RESET, what, why));
+                    connection.link.fail(&of_peer(DocaError::CONNECTION_RESET, what, why));
                 }
                 None => {
                     self.0.find_any(route.instance).iter().for_each(|it| it.caller_left(route));

@@ -28,7 +28,7 @@
 mod caller;
 mod connection;
 mod details;
-mod failure;
+mod error;
 mod instance;
 mod instances;
 mod link;
@@ -51,14 +51,13 @@ use rdma_protocol::{
 use tokio::sync::Semaphore;
 use ucx::Features;
 use urom_pdk::peers::PeerWorker;
-use urom_pdk::{prelude::*, time};
+use urom_pdk::{Tasks, prelude::*, time};
 
 use connection::Connection;
-use failure::Failure;
 use instance::Instance;
 use instances::Instances;
-use link::{Base, Shared};
-use message::{OperationKind, Request};
+use link::Base;
+use message::{Kind, Request};
 use pieces::Pieces;
 use receives::Receives;
 
@@ -74,7 +73,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdma {
     instances: Rc<Instances>,
-    shared: Shared,
+    tasks: Tasks,
+    rooms: Rc<Semaphore>,
     peers: PeerWorker,
 }
 
@@ -88,15 +88,16 @@ impl Rdma {
         &self,
         cx: &Context,
         rdma: u64,
-        kind: OperationKind,
+        kind: Kind,
         request: Request,
         list: impl ExactSizeIterator<Item = MemoryRange>,
     ) -> Result<u64> {
         let instance = self.find(cx, rdma)?;
-        let connection = instance.connected(kind.name())?;
+        let connection = instance.connection(|_| true);
+        let connection = connection.ok_or_else(|| instance.bad_state(&format!("{kind:?}")))?;
         let local = Pieces::open(&instance.base.memories, list, !kind.sends())?;
         if kind.is_atomic() && local.len() != 8 {
-            let text = format!("the result of a {} has 8 bytes", kind.name());
+            let text = format!("the result of a {kind:?} has 8 bytes");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         connection.requester.ask(cx, kind, request, local).await
@@ -111,12 +112,11 @@ impl Handler for Rdma {
         let peers = PeerWorker::builder(cx, Features::AM).receive_now(&instances);
         let peers = peers.on_blocked(move |error| {
             let why = format!("{error}: stop the instance, start it, export it and connect again");
-            let failure = Failure::new(DocaError::CONNECTION_RESET, why);
-            cuts.0.values().iter().for_each(|instance| instance.cut(&failure));
+            let error = Error::new(DocaError::CONNECTION_RESET, why);
+            cuts.0.values().iter().for_each(|instance| instance.cut(&error));
         });
         let (peers, rooms) = (peers.open()?, Rc::new(Semaphore::new(ROOMS)));
-        let shared = Shared { tasks: cx.tasks(), awake: peers.keep_awake(), rooms };
-        Ok(Rdma { instances, shared, peers })
+        Ok(Rdma { instances, tasks: cx.tasks(), rooms, peers })
     }
 
     fn host_left(&self, connection: u64) {
@@ -126,10 +126,14 @@ impl Handler for Rdma {
     }
 
     async fn create(&self, cx: &Context, cmd: Create) -> Result<Created> {
-        let (permissions, receives) =
-            (Instance::permissions(cmd.permissions)?, Receives::default());
-        let shared = self.shared.clone();
-        let base = Base { permissions, memories: cx.memories(), receives, shared };
+        let base = Base {
+            permissions: Instance::permissions(cmd.permissions)?,
+            memories: cx.memories(),
+            receives: Receives::new(),
+            tasks: self.tasks.clone(),
+            awake: self.peers.keep_awake(),
+            rooms: Rc::clone(&self.rooms),
+        };
         let new = |handle| Ok(Instance::new(handle, base));
         Ok(Created { rdma: self.instances.0.insert_with(cx.dest_id(), 0, new)?, limits: LIMITS })
     }
@@ -165,10 +169,10 @@ impl Handler for Rdma {
     }
 
     async fn query(&self, cx: &Context, cmd: Query) -> Result<StateIs> {
-        let (state, failure) = self.find(cx, cmd.rdma)?.state();
-        let code = failure.as_ref().map_or(DocaError::SUCCESS, |failure| failure.code);
-        let why = failure.map_or_else(Vec::new, |failure| failure.why.as_bytes().to_vec());
-        Ok(StateIs { state, failure: code.0, why: why.into() })
+        let (state, error) = self.find(cx, cmd.rdma)?.state();
+        let failure = error.as_ref().map_or(DocaError::SUCCESS, Error::code).0;
+        let why = error.map_or_else(Vec::new, |error| error.to_string().into_bytes()).into();
+        Ok(StateIs { state, failure, why })
     }
 
     async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<Received> {
@@ -180,48 +184,41 @@ impl Handler for Rdma {
 
     async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
         let request = Request::zeroed();
-        self.ask(cx, cmd.rdma, OperationKind::Send, request, cmd.pieces.iter()).await?;
-        Ok(Sent {})
+        self.ask(cx, cmd.rdma, Kind::Send, request, cmd.pieces.iter()).await.map(|_| Sent {})
     }
 
     async fn send_imm(&self, cx: &Context, cmd: SendImm<'_>) -> Result<Sent> {
         let request = Request { immediate: cmd.immediate, ..Request::zeroed() };
-        self.ask(cx, cmd.rdma, OperationKind::SendImm, request, cmd.pieces.iter()).await?;
-        Ok(Sent {})
+        self.ask(cx, cmd.rdma, Kind::SendImm, request, cmd.pieces.iter()).await.map(|_| Sent {})
     }
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
         let request = Request { remote: cmd.target, ..Request::zeroed() };
-        self.ask(cx, cmd.rdma, OperationKind::Write, request, cmd.pieces.iter()).await?;
-        Ok(Written {})
+        self.ask(cx, cmd.rdma, Kind::Write, request, cmd.pieces.iter()).await.map(|_| Written {})
     }
 
     async fn write_imm(&self, cx: &Context, cmd: WriteImm<'_>) -> Result<Written> {
-        let WriteImm { target: remote, immediate, .. } = cmd;
+        let WriteImm { rdma, target: remote, immediate, pieces } = cmd;
         let request = Request { remote, immediate, ..Request::zeroed() };
-        self.ask(cx, cmd.rdma, OperationKind::WriteImm, request, cmd.pieces.iter()).await?;
-        Ok(Written {})
+        self.ask(cx, rdma, Kind::WriteImm, request, pieces.iter()).await.map(|_| Written {})
     }
 
     async fn read(&self, cx: &Context, cmd: Read<'_>) -> Result<ReadDone> {
         let request = Request { remote: cmd.source, ..Request::zeroed() };
-        self.ask(cx, cmd.rdma, OperationKind::Read, request, cmd.places.iter()).await?;
-        Ok(ReadDone {})
+        self.ask(cx, cmd.rdma, Kind::Read, request, cmd.places.iter()).await.map(|_| ReadDone {})
     }
 
     async fn compare_swap(&self, cx: &Context, cmd: CompareSwap) -> Result<Swapped> {
         let CompareSwap { rdma, target: remote, compare, swap: operand, result } = cmd;
         let request = Request { remote, operand, compare, ..Request::zeroed() };
-        let results = [result].into_iter();
-        let before = self.ask(cx, rdma, OperationKind::CompareSwap, request, results).await?;
+        let before = self.ask(cx, rdma, Kind::CompareSwap, request, [result].into_iter()).await?;
         Ok(Swapped { before })
     }
 
     async fn fetch_add(&self, cx: &Context, cmd: FetchAdd) -> Result<Added> {
         let FetchAdd { rdma, target: remote, add: operand, result } = cmd;
         let request = Request { remote, operand, ..Request::zeroed() };
-        let results = [result].into_iter();
-        let before = self.ask(cx, rdma, OperationKind::FetchAdd, request, results).await?;
+        let before = self.ask(cx, rdma, Kind::FetchAdd, request, [result].into_iter()).await?;
         Ok(Added { before })
     }
 }

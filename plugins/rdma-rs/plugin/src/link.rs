@@ -1,10 +1,9 @@
 //! One end of a connection: the way to the other end, and the bytes that move.
 
 use std::cell::Cell;
-use std::future::Future;
 use std::rc::Rc;
 
-use futures_util::future::{FutureExt, LocalBoxFuture};
+use futures_util::future::LocalBoxFuture;
 use rdma_protocol::Access;
 use tokio::sync::{Notify, Semaphore};
 use ucx::{AmFlags, CloseMode, Data, Outcome};
@@ -13,7 +12,6 @@ use urom_pdk::memory::Memories;
 use urom_pdk::peers::{KeepAwake, Peer, PeerData};
 use urom_pdk::{Region, Tasks, prelude::*};
 
-use crate::failure::{Failure, violation};
 use crate::message::Route;
 use crate::pieces::{BLOCK, Pieces};
 use crate::receives::Receives;
@@ -27,12 +25,6 @@ pub(crate) struct Base {
     pub(crate) permissions: Access,
     pub(crate) memories: Memories,
     pub(crate) receives: Receives,
-    pub(crate) shared: Shared,
-}
-
-/// The part that all connections of a worker share.
-#[derive(Clone)]
-pub(crate) struct Shared {
     pub(crate) tasks: Tasks,
     pub(crate) awake: KeepAwake,
     /// The number of parts that may be in memory of the worker at a time.
@@ -45,43 +37,34 @@ pub(crate) struct Link {
     /// Of the messages to the other end.
     pub(crate) route: Route,
     /// Brings the instance to the state ERROR.
-    on_failure: Box<dyn Fn(&Failure)>,
+    on_failure: Box<dyn Fn(&Error)>,
     /// The number of tasks that move bytes.
     moving: Cell<usize>,
     moved: Notify,
 }
 
-/// Bytes that are moved, or on their way.
-pub(crate) enum Moving<T = ()> {
-    Done(Result<T>),
-    Later(LocalBoxFuture<'static, Result<T>>),
-}
-
-impl<T: 'static> Moving<T> {
-    /// An access to memory, which happens at once where it is mapped.
-    pub(crate) fn start(
-        access: impl Future<Output = Result<T>> + 'static,
-        is_mapped: bool,
-    ) -> Moving<T> {
-        match is_mapped {
-            true => {
-                Moving::Done(access.now_or_never().unwrap_or_else(|| Err(violation("no bytes"))))
-            }
-            false => Moving::Later(Box::pin(access)),
-        }
-    }
+/// Bytes that are moved, or on their way. The result is their number.
+pub(crate) enum Moving {
+    Done(Result<u64>),
+    Later(LocalBoxFuture<'static, Result<u64>>),
 }
 
 impl Moving {
-    fn of<B: 'static, T: Outcome + 'static>(request: ucx::Request<B, T>) -> Moving {
-        const WHAT: &str = "moving bytes between two workers";
+    fn of<B: 'static, T: Outcome + 'static>(request: ucx::Request<B, T>, len: u64) -> Moving {
+        let moved = move |moved: Result<T, _>| {
+            moved.or_code(DocaError::IO_FAILED, "moving bytes between two workers").map(|_| len)
+        };
         match request.into_done() {
-            Ok((moved, _)) => Moving::Done(moved.map(drop).or_code(DocaError::IO_FAILED, WHAT)),
-            Err(request) => Moving::Later(Box::pin(async move {
-                request.await.0.map(drop).or_code(DocaError::IO_FAILED, WHAT)
-            })),
+            Ok((done, _)) => Moving::Done(moved(done)),
+            Err(request) => Moving::Later(Box::pin(async move { moved(request.await.0) })),
         }
     }
+}
+
+/// A direction of a connection, for which bytes move.
+pub(crate) trait Side: Clone + 'static {
+    /// Bytes of an operation are in their place, or have failed.
+    fn arrived(&self, number: u64, moved: Result<u64>);
 }
 
 impl Link {
@@ -89,15 +72,15 @@ impl Link {
         base: Rc<Base>,
         peer: Peer,
         route: Route,
-        on_failure: impl Fn(&Failure) + 'static,
+        on_failure: impl Fn(&Error) + 'static,
     ) -> Rc<Link> {
         let (moving, moved) = (Cell::new(0), Notify::new());
         Rc::new(Link { base, peer, route, on_failure: Box::new(on_failure), moving, moved })
     }
 
     /// Brings the instance to the state ERROR.
-    pub(crate) fn fail(&self, failure: &Failure) {
-        (self.on_failure)(failure);
+    pub(crate) fn fail(&self, error: &Error) {
+        (self.on_failure)(error);
     }
 
     /// Sends a message without memory of a host. When the endpoint fails later, so does the
@@ -109,49 +92,57 @@ impl Link {
         }
     }
 
-    /// Sends pieces in parts, each with the message that `message` makes of its offset, and with
-    /// the flags for its length. `then` gets the length of each part that was sent.
+    /// Sends the pieces of an operation in parts, each with the message that `message` makes of its
+    /// offset, and with the flags for its length.
     pub(crate) fn send<M: PeerMessage>(
         self: &Rc<Self>,
+        side: &impl Side,
+        number: u64,
         pieces: &Pieces,
         message: impl Fn(u64) -> M + 'static,
         flags: impl Fn(u64) -> AmFlags + 'static,
-        then: impl Fn(Result<u64>) + Clone + 'static,
     ) {
         if pieces.are_mapped() {
             for (at, part) in pieces.parts(LONGEST_PART) {
-                let (len, then) = (part.len(), then.clone());
-                let Some(bytes) = part.buffer() else { continue };
+                let (len, Some(bytes)) = (part.len(), part.buffer()) else { continue };
                 let sent = self.peer.begin_send(&message(at), bytes, flags(len));
-                let moving = sent.map_or_else(|error| Moving::Done(Err(error)), Moving::of);
-                self.after(moving, move |sent| then(sent.map(|()| len)));
+                let moving = sent.map(|sent| Moving::of(sent, len));
+                self.after(side, number, moving.unwrap_or_else(|error| Moving::Done(Err(error))));
             }
             return;
         }
-        let (this, pieces, each) = (Rc::clone(self), pieces.clone(), then.clone());
+        let (this, pieces) = (Rc::clone(self), pieces.clone());
         let sends = async move {
             for (at, part) in pieces.parts(BLOCK) {
-                let len = part.len();
+                let flags = flags(part.len());
                 let bytes = Region::from(part).to_bytes().await?;
-                let (sent, _) = this.peer.begin_send(&message(at), bytes, flags(len))?.await;
+                let (sent, _) = this.peer.begin_send(&message(at), bytes, flags)?.await;
                 sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
-                each(Ok(len));
             }
-            Ok(())
+            Ok(pieces.len())
         };
-        self.after(Moving::Later(Box::pin(sends)), move |sent| {
-            if let Err(error) = sent {
-                then(Err(error));
-            }
-        });
+        self.after(side, number, Moving::Later(Box::pin(sends)));
     }
 
-    /// Puts bytes that came into pieces, from `at` on.
-    pub(crate) fn place(&self, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
-        let pieces = pieces.part(at..at + data.len() as u64);
+    /// Puts bytes that came for an operation into pieces, from `at` on.
+    pub(crate) fn place(
+        self: &Rc<Self>,
+        side: &impl Side,
+        number: u64,
+        pieces: &Pieces,
+        at: u64,
+        data: Data<'_>,
+    ) {
+        let len = data.len() as u64;
+        let moving = self.placing(pieces.part(at..at + len), data);
+        self.after(side, number, moving);
+    }
+
+    fn placing(&self, pieces: Pieces, data: Data<'_>) -> Moving {
+        let len = pieces.len();
         let mut announced = match data {
             Data::Eager(bytes) if pieces.are_mapped() => {
-                return Moving::Done(pieces.copy_from(bytes));
+                return Moving::Done(pieces.copy_from(bytes).map(|()| len));
             }
             Data::Eager(bytes) => {
                 let bytes = bytes.to_vec();
@@ -161,11 +152,11 @@ impl Link {
         };
         if let Some(piece) = pieces.single() {
             match piece.am_recv(announced) {
-                Ok(request) => return Moving::of(request),
+                Ok(request) => return Moving::of(request, len),
                 Err(back) => announced = back,
             }
         }
-        let rooms = Rc::clone(&self.base.shared.rooms);
+        let rooms = Rc::clone(&self.base.rooms);
         Moving::Later(Box::pin(async move {
             // The semaphore is never closed.
             let _room = rooms.acquire().await;
@@ -174,27 +165,26 @@ impl Link {
         }))
     }
 
-    /// Calls `then` when bytes have moved. A stop waits for that.
-    pub(crate) fn after<T: 'static>(
-        self: &Rc<Self>,
-        moving: Moving<T>,
-        then: impl FnOnce(Result<T>) + 'static,
-    ) {
+    /// Reports bytes of an operation when they have moved. A stop waits for that.
+    pub(crate) fn after(self: &Rc<Self>, side: &impl Side, number: u64, moving: Moving) {
         let moving = match moving {
-            Moving::Done(moved) => return then(moved),
+            Moving::Done(moved) => return side.arrived(number, moved),
             Moving::Later(moving) => moving,
         };
         self.moving.set(self.moving.get() + 1);
-        let (this, awake) = (Rc::clone(self), self.base.shared.awake.transfer());
-        self.base.shared.tasks.spawn(async move {
+        let (this, side, awake) = (Rc::clone(self), side.clone(), self.base.awake.transfer());
+        self.base.tasks.spawn(async move {
             let moved = moving.await;
             drop(awake);
             this.moving.set(this.moving.get() - 1);
             this.moved.notify_waiters();
-            then(moved.map_err(|error| match this.peer.endpoint().is_failed() {
-                true => Error::new(DocaError::CONNECTION_RESET, error.to_string()),
-                false => error,
-            }));
+            side.arrived(
+                number,
+                moved.map_err(|error| match this.peer.endpoint().is_failed() {
+                    true => Error::new(DocaError::CONNECTION_RESET, error.to_string()),
+                    false => error,
+                }),
+            );
         });
     }
 
@@ -209,7 +199,7 @@ impl Link {
     /// peer, and the mesh finds a blocked worker.
     pub(crate) fn close(self: &Rc<Self>) {
         let this = Rc::clone(self);
-        self.base.shared.tasks.spawn(async move {
+        self.base.tasks.spawn(async move {
             this.drained().await;
             let _ = this.peer.endpoint().flush().await;
             this.peer.endpoint().begin_close(CloseMode::Flush);

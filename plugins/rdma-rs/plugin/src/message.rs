@@ -8,6 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use rdma_protocol::Remote;
 use urom_abi::Described;
 use urom_pdk::urom_message;
+use zerocopy::TryFromBytes;
 
 #[urom_message(version = 1)]
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,7 @@ pub(crate) struct Request {
     pub(crate) route: Route,
     /// The operations of an instance have the numbers 0, 1, 2 and so on.
     pub(crate) number: u64,
-    /// An [`OperationKind`].
+    /// A [`Kind`].
     pub(crate) kind: u32,
     pub(crate) immediate: [u8; 4],
     /// The number of bytes of the operation.
@@ -81,8 +82,9 @@ pub(crate) struct Request {
     pub(crate) compare: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OperationKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes)]
+#[repr(u32)]
+pub(crate) enum Kind {
     Send,
     SendImm,
     Write,
@@ -92,44 +94,22 @@ pub(crate) enum OperationKind {
     FetchAdd,
 }
 
-use OperationKind::{CompareSwap, FetchAdd, Read, Send, SendImm, Write, WriteImm};
-
-impl OperationKind {
-    /// All kinds, and their names in texts.
-    const ALL: [(OperationKind, &'static str); 7] = [
-        (Send, "send"),
-        (SendImm, "send with immediate"),
-        (Write, "write"),
-        (WriteImm, "write with immediate"),
-        (Read, "read"),
-        (CompareSwap, "compare and swap"),
-        (FetchAdd, "fetch and add"),
-    ];
-
-    pub(crate) fn of(number: u32) -> Option<OperationKind> {
-        OperationKind::ALL.get(number as usize).map(|(kind, _)| *kind)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        OperationKind::ALL[self as usize].1
+impl Kind {
+    pub(crate) fn of(number: u32) -> Option<Kind> {
+        Kind::try_read_from_bytes(&number.to_ne_bytes()).ok()
     }
 
     /// Whether its bytes go to the memory that a receive of the other end names.
     pub(crate) fn is_send(self) -> bool {
-        matches!(self, Send | SendImm)
-    }
-
-    /// Whether it completes a receive of the other end.
-    pub(crate) fn takes_receive(self) -> bool {
-        self.is_send() || self == WriteImm
+        matches!(self, Kind::Send | Kind::SendImm)
     }
 
     pub(crate) fn is_atomic(self) -> bool {
-        matches!(self, CompareSwap | FetchAdd)
+        matches!(self, Kind::CompareSwap | Kind::FetchAdd)
     }
 
     /// Whether its bytes go to the other end.
     pub(crate) fn sends(self) -> bool {
-        self != Read && !self.is_atomic()
+        self != Kind::Read && !self.is_atomic()
     }
 }

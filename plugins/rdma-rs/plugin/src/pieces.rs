@@ -52,11 +52,6 @@ impl Pieces {
         Ok(pieces)
     }
 
-    pub(crate) fn of(memory: HostMemory) -> Pieces {
-        let len = memory.len();
-        Pieces { list: (len > 0).then_some(memory).into_iter().collect(), len }
-    }
-
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -106,14 +101,14 @@ impl Pieces {
         Ok(())
     }
 
-    /// Copies as many bytes into pieces on any path.
-    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<()> {
+    /// Copies as many bytes into pieces on any path, and returns their number.
+    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<u64> {
         for (at, piece) in self.parts(BLOCK) {
             piece.write(0, &bytes[at as usize..(at + piece.len()) as usize]).await?;
             // The kernel copies in the call: others have their turn.
             time::sleep(Duration::ZERO).await;
         }
-        Ok(())
+        Ok(self.len)
     }
 
     /// Whether some bytes of these are bytes of the others.
@@ -122,5 +117,12 @@ impl Pieces {
         self.list.iter().map(range).any(|one| {
             other.list.iter().map(range).any(|two| one.start.max(two.start) < one.end.min(two.end))
         })
+    }
+}
+
+impl From<HostMemory> for Pieces {
+    fn from(memory: HostMemory) -> Pieces {
+        let len = memory.len();
+        Pieces { list: (len > 0).then_some(memory).into_iter().collect(), len }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::mem::take;
 
 use urom_pdk::peers::PeerData;
+use urom_pdk::prelude::*;
 
 use crate::LIMITS;
-use crate::failure::Failure;
-use crate::message::{OperationKind, Request};
+use crate::message::{Kind, Request};
 use crate::pieces::Pieces;
 
 /// The most bytes that are kept because their operation has to wait.
@@ -27,7 +27,7 @@ pub(crate) struct Queue {
 
 pub(crate) struct Entry {
     pub(crate) request: Request,
-    pub(crate) kind: OperationKind,
+    pub(crate) kind: Kind,
     /// Its memory, once it has started.
     pub(crate) memory: Pieces,
     /// The number of bytes that are not in their place.
@@ -36,13 +36,13 @@ pub(crate) struct Entry {
     /// The receive that it completes.
     pub(crate) receive: Option<u64>,
     /// The value that it found, or why it failed.
-    pub(crate) outcome: Result<u64, Failure>,
+    pub(crate) outcome: Result<u64>,
     /// The parts that came before it could start, with their offsets.
     early: Vec<(u64, PeerData)>,
 }
 
 impl Entry {
-    fn new(request: Request, kind: OperationKind) -> Entry {
+    fn new(request: Request, kind: Kind) -> Entry {
         let (memory, left, early) = (Pieces::default(), request.total, Vec::new());
         let (has_started, receive, outcome) = (false, None, Ok(0));
         Entry { request, kind, memory, left, has_started, receive, outcome, early }
@@ -55,11 +55,7 @@ impl Entry {
 
 /// The memory that a part takes while it waits, in bytes.
 fn cost((_, data): &(u64, PeerData)) -> usize {
-    const PART: usize = 128;
-    match data {
-        PeerData::Here(bytes) => PART + bytes.len(),
-        PeerData::Announced(_) => PART,
-    }
+    128 + if let PeerData::Here(bytes) = data { bytes.len() } else { 0 }
 }
 
 impl Queue {
@@ -71,7 +67,7 @@ impl Queue {
         if index >= 2 * u64::from(LIMITS.operations) || request.total > LIMITS.message {
             return None;
         }
-        let (index, kind) = (index as usize, OperationKind::of(request.kind)?);
+        let (index, kind) = (index as usize, Kind::of(request.kind)?);
         if self.entries.len() <= index {
             self.entries.resize_with(index + 1, || None);
         }

@@ -9,9 +9,9 @@ use ucx::{AmFlags, Data};
 use urom_pdk::{Window, prelude::*};
 
 use crate::LIMITS;
-use crate::failure::{Failure, violation};
-use crate::link::Link;
-use crate::message::{Ask, OperationKind, Request};
+use crate::error::{of_others, violation};
+use crate::link::{Link, Side};
+use crate::message::{Ask, Kind, Request};
 use crate::pieces::Pieces;
 
 /// The most bytes under way that the other end may have to keep: half of what an instance keeps.
@@ -32,14 +32,14 @@ pub(crate) struct Requester {
 }
 
 struct Operation {
-    kind: OperationKind,
+    kind: Kind,
     /// Where the bytes go that the other end answers with.
     places: Pieces,
-    /// The number of these bytes that have not arrived; 1 until the answer to other operations.
+    /// The number of these bytes that have not arrived; without any, 1 until the answer.
     left: u64,
     /// Its part of the requester's early bytes.
     early: u64,
-    outcome: Result<u64, Failure>,
+    outcome: Result<u64>,
 }
 
 impl Requester {
@@ -58,13 +58,13 @@ impl Requester {
     pub(crate) async fn ask(
         self: &Rc<Self>,
         cx: &Context,
-        kind: OperationKind,
+        kind: Kind,
         request: Request,
         local: Pieces,
     ) -> Result<u64> {
         let number = self.next.get();
         let places = if kind.sends() { Pieces::default() } else { local.clone() };
-        let left = if kind == OperationKind::Read { places.len().max(1) } else { 1 };
+        let left = places.len().max(1);
         let operation = Operation { kind, places, left, early: 0, outcome: Ok(0) };
         self.operations.begin(number, operation)?;
         self.next.set(number + 1);
@@ -90,22 +90,14 @@ impl Requester {
 
     fn send(self: &Rc<Self>, request: Request, local: &Pieces) {
         let number = request.number;
-        let sends = OperationKind::of(request.kind).is_some_and(OperationKind::sends);
-        if !sends || request.total == 0 {
-            if let Err(error) = self.link.tell(&Ask { request }, Vec::new()) {
-                self.fail(number, Failure::from(&error));
-            }
-            return;
+        if request.total > 0 && Kind::of(request.kind).is_some_and(Kind::sends) {
+            let (this, sent) = (Rc::clone(self), Sent(Rc::clone(self)));
+            let message = move |at| Ask { request: Request { at, ..request } };
+            let flags = move |len| this.flags(number, len);
+            self.link.send(&sent, number, local, message, flags);
+        } else if let Err(error) = self.link.tell(&Ask { request }, Vec::new()) {
+            self.fail(number, error);
         }
-        let (this, that) = (Rc::clone(self), Rc::clone(self));
-        let message = move |at| Ask { request: Request { at, ..request } };
-        let flags = move |len| this.flags(number, len);
-        self.link.send(local, message, flags, move |sent| {
-            // The other end's answer says that the bytes have arrived.
-            if let Err(error) = sent {
-                that.fail(number, Failure::from(&error));
-            }
-        });
     }
 
     /// The flags for a part. More than the other end keeps is announced, and stays here until the
@@ -124,56 +116,29 @@ impl Requester {
         flags
     }
 
-    /// Bytes of a read have come.
+    /// Bytes for the places of an operation have come.
     pub(crate) fn on_bytes(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
         let len = data.len() as u64;
         let places = self.operations.edit(number, |operation| {
             let fits = at.checked_add(len).is_some_and(|end| end <= operation.places.len());
-            let is_asked = operation.kind == OperationKind::Read && len <= operation.left;
-            (is_asked && fits).then(|| operation.places.clone())
+            (fits && len <= operation.left).then(|| operation.places.clone())
         });
         let places = places.flatten().ok_or_else(|| violation("bytes that no read asked for"))?;
-        let this = Rc::clone(self);
-        self.link.after(self.link.place(&places, at, data), move |placed| match placed {
-            Ok(()) => this.arrived(number, len, 0),
-            Err(error) => this.fail(number, Failure::from(&error)),
-        });
+        self.link.place(self, number, &places, at, data);
         Ok(())
     }
 
     /// The other end has carried out an operation.
     pub(crate) fn on_answer(self: &Rc<Self>, number: u64, result: u64) -> Result<()> {
-        let asked = |operation: &mut Operation| (operation.kind, operation.places.clone());
-        // The answer to an operation that has failed meanwhile is late.
-        let Some((kind, places)) = self.operations.edit(number, asked) else { return Ok(()) };
-        if kind == OperationKind::Read && places.len() > 0 {
-            return Err(violation("an answer in place of the bytes of a read"));
-        }
-        if !kind.is_atomic() {
-            self.arrived(number, 1, 0);
-            return Ok(());
-        }
-        let (this, bytes) = (Rc::clone(self), result.to_le_bytes());
-        self.link.after(
-            self.link.place(&places, 0, Data::Eager(&bytes)),
-            move |placed| match placed {
-                Ok(()) => this.arrived(number, 1, result),
-                Err(error) => this.fail(number, Failure::from(&error)),
-            },
-        );
-        Ok(())
-    }
-
-    /// Ends an operation when nothing of it is left.
-    fn arrived(&self, number: u64, len: u64, result: u64) {
-        let left = self.operations.edit(number, |operation| {
-            operation.left = operation.left.saturating_sub(len);
+        let kind = self.operations.edit(number, |operation| {
             operation.outcome = Ok(result);
-            operation.left
+            operation.kind
         });
-        if left == Some(0) {
-            self.finish(number);
+        if kind.is_some_and(Kind::is_atomic) {
+            return self.on_bytes(number, 0, Data::Eager(&result.to_le_bytes()));
         }
+        self.arrived(number, Ok(1));
+        Ok(())
     }
 
     fn finish(&self, number: u64) {
@@ -183,17 +148,17 @@ impl Requester {
     }
 
     /// An operation has failed, and so has the instance.
-    pub(crate) fn fail(&self, number: u64, failure: Failure) {
-        let outcome = Err(failure.clone());
+    pub(crate) fn fail(&self, number: u64, error: Error) {
+        let outcome = Err(error.clone());
         if self.operations.edit(number, |operation| operation.outcome = outcome).is_some() {
             self.finish(number);
-            self.link.fail(&failure);
+            self.link.fail(&error);
         }
     }
 
     /// Ends all operations that are not complete.
-    pub(crate) fn end(&self, failure: &Failure) {
-        let others = failure.of_others();
+    pub(crate) fn end(&self, error: &Error) {
+        let others = of_others(error);
         self.unsent.take();
         self.operations.finish_all(|operation| {
             operation.places = Pieces::default();
@@ -201,5 +166,33 @@ impl Requester {
                 operation.outcome = Err(others.clone());
             }
         });
+    }
+}
+
+impl Side for Rc<Requester> {
+    fn arrived(&self, number: u64, moved: Result<u64>) {
+        let left = moved.map(|len| {
+            self.operations.edit(number, |operation| {
+                operation.left = operation.left.saturating_sub(len);
+                operation.left
+            })
+        });
+        match left {
+            Ok(Some(0)) => self.finish(number),
+            Ok(_) => {}
+            Err(error) => self.fail(number, error),
+        }
+    }
+}
+
+/// The bytes that a requester sends. The other end's answer says that they have arrived.
+#[derive(Clone)]
+struct Sent(Rc<Requester>);
+
+impl Side for Sent {
+    fn arrived(&self, number: u64, sent: Result<u64>) {
+        if let Err(error) = sent {
+            self.0.fail(number, error);
+        }
     }
 }

@@ -3,14 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use futures_util::FutureExt;
 use rdma_protocol::{Access, MemoryRange, Opcode, Received};
 use ucx::Data;
 use urom_pdk::peers::PeerData;
 use urom_pdk::prelude::*;
 
-use crate::failure::{Failure, violation};
-use crate::link::{Link, Moving};
-use crate::message::{Answer, Bytes, OperationKind, Request};
+use crate::error::{text, violation};
+use crate::link::{Link, Moving, Side};
+use crate::message::{Answer, Bytes, Kind, Request};
 use crate::pieces::Pieces;
 use crate::queue::{Entry, Queue};
 
@@ -28,17 +29,17 @@ impl Responder {
 
     /// An operation, or a part of one, has come.
     pub(crate) fn on_request(self: &Rc<Self>, request: Request, data: Data<'_>) -> Result<()> {
-        let (number, at, len) = (request.number, request.at, data.len() as u64);
-        let entry = self.queue.borrow_mut().entry(request).map(|entry| entry.kind);
-        let kind = entry.ok_or_else(|| violation("an operation that there cannot be"))?;
+        let (at, len) = (request.at, data.len() as u64);
+        let kind = self.queue.borrow_mut().entry(request).map(|entry| entry.kind);
+        let kind = kind.ok_or_else(|| violation("an operation that there cannot be"))?;
         let most = if kind.sends() { request.total } else { 0 };
         if at.checked_add(len).is_none_or(|end| end > most) {
             return Err(violation("bytes beyond those of an operation"));
         }
-        // An operation that starts takes its bytes from the message.
+        // An operation that starts now takes its bytes from the message.
         self.advance();
         if len > 0 {
-            self.take_part(number, at, data)?;
+            self.take_part(request.number, at, data)?;
         }
         self.settle();
         Ok(())
@@ -47,26 +48,18 @@ impl Responder {
     /// Puts a part of an operation into the memory, or keeps it until the operation starts.
     fn take_part(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
         let mut queue = self.queue.borrow_mut();
-        match queue.get(number) {
-            Some(entry) if entry.outcome.is_ok() => {
-                if entry.has_started {
-                    let memory = entry.memory.clone();
-                    drop(queue);
-                    self.place(number, &memory, at, data);
-                } else if !queue.keep(number, at, PeerData::copied(data)?) {
-                    return Err(violation("more than is kept for operations that have to wait"));
-                }
-                Ok(())
-            }
-            // A failed operation takes no bytes.
-            _ => Ok(()),
+        // A failed operation takes no bytes.
+        let Some(entry) = queue.get(number).filter(|entry| entry.outcome.is_ok()) else {
+            return Ok(());
+        };
+        if entry.has_started {
+            let memory = entry.memory.clone();
+            drop(queue);
+            self.link.place(self, number, &memory, at, data);
+        } else if !queue.keep(number, at, PeerData::copied(data)?) {
+            return Err(violation("more than is kept for operations that have to wait"));
         }
-    }
-
-    fn place(self: &Rc<Self>, number: u64, memory: &Pieces, at: u64, data: Data<'_>) {
-        let (this, len) = (Rc::clone(self), data.len() as u64);
-        let moving = self.link.place(memory, at, data);
-        self.link.after(moving, move |placed| this.arrived(number, placed.map(|()| len)));
+        Ok(())
     }
 
     /// Starts what can start, and answers what is over.
@@ -83,93 +76,99 @@ impl Responder {
     fn start_next(self: &Rc<Self>) -> Option<()> {
         let (kind, request) =
             self.queue.borrow().next().map(|entry| (entry.kind, entry.request))?;
-        let (number, receives) = (request.number, &self.link.base.receives);
-        let places = if kind.takes_receive() { receives.first()? } else { Pieces::default() };
+        let (receives, total) = (&self.link.base.receives, request.total);
+        let takes_receive = kind.is_send() || kind == Kind::WriteImm;
+        let places = if takes_receive { receives.first()? } else { Pieces::default() };
         let memory = match kind.is_send() {
-            true if request.total <= places.len() => Ok(places),
-            true => {
-                let (total, most) = (request.total, places.len());
+            true if total > places.len() => {
+                let most = places.len();
                 let text = format!("a message of {total} bytes does not fit a receive of {most}");
                 Err(Error::new(DocaError::IO_FAILED, text))
             }
+            true => Ok(places),
             false => self.memory_of(kind, &request),
         };
         let mut queue = self.queue.borrow_mut();
-        if memory.as_ref().is_ok_and(|memory| !queue.may_start(number, memory)) {
+        if memory.as_ref().is_ok_and(|memory| !queue.may_start(request.number, memory)) {
             return None;
         }
-        let takes_receive = kind.is_send() || kind.takes_receive() && memory.is_ok();
-        let entry = queue.get(number)?;
+        let entry = queue.get(request.number)?;
         entry.has_started = true;
-        entry.receive = takes_receive.then(|| receives.take_first());
+        if takes_receive && (kind.is_send() || memory.is_ok()) {
+            entry.receive = Some(receives.take_first());
+        }
         match memory {
             Ok(memory) => {
                 entry.memory = memory.clone();
                 drop(queue);
-                self.start(kind, request, memory);
+                self.start(kind, request, &memory);
             }
-            Err(error) => entry.outcome = Err(Failure::from(&error)),
+            Err(error) => entry.outcome = Err(error),
         }
         Some(())
     }
 
-    fn start(self: &Rc<Self>, kind: OperationKind, request: Request, memory: Pieces) {
-        let (this, number) = (Rc::clone(self), request.number);
-        if kind == OperationKind::Read {
+    fn start(self: &Rc<Self>, kind: Kind, request: Request, memory: &Pieces) {
+        let Request { number, operand, compare, .. } = request;
+        if kind == Kind::Read {
             let (route, peer) = (self.link.route, self.link.peer.clone());
             let message = move |at| Bytes { route, number, at };
-            let sent = move |sent| this.arrived(number, sent);
-            return self.link.send(&memory, message, move |len| peer.flags(len), sent);
+            return self.link.send(self, number, memory, message, move |len| peer.flags(len));
         }
         if let Some(word) = memory.single().filter(|_| kind.is_atomic()).cloned() {
-            let is_mapped = word.mapped().is_some();
-            let Request { operand, compare, .. } = request;
+            let (this, is_mapped) = (Rc::clone(self), word.mapped().is_some());
             let access = async move {
-                match kind {
-                    OperationKind::FetchAdd => word.fetch_add(0, operand).await,
-                    _ => word.compare_swap(0, compare, operand).await,
+                let found = match kind {
+                    Kind::FetchAdd => word.fetch_add(0, operand).await?,
+                    _ => word.compare_swap(0, compare, operand).await?,
+                };
+                if let Some(entry) = this.queue.borrow_mut().get(number) {
+                    entry.outcome = Ok(found);
                 }
+                Ok(word.len())
             };
-            return self.link.after(Moving::start(access, is_mapped), move |found| {
-                if let (Ok(found), Some(entry)) = (&found, this.queue.borrow_mut().get(number)) {
-                    entry.outcome = Ok(*found);
-                }
-                this.arrived(number, found.map(|_| 8));
-            });
+            let moving = match is_mapped {
+                // Mapped memory is used at once.
+                true => Moving::Done(access.now_or_never().unwrap_or(Ok(0))),
+                false => Moving::Later(Box::pin(access)),
+            };
+            return self.link.after(self, number, moving);
         }
         let early = self.queue.borrow_mut().take_early(number);
         for (at, data) in early {
-            match data {
-                PeerData::Here(bytes) => self.place(number, &memory, at, Data::Eager(&bytes)),
-                PeerData::Announced(bytes) => {
-                    self.place(number, &memory, at, Data::Rendezvous(bytes));
+            let bytes;
+            let data = match data {
+                PeerData::Announced(announced) => Data::Rendezvous(announced),
+                PeerData::Here(here) => {
+                    bytes = here;
+                    Data::Eager(&bytes)
                 }
-            }
+            };
+            self.link.place(self, number, memory, at, data);
         }
     }
 
     /// The memory of an operation, if both the instance and the memory permit it.
-    fn memory_of(&self, kind: OperationKind, request: &Request) -> Result<Pieces> {
-        let (permission, permission_name) = match kind {
-            OperationKind::Read => (Access::RDMA_READ, "RDMA_READ"),
-            _ if kind.is_atomic() => (Access::RDMA_ATOMIC, "RDMA_ATOMIC"),
-            _ => (Access::RDMA_WRITE, "RDMA_WRITE"),
+    fn memory_of(&self, kind: Kind, request: &Request) -> Result<Pieces> {
+        let permission = match kind {
+            Kind::Read => Access::RDMA_READ,
+            _ if kind.is_atomic() => Access::RDMA_ATOMIC,
+            _ => Access::RDMA_WRITE,
         };
-        let name = kind.name();
-        let refuse = |code, text: String| Err(Error::new(code, format!("{name}: {text}")));
+        let names = |access: Access| {
+            access.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" and ")
+        };
+        let refuse = |code, text: String| Err(Error::new(code, format!("{kind:?}: {text}")));
         if !self.link.base.permissions.contains(permission) {
-            let text = format!("the instance lacks the permission {permission_name}");
+            let text = format!("the instance lacks the permission {}", names(permission));
             return refuse(DocaError::NOT_PERMITTED, text);
         }
         let (memory, len) = (request.remote.memory, request.total);
         if kind.is_atomic() && len != 8 {
             return Err(violation("an atomic operation on other than eight bytes"));
         }
-        if memory == 0 {
-            return match len {
-                0 => Ok(Pieces::default()),
-                _ => refuse(DocaError::NOT_FOUND, format!("{len} bytes need a place in memory")),
-            };
+        if memory == 0 && len == 0 {
+            return Ok(Pieces::default());
         }
         let range = MemoryRange { memory, offset: request.remote.offset, len };
         let opened = match self.link.base.memories.open(range) {
@@ -184,29 +183,14 @@ impl Responder {
         };
         let missing = (permission | Access::LOCAL_READ_WRITE).difference(opened.access());
         if !missing.is_empty() {
-            let missing: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
-            let text = format!("{range} lacks {}", missing.join(" and "));
+            let text = format!("{range} lacks {}", names(missing));
             return refuse(DocaError::NOT_PERMITTED, text);
         }
         if kind.is_atomic() && !opened.address().is_multiple_of(8) {
             let text = format!("{range} is not at a multiple of eight");
             return refuse(DocaError::INVALID_VALUE, text);
         }
-        Ok(Pieces::of(opened))
-    }
-
-    /// Bytes of an operation are in their place, or have failed.
-    fn arrived(self: &Rc<Self>, number: u64, moved: Result<u64>) {
-        if let Some(entry) = self.queue.borrow_mut().get(number) {
-            match moved {
-                Ok(len) => entry.left = entry.left.saturating_sub(len),
-                Err(error) => entry.outcome = Err(Failure::from(&error)),
-            }
-        }
-        self.settle();
-        if self.queue.borrow().next().is_some() {
-            self.advance();
-        }
+        Ok(Pieces::from(opened))
     }
 
     /// Answers what is over, in order, up to the first failure.
@@ -221,30 +205,30 @@ impl Responder {
 
     /// Answers an operation. Whether it succeeded.
     fn answer(&self, Entry { request, kind, receive, outcome, .. }: Entry) -> bool {
-        let route = self.link.route;
         // The bytes of a read are its answer.
-        if outcome.is_err() || kind != OperationKind::Read || request.total == 0 {
+        if outcome.is_err() || kind != Kind::Read || request.total == 0 {
             let (result, code, why) = match &outcome {
-                Ok(result) => (*result, DocaError::SUCCESS, &[][..]),
-                Err(failure) => (0, failure.code, failure.text()),
+                Ok(result) => (*result, DocaError::SUCCESS, Vec::new()),
+                Err(error) => (0, error.code(), text(error)),
             };
-            let answer = Answer { route, number: request.number, result, code: code.0, why };
+            let (route, number) = (self.link.route, request.number);
+            let answer = Answer { route, number, result, code: code.0, why: &why };
             if let Err(error) = self.link.tell(&answer, Vec::new()) {
-                self.link.fail(&Failure::from(&error));
+                self.link.fail(&error);
             }
         }
         if let Some(receive) = receive {
             let (opcode, len) = match kind {
-                OperationKind::Send => (Opcode::Send, request.total),
-                OperationKind::SendImm => (Opcode::SendImm, request.total),
+                Kind::Send => (Opcode::Send, request.total),
+                Kind::SendImm => (Opcode::SendImm, request.total),
                 _ => (Opcode::WriteImm, 0),
             };
             let received = Received { opcode, immediate: request.immediate, len };
             self.link.base.receives.end(receive, outcome.clone().map(|_| received));
         }
-        if let Err(failure) = &outcome {
-            let why = format!("an operation of the other end failed: {}", failure.why);
-            self.link.fail(&Failure::new(failure.code, why));
+        if let Err(error) = &outcome {
+            let why = format!("an operation of the other end failed: {error}");
+            self.link.fail(&Error::new(error.code(), why));
         }
         outcome.is_ok()
     }
@@ -252,5 +236,20 @@ impl Responder {
     /// Drops all operations.
     pub(crate) fn end(&self) {
         drop(self.queue.take());
+    }
+}
+
+impl Side for Rc<Responder> {
+    fn arrived(&self, number: u64, moved: Result<u64>) {
+        if let Some(entry) = self.queue.borrow_mut().get(number) {
+            match moved {
+                Ok(len) => entry.left = entry.left.saturating_sub(len),
+                Err(error) => entry.outcome = Err(error),
+            }
+        }
+        self.settle();
+        if self.queue.borrow().next().is_some() {
+            self.advance();
+        }
     }
 }

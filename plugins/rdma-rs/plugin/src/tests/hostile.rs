@@ -31,7 +31,7 @@ impl Stranger {
         let context = builder.watched_shared_memory().build().unwrap();
         let worker = context.worker().unwrap();
         // SAFETY: the plugin's own address.
-        let address = unsafe { PeerAddress::from_bytes(&two.address) }.unwrap();
+        let address = unsafe { PeerAddress::from_bytes(two.address) }.unwrap();
         let endpoint = worker.endpoint().connect_peer(&address).unwrap();
         let peer = Peer::from(Rc::new(endpoint));
         let route = Route { instance: two.instance, to: two.secret, from: one.secret };
