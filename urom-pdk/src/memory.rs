@@ -138,6 +138,20 @@ impl HostMemory {
         Access::from_bits_truncate(self.opened.access)
     }
 
+    /// Checks that the host permits all of `needed`.
+    ///
+    /// # Errors
+    /// `NOT_PERMITTED`, which names the missing permissions.
+    pub fn require(&self, needed: Access) -> Result<()> {
+        let missing = needed.difference(self.access());
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
+        let text = format!("{} bytes of a host lack {}", self.len, missing.join(" and "));
+        Err(Error::new(DocaError::NOT_PERMITTED, text))
+    }
+
     /// The address of its first byte in the host's process. It is no address of this process.
     #[must_use]
     pub fn address(&self) -> u64 {

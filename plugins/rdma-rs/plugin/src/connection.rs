@@ -6,7 +6,7 @@ use urom_pdk::prelude::*;
 
 use crate::error::text;
 use crate::link::Link;
-use crate::message::{Bye, Hello, Route, Welcome};
+use crate::message::{Bye, Hello, Route};
 use crate::requester::Requester;
 use crate::responder::Responder;
 
@@ -29,14 +29,6 @@ impl Connection {
     /// Whether a message is from the other end of this connection.
     pub(crate) fn is_meant_by(&self, route: Route) -> bool {
         (route.to, route.from) == (self.link.route.from, self.link.route.to)
-    }
-
-    /// Answers the other end, which has connected.
-    pub(crate) fn welcome(&self) {
-        self.requester.start();
-        if let Err(error) = self.link.tell(&Welcome { route: self.link.route }, Vec::new()) {
-            self.link.fail(&error);
-        }
     }
 
     /// Ends everything, and tells the other end.

@@ -144,9 +144,15 @@ impl Instance {
         let route = Route { instance: details.instance, to: details.secret, from: secret };
         let link = Link::new(Rc::clone(&self.base), endpoint.into(), route, on_failure);
         let connection = Connection::new(link, self.handle, own)?;
-        if let Phase::Init(_, callers) = self.phase.replace(Phase::Connected(connection)) {
-            let meant = Route { instance: self.handle, to: secret, from: details.secret };
-            callers.into_iter().filter(|it| it.route != meant).for_each(Caller::turn_away);
+        let meant = Route { instance: self.handle, to: secret, from: details.secret };
+        let phase = Phase::Connected(connection.clone());
+        if let Phase::Init(_, callers) = self.phase.replace(phase) {
+            for caller in callers {
+                match caller.route == meant {
+                    true => connection.requester.start(),
+                    false => caller.turn_away(),
+                }
+            }
         }
         Ok(())
     }

@@ -58,10 +58,6 @@ impl ReceiveNow for Instances {
                 it.requester.fail(number, of_peer(DocaError(code), "the other end", why));
                 Ok(())
             }),
-            Message::Welcome { route } => self.pass(route, |it| {
-                it.requester.start();
-                Ok(())
-            }),
             Message::Bye { route, why } => match self.connection(route) {
                 Some(connection) => {
                     let what = "the other end has left";
@@ -72,7 +68,7 @@ impl ReceiveNow for Instances {
                 }
             },
             Message::Hello { route, sender } => match (self.connection(route), data) {
-                (Some(connection), _) => connection.welcome(),
+                (Some(connection), _) => connection.requester.start(),
                 (None, Data::Eager(address)) => {
                     let caller = Caller::new(worker, route, sender, address);
                     match self.0.find_any(route.instance) {

@@ -63,6 +63,9 @@ impl Moving {
 
 /// A direction of a connection, for which bytes move.
 pub(crate) trait Side: Clone + 'static {
+    /// Whether bytes that were sent count: otherwise the other end answers for them.
+    const COUNTS_SENT: bool;
+
     /// Bytes of an operation are in their place, or have failed.
     fn arrived(&self, number: u64, moved: Result<u64>);
 }
@@ -94,9 +97,9 @@ impl Link {
 
     /// Sends the pieces of an operation in parts, each with the message that `message` makes of its
     /// offset, and with the flags for its length.
-    pub(crate) fn send<M: PeerMessage>(
+    pub(crate) fn send<S: Side, M: PeerMessage>(
         self: &Rc<Self>,
-        side: &impl Side,
+        side: &S,
         number: u64,
         pieces: &Pieces,
         message: impl Fn(u64) -> M + 'static,
@@ -106,7 +109,8 @@ impl Link {
             for (at, part) in pieces.parts(LONGEST_PART) {
                 let (len, Some(bytes)) = (part.len(), part.buffer()) else { continue };
                 let sent = self.peer.begin_send(&message(at), bytes, flags(len));
-                let moving = sent.map(|sent| Moving::of(sent, len));
+                let moving =
+                    sent.map(|sent| Moving::of(sent, if S::COUNTS_SENT { len } else { 0 }));
                 self.after(side, number, moving.unwrap_or_else(|error| Moving::Done(Err(error))));
             }
             return;
@@ -119,26 +123,14 @@ impl Link {
                 let (sent, _) = this.peer.begin_send(&message(at), bytes, flags)?.await;
                 sent.or_code(DocaError::IO_FAILED, "sending to the other end")?;
             }
-            Ok(pieces.len())
+            Ok(if S::COUNTS_SENT { pieces.len() } else { 0 })
         };
         self.after(side, number, Moving::Later(Box::pin(sends)));
     }
 
-    /// Puts bytes that came for an operation into pieces, from `at` on.
-    pub(crate) fn place(
-        self: &Rc<Self>,
-        side: &impl Side,
-        number: u64,
-        pieces: &Pieces,
-        at: u64,
-        data: Data<'_>,
-    ) {
-        let len = data.len() as u64;
-        let moving = self.placing(pieces.part(at..at + len), data);
-        self.after(side, number, moving);
-    }
-
-    fn placing(&self, pieces: Pieces, data: Data<'_>) -> Moving {
+    /// Puts bytes that came into pieces, from `at` on.
+    pub(crate) fn place(&self, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
+        let pieces = pieces.part(at..at + data.len() as u64);
         let len = pieces.len();
         let mut announced = match data {
             Data::Eager(bytes) if pieces.are_mapped() => {

@@ -13,15 +13,12 @@ use zerocopy::TryFromBytes;
 #[urom_message(version = 1)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Message<'a> {
-    /// The sender has connected. Its address is the data. The receiver answers with `Welcome` if it
-    /// has connected, too.
+    /// The sender has connected. Its address is the data.
     Hello {
         route: Route,
         /// The sending instance.
         sender: u64,
     },
-    /// The answer to `Hello`.
-    Welcome { route: Route },
     /// The sender is connected no more, or never was.
     Bye {
         route: Route,

@@ -35,16 +35,13 @@ impl Pieces {
         let mut pieces = Pieces::default();
         for range in ranges.filter(|range| range.len > 0) {
             let memory = memories.open(range)?;
-            let missing = if !memory.access().contains(Access::LOCAL_READ_WRITE) {
-                "local memory of an operation is LOCAL_READ_WRITE"
-            } else if writes && !memory.access().others_write() {
-                "the plugin may only read it: share it with rdma_host"
-            } else {
-                pieces.len = pieces.len.saturating_add(range.len);
-                pieces.list.push(memory);
-                continue;
-            };
-            return Err(Error::new(DocaError::NOT_PERMITTED, format!("{range}: {missing}")));
+            memory.require(Access::LOCAL_READ_WRITE)?;
+            if writes && !memory.access().others_write() {
+                let text = format!("{range}: the plugin may only read it: share it with rdma_host");
+                return Err(Error::new(DocaError::NOT_PERMITTED, text));
+            }
+            pieces.len = pieces.len.saturating_add(range.len);
+            pieces.list.push(memory);
         }
         if pieces.len > LIMITS.message {
             return too_big(format!("{} bytes exceed {}", pieces.len, LIMITS.message));

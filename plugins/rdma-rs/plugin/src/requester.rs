@@ -91,10 +91,10 @@ impl Requester {
     fn send(self: &Rc<Self>, request: Request, local: &Pieces) {
         let number = request.number;
         if request.total > 0 && Kind::of(request.kind).is_some_and(Kind::sends) {
-            let (this, sent) = (Rc::clone(self), Sent(Rc::clone(self)));
+            let this = Rc::clone(self);
             let message = move |at| Ask { request: Request { at, ..request } };
             let flags = move |len| this.flags(number, len);
-            self.link.send(&sent, number, local, message, flags);
+            self.link.send(self, number, local, message, flags);
         } else if let Err(error) = self.link.tell(&Ask { request }, Vec::new()) {
             self.fail(number, error);
         }
@@ -124,7 +124,7 @@ impl Requester {
             (fits && len <= operation.left).then(|| operation.places.clone())
         });
         let places = places.flatten().ok_or_else(|| violation("bytes that no read asked for"))?;
-        self.link.place(self, number, &places, at, data);
+        self.link.after(self, number, self.link.place(&places, at, data));
         Ok(())
     }
 
@@ -170,6 +170,8 @@ impl Requester {
 }
 
 impl Side for Rc<Requester> {
+    const COUNTS_SENT: bool = false;
+
     fn arrived(&self, number: u64, moved: Result<u64>) {
         let left = moved.map(|len| {
             self.operations.edit(number, |operation| {
@@ -181,18 +183,6 @@ impl Side for Rc<Requester> {
             Ok(Some(0)) => self.finish(number),
             Ok(_) => {}
             Err(error) => self.fail(number, error),
-        }
-    }
-}
-
-/// The bytes that a requester sends. The other end's answer says that they have arrived.
-#[derive(Clone)]
-struct Sent(Rc<Requester>);
-
-impl Side for Sent {
-    fn arrived(&self, number: u64, sent: Result<u64>) {
-        if let Err(error) = sent {
-            self.0.fail(number, error);
         }
     }
 }

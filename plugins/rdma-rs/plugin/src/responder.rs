@@ -55,7 +55,7 @@ impl Responder {
         if entry.has_started {
             let memory = entry.memory.clone();
             drop(queue);
-            self.link.place(self, number, &memory, at, data);
+            self.link.after(self, number, self.link.place(&memory, at, data));
         } else if !queue.keep(number, at, PeerData::copied(data)?) {
             return Err(violation("more than is kept for operations that have to wait"));
         }
@@ -136,15 +136,11 @@ impl Responder {
         }
         let early = self.queue.borrow_mut().take_early(number);
         for (at, data) in early {
-            let bytes;
-            let data = match data {
-                PeerData::Announced(announced) => Data::Rendezvous(announced),
-                PeerData::Here(here) => {
-                    bytes = here;
-                    Data::Eager(&bytes)
-                }
+            let moving = match data {
+                PeerData::Here(bytes) => self.link.place(memory, at, Data::Eager(&bytes)),
+                PeerData::Announced(bytes) => self.link.place(memory, at, Data::Rendezvous(bytes)),
             };
-            self.link.place(self, number, memory, at, data);
+            self.link.after(self, number, moving);
         }
     }
 
@@ -155,13 +151,9 @@ impl Responder {
             _ if kind.is_atomic() => Access::RDMA_ATOMIC,
             _ => Access::RDMA_WRITE,
         };
-        let names = |access: Access| {
-            access.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" and ")
-        };
-        let refuse = |code, text: String| Err(Error::new(code, format!("{kind:?}: {text}")));
         if !self.link.base.permissions.contains(permission) {
-            let text = format!("the instance lacks the permission {}", names(permission));
-            return refuse(DocaError::NOT_PERMITTED, text);
+            let text = format!("the permissions of the instance lack that for {kind:?}");
+            return Err(Error::new(DocaError::NOT_PERMITTED, text));
         }
         let (memory, len) = (request.remote.memory, request.total);
         if kind.is_atomic() && len != 8 {
@@ -171,24 +163,17 @@ impl Responder {
             return Ok(Pieces::default());
         }
         let range = MemoryRange { memory, offset: request.remote.offset, len };
-        let opened = match self.link.base.memories.open(range) {
-            Err(error) if error.code() == DocaError::NOT_FOUND => {
-                let text = format!(
-                    "{range} is not there: its owner has not exported it by this worker \
-                     (export_mmap), or has released it"
-                );
-                return refuse(DocaError::NOT_FOUND, text);
+        let opened = self.link.base.memories.open(range).map_err(|error| match error.code() {
+            DocaError::NOT_FOUND => {
+                let text = format!("{range}: its owner has not exported it by this worker");
+                Error::new(DocaError::NOT_FOUND, text + " (export_mmap), or has released it")
             }
-            opened => opened?,
-        };
-        let missing = (permission | Access::LOCAL_READ_WRITE).difference(opened.access());
-        if !missing.is_empty() {
-            let text = format!("{range} lacks {}", names(missing));
-            return refuse(DocaError::NOT_PERMITTED, text);
-        }
+            _ => error,
+        })?;
+        opened.require(permission | Access::LOCAL_READ_WRITE)?;
         if kind.is_atomic() && !opened.address().is_multiple_of(8) {
             let text = format!("{range} is not at a multiple of eight");
-            return refuse(DocaError::INVALID_VALUE, text);
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         Ok(Pieces::from(opened))
     }
@@ -240,6 +225,8 @@ impl Responder {
 }
 
 impl Side for Rc<Responder> {
+    const COUNTS_SENT: bool = true;
+
     fn arrived(&self, number: u64, moved: Result<u64>) {
         if let Some(entry) = self.queue.borrow_mut().get(number) {
             match moved {

@@ -11,10 +11,10 @@ use urom_pdk::peers::Peer;
 
 use super::*;
 use crate::details::Details;
-use crate::message::{Answer, Ask, Bye, Bytes, Hello, Request, Route, Welcome};
+use crate::message::{Answer, Ask, Bye, Bytes, Hello, Request, Route};
 
 /// The version of the messages.
-const VERSION: u64 = <Welcome as PeerMessage>::VERSION;
+const VERSION: u64 = <Bye as PeerMessage>::VERSION;
 
 /// Somebody beside a connection.
 struct Stranger {
@@ -98,7 +98,7 @@ fn messages_without_the_secrets_of_both_ends_do_nothing() {
             stranger.send(&Bytes { route, number: 0, at: 0 }, &[]);
             stranger.send(&Answer { route, number: 0, result: 0, code: 0, why: b"" }, &[]);
             stranger.send(&Hello { route, sender: 0 }, b"no address");
-            stranger.send(&Welcome { route }, b"no address");
+            stranger.send(&Hello { route, sender: 0 }, &[]);
             stranger.send(&Bye { route, why: b"bye" }, &[]);
         }
         for len in [0, 1, 23, 200] {
@@ -109,7 +109,7 @@ fn messages_without_the_secrets_of_both_ends_do_nothing() {
                 b"?",
             );
             stranger.send_wrong(&Bye { route, why: b"bye" }, len, &[0xff; 9]);
-            stranger.send_wrong(&Welcome { route }, 0, &vec![0xff; len]);
+            stranger.send_wrong(&Hello { route, sender: 0 }, 0, &vec![0xff; len]);
         }
     };
     run(attack, Some(State::Connected));
@@ -166,7 +166,7 @@ proptest! {
                 let code = (words[6] % 2 * words[7] % 40) as u32;
                 match *id {
                     0 => stranger.send(&Hello { route, sender: words[0] }, data),
-                    1 => stranger.send(&Welcome { route }, data),
+                    1 => stranger.send(&Hello { route, sender: 0 }, &[]),
                     2 => stranger.send(&Bye { route, why: data }, &[]),
                     3 => stranger.send(&Bytes { route, number, at }, data),
                     4 => stranger.send(&Answer { route, number, result, code, why: data }, &[]),
