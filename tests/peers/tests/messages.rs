@@ -114,3 +114,24 @@ fn a_lost_member_ends_what_waits_for_it_with_one_error() {
     assert!(first.failure(&waits).unwrap().contains("the peer is lost"));
     assert_eq!(first.wait(waits).unwrap_err(), DocaError::CONNECTION_RESET);
 }
+
+#[test]
+fn a_domain_that_stops_in_the_middle_ends_look_ups_and_leaves_peers_connected() {
+    let (domain, [first, second]) = domain();
+    let waits = first.send(noting::WaitFor { member: 1 });
+    let sent = first.send(Say { to: 1, number: 8, text: "", data: &[1; 4000] });
+    first.progress();
+    [0, 1].into_iter().for_each(|member| domain.remove(member));
+    first.wait::<Sent>(sent).unwrap();
+    while second.call(Noted {}).unwrap().last != 8 {
+        domain.progress();
+    }
+    let late = first.call(Say { to: 1, number: 9, text: "", data: &[] });
+    assert_eq!(late.map(drop).unwrap_err(), DocaError::NOT_FOUND);
+    assert_eq!(first.in_flight(), 1, "the first command waits for the member");
+    second.close();
+    while first.failure(&waits).is_none() {
+        domain.progress();
+    }
+    assert_eq!(first.wait(waits).unwrap_err(), DocaError::CONNECTION_RESET);
+}

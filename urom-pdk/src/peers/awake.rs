@@ -7,8 +7,12 @@ use std::rc::Rc;
 /// more than UCX takes for a piece of a long message.
 const PATIENCE: u32 = 20_000;
 
+/// The turns without progress after which a worker that is kept awake yields its core.
+const TURNS: u32 = 32;
+
 /// Keeps a worker awake during long transfers. UCX moves the pieces of a long message when the
-/// worker progresses it, and reports few of them: between them the worker would sleep.
+/// worker progresses it, and reports few of them: between them the worker would sleep. It yields
+/// its core now and then, because the peers may need it.
 #[derive(Clone, Debug, Default)]
 pub struct KeepAwake(Rc<Counts>);
 
@@ -45,6 +49,9 @@ impl KeepAwake {
             return moved;
         }
         turns.set(turns.get().saturating_add(1));
+        if turns.get().is_multiple_of(TURNS) {
+            std::thread::yield_now();
+        }
         turns.get() < PATIENCE
     }
 }

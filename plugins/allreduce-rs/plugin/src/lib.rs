@@ -203,6 +203,7 @@ impl Handler for Allreduce {
         let number = group.calls.replace(group.calls.get() + 1);
         let terms = Terms { element, operation, bytes };
         let call = Call { cx, group: &group, number, terms };
+        let _awake = self.peers.keep_awake().transfer();
         let run = async {
             match bytes <= LONG || group.members.len() < 3 {
                 true => call.double(&input, &output).await,

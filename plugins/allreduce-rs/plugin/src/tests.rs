@@ -233,6 +233,23 @@ fn a_host_that_leaves_in_the_middle_ends_the_calls_of_all_others() {
 }
 
 #[test]
+fn a_domain_that_stops_in_the_middle_leaves_its_groups_connected() {
+    let (domain, members) = group(&[vec![1; 24], vec![2; 24], vec![3; 24]]);
+    let call = |at: usize| members[at].reduce(3, Element::U64, Operation::Max);
+    let mut calls = vec![call(0), call(1)];
+    domain.progress();
+    (0..3).for_each(|member| domain.remove(member));
+    calls.push(call(2));
+    for (member, call) in members.iter().zip(calls) {
+        member.worker.wait(call).unwrap();
+        assert_eq!(member.recv.bytes(), [3; 24]);
+    }
+    let (send, recv) = (members[0].send.range(), members[0].recv.range());
+    let late = members[0].worker.call(Join { group: 8, rank: 0, size: 3, send, recv });
+    assert_eq!(late.map(drop).unwrap_err(), DocaError::NOT_FOUND);
+}
+
+#[test]
 fn a_host_that_leaves_between_calls_ends_the_calls_of_all_others() {
     let (_domain, members) = group(&[vec![0; 24], vec![0; 24], vec![0; 24]]);
     let calls = [0, 1].map(|at: usize| members[at].reduce(3, Element::U64, Operation::Sum));

@@ -25,8 +25,10 @@ pub(crate) struct Requester {
     operations: Window<u64, Operation>,
     /// The number of the next operation.
     next: Cell<u64>,
-    /// The operations that wait until the other end has connected, until it has.
-    unsent: RefCell<Option<Vec<(Request, Pieces)>>>,
+    /// Whether the other end has connected.
+    is_connected: Cell<bool>,
+    /// The operations that wait for that.
+    unsent: RefCell<Vec<(Request, Pieces)>>,
     /// The bytes under way that the other end may have to keep.
     early: Cell<u64>,
 }
@@ -48,7 +50,8 @@ impl Requester {
             link: Rc::clone(link),
             operations: Window::ordered(LIMITS.operations as usize),
             next: Cell::new(0),
-            unsent: RefCell::new(Some(Vec::new())),
+            is_connected: Cell::new(false),
+            unsent: RefCell::default(),
             early: Cell::new(0),
         })
     }
@@ -70,22 +73,17 @@ impl Requester {
         self.next.set(number + 1);
         let (route, kind, total) = (self.link.route, kind as u32, local.len());
         let request = Request { route, number, kind, total, ..request };
-        let is_connected = self.unsent.borrow().is_none();
-        match is_connected {
+        match self.is_connected.get() {
             true => self.send(request, &local),
-            false => self
-                .unsent
-                .borrow_mut()
-                .iter_mut()
-                .for_each(|all| all.push((request, local.clone()))),
+            false => self.unsent.borrow_mut().push((request, local)),
         }
         Ok(cx.unless_cancelled(self.operations.take(number)).await?.outcome?)
     }
 
     /// Sends what waits: the other end has connected.
     pub(crate) fn start(self: &Rc<Self>) {
-        let unsent = self.unsent.take().unwrap_or_default();
-        unsent.into_iter().for_each(|(request, local)| self.send(request, &local));
+        self.is_connected.set(true);
+        self.unsent.take().into_iter().for_each(|(request, local)| self.send(request, &local));
     }
 
     fn send(self: &Rc<Self>, request: Request, local: &Pieces) {
