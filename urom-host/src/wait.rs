@@ -27,6 +27,10 @@ use crate::error::{Error, Result};
 /// longer, the time is a multiple of this.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
+/// How long a waiting thread polls before it yields its core: longer than most round trips. The
+/// worker that it waits for may need the core.
+const ALONE: Duration = Duration::from_micros(4);
+
 /// The longest sleep when the system has no descriptor left that could wake the thread.
 const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
@@ -113,7 +117,10 @@ impl Wait {
             if deadline.is_some_and(|deadline| now >= deadline) {
                 return false;
             }
-            if !expired && idle.is_long(now) {
+            if !expired && idle.is_longer(ALONE, now) {
+                std::thread::yield_now();
+            }
+            if !expired && idle.is_longer(SPIN, now) {
                 match self.maker.is_here() {
                     true => self.notifier.sleep(|bell| sleep(bell, until(now, deadline))),
                     false => sleep(None, until(now, deadline)),
@@ -193,9 +200,13 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
             }
         }
         let now = progress_all();
+        let spun = now.duration_since(*since.get_or_insert(now));
         // The wait goes on with all engines, however much has moved.
-        if now.duration_since(*since.get_or_insert(now)) >= SPIN {
+        if spun >= SPIN {
             return done();
+        }
+        if spun >= ALONE {
+            std::thread::yield_now();
         }
     }
 }
@@ -253,8 +264,8 @@ impl Idle {
         Some(now)
     }
 
-    fn is_long(&self, now: Instant) -> bool {
-        self.since.is_some_and(|since| now.duration_since(since) >= SPIN)
+    fn is_longer(&self, than: Duration, now: Instant) -> bool {
+        self.since.is_some_and(|since| now.duration_since(since) >= than)
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 const PATIENCE: u32 = 20_000;
 
 /// The turns without progress after which a worker that is kept awake yields its core.
-const TURNS: u32 = 32;
+const TURNS: u32 = 2;
 
 /// Keeps a worker awake during long transfers. UCX moves the pieces of a long message when the
 /// worker progresses it, and reports few of them: between them the worker would sleep. It yields
