@@ -317,7 +317,7 @@ impl Hosts {
     fn flush(&self) -> bool {
         let mut worked = false;
         self.is_written.set(true);
-        let waiting = self.waiting.take();
+        let mut waiting = self.waiting.take();
         let still = |host: &Rc<Host>| {
             let before = host.outbox.borrow().unread();
             let flushed = host.outbox.borrow_mut().flush();
@@ -333,8 +333,10 @@ impl Hosts {
             host.is_waiting.set(waits);
             waits
         };
-        let waiting: Vec<_> = waiting.into_iter().filter(still).collect();
-        self.waiting.borrow_mut().extend(waiting);
+        waiting.retain(still);
+        // The list keeps its memory, and gets the hosts that were lost meanwhile.
+        waiting.append(&mut self.waiting.borrow_mut());
+        self.waiting.replace(waiting);
         worked
     }
 

@@ -179,9 +179,14 @@ impl UcxOutbox {
     fn flush(&mut self) -> Result<bool, Status> {
         while let Some(request) = self.sending.pop_front() {
             match request.into_done() {
-                Ok((result, message)) => {
+                Ok((result, mut message)) => {
                     self.unread -= message.capacity();
                     result?;
+                    // The next message takes its memory.
+                    if self.open.is_empty() {
+                        message.clear();
+                        self.open = message;
+                    }
                 }
                 Err(request) => {
                     self.sending.push_front(request);
