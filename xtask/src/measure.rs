@@ -14,8 +14,11 @@ pub(crate) struct Measured {
     plugins: &'static [Purpose],
 }
 
-pub(crate) const BENCH: Measured =
-    Measured { package: "urom-bench", others: &["urom-faults"], plugins: &Purpose::ALL };
+pub(crate) const BENCH: Measured = Measured {
+    package: "urom-bench",
+    others: &["urom-faults", "allreduce"],
+    plugins: &Purpose::ALL,
+};
 
 pub(crate) const FAULTS: Measured =
     Measured { package: "urom-faults", others: &[], plugins: &[Purpose::Use, Purpose::Tests] };

@@ -1,5 +1,6 @@
 //! What can be measured: a list of suites, each of which gives figures.
 
+mod allreduce;
 pub(crate) mod codec;
 pub(crate) mod counted;
 mod faults;
@@ -108,6 +109,11 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "rdmo",
         about: "appends through the RDMO plugin against a raw UCX active message and a raw put",
         parts: &[Part { transports: SHM, ..Part::new(rdmo::measure) }],
+    },
+    Suite {
+        name: "allreduce",
+        about: "an allreduce of four members on their workers against MPI's own",
+        parts: &[Part { transports: SHM, ..Part::new(allreduce::measure) }],
     },
     Suite {
         name: "instructions",

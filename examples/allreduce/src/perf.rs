@@ -13,11 +13,11 @@ const HEAD: [&str; 5] = ["bytes", "workers [us]", "MPI [us]", "ratio", "host fre
 /// Calls before a size is measured.
 const WARM_UP: u32 = 3;
 
-/// A table with a line for each size: 8 bytes times powers of 8, and 4 MiB.
+/// A table with a line for each size: 16 bytes to 4 MiB, eight times as many from line to line.
 pub(crate) fn run(member: &Member, mpi: Option<&Mpi>, time: Duration) -> Result<String> {
     let mut rows = Vec::new();
-    let sizes = (0..).map(|power| 8 << (3 * power)).take_while(|bytes| *bytes <= LONGEST / 4);
-    for bytes in sizes.chain([4 << 20]) {
+    let sizes = (0..).map(|power| 16_usize << (3 * power));
+    for bytes in sizes.take_while(|bytes| *bytes <= LONGEST) {
         let count = bytes as u64 / 4;
         let on_workers = || -> Result<()> {
             let reduced = member.reduce(count)?;

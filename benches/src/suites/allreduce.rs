@@ -1,0 +1,58 @@
+//! An allreduce of four members on their workers, against MPI's own of the same buffers, in turns
+//! in the same processes (`examples/allreduce --perf`).
+//!
+//! *Host free* is the share of a call in which the thread of the host, which waits, used no
+//! processor: 1 minus its processor time over the time of the call.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use urom_tests::built;
+
+use crate::figure::Figure;
+use crate::launch::Launch;
+
+const PROGRAM: &str = "allreduce";
+const MEMBERS: &str = "4";
+/// The sizes of the figures, in bytes; the program's table has more.
+const SIZES: [&str; 2] = ["65536", "4194304"];
+
+/// However many cores there are, and by shared memory as it works in containers, too.
+const MPI: &[&str] = &[
+    "--allow-run-as-root",
+    "--oversubscribe",
+    "--bind-to=none",
+    "--mca=pml=ob1",
+    "--mca=btl=self,vader",
+    "--mca=btl_vader_single_copy_mechanism=none",
+];
+
+pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let daemon = launch.daemon(&["worker_allreduce"])?;
+    let mut command = Command::new("mpirun");
+    for option in MPI {
+        // An option of mpirun and its values are words of their own.
+        command.args(option.split('='));
+    }
+    command.args(["-np", MEMBERS]).arg(built(PROGRAM)?);
+    command.args(["--perf", "--time", if launch.quick { "100" } else { "300" }]);
+    let output = command.args(["--service", &daemon.address().to_string()]).output();
+    let output = output.context("mpirun does not start: `cargo xtask setup` installs it")?;
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    ensure!(output.status.success(), "mpirun failed with {}:\n{out}{err}", output.status);
+    let mut figures = Vec::new();
+    for line in out.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [bytes, workers, mpi, _ratio, free] = words[..] else { continue };
+        if SIZES.contains(&bytes) {
+            let time = Figure::new(format!("allreduce/time/shm/{bytes}"), "us", workers.parse()?);
+            figures.push(time.against("MPI_Allreduce of Open MPI", mpi.parse()?));
+            let name = format!("allreduce/host-free/shm/{bytes}");
+            let note =
+                format!("{MEMBERS} hosts and {MEMBERS} workers on {} cores", launch.cores.count());
+            figures.push(Figure::new(name, "", free.parse()?).note(note));
+        }
+    }
+    ensure!(figures.len() == 2 * SIZES.len(), "the table lacks sizes:\n{out}");
+    Ok(figures)
+}
