@@ -44,7 +44,16 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 /// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
 /// meanwhile.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    match drive(future, None) {
+    ended(drive(future, None, Idle::default()))
+}
+
+/// [`block_on`] after [`spin`], which has polled already.
+pub(crate) fn block_on_after_spin<F: Future>(future: F) -> F::Output {
+    ended(drive(future, None, Idle { ticks: 0, since: Instant::now().checked_sub(SPIN) }))
+}
+
+fn ended<T>(output: Option<T>) -> T {
+    match output {
         Some(output) => output,
         None => unreachable!("without a deadline, only the future's end is an end"),
     }
@@ -62,7 +71,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// As [`block_on`].
 pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> {
     let deadline = Instant::now().checked_add(limit);
-    drive(future, deadline).ok_or_else(|| {
+    drive(future, deadline, Idle::default()).ok_or_else(|| {
         Error::new(DocaError::TIME_OUT, "waiting")
             .why(format!("nothing came within {limit:?}"))
             .hint("allow more time, or ask the worker for its state")
@@ -96,11 +105,11 @@ impl Wait {
     #[inline]
     fn until(
         &self,
+        mut idle: Idle,
         deadline: Option<Instant>,
         resume: fn(),
         mut done: impl FnMut() -> bool,
     ) -> bool {
-        let mut idle = Idle::default();
         loop {
             if done() {
                 return true;
@@ -139,7 +148,7 @@ impl Drop for Wait {
     }
 }
 
-fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
+fn drive<F: Future>(future: F, deadline: Option<Instant>, idle: Idle) -> Option<F::Output> {
     assert!(
         !callback::is_running(),
         "a completion callback cannot wait: nothing moves until it returns"
@@ -150,7 +159,7 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut output = None;
     wait.notifier.begin();
-    wait.until(deadline, callback::resume, || {
+    wait.until(idle, deadline, callback::resume, || {
         if wait.notifier.take()
             && let Poll::Ready(ready) = future.as_mut().poll(&mut context)
         {
@@ -228,6 +237,7 @@ fn progress_all() -> Instant {
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = Wait::begin();
     wait.until(
+        Idle::default(),
         Some(Instant::now() + limit),
         || (),
         || {

@@ -227,7 +227,7 @@ impl<R: Reply> Completion<R> {
             wait::allowed()?;
             // The usual case. Preparing to sleep would cost more than all the rest.
             if !self.ticket.spin() {
-                return wait::block_on(self);
+                return wait::block_on_after_spin(self);
             }
         }
         let Completion { ticket, echo, sent } = &mut self;

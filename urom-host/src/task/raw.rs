@@ -88,7 +88,7 @@ impl RawCompletion {
     pub fn wait(self) -> Result<RawReply> {
         wait::allowed()?;
         self.ticket.spin();
-        Ok(wait::block_on(self))
+        Ok(wait::block_on_after_spin(self))
     }
 
     /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the reply
