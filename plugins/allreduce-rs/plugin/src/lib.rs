@@ -23,8 +23,10 @@ use std::rc::Rc;
 use allreduce_protocol::{Element, Handler, Join, Joined, Operation, Reduce, Reduced};
 use futures_util::future::join;
 use ucx::Features;
+use urom_abi::Described;
 use urom_pdk::peers::{Peer, PeerContext, PeerData, PeerWorker, Receive};
 use urom_pdk::{HostLimits, PerHost, Region, Tasks, Window, prelude::*, urom_message};
+use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
 use reduce::reduce;
 
@@ -36,7 +38,7 @@ const LONG: u64 = if cfg!(test) { 100 } else { 64 << 10 };
 #[derive(Debug, Clone, Copy)]
 enum Message<'a> {
     /// Elements of a step of a call, as data.
-    Part { group: u64, call: u64, step: u64, element: Element, operation: Operation, bytes: u64 },
+    Part { group: u64, call: u64, step: u64, terms: Terms },
     /// A call has failed at the sender.
     Failed {
         group: u64,
@@ -55,42 +57,42 @@ const MOST_MEMBERS: u32 = 1024;
 const MOST_OVER: usize = 1024;
 
 /// The terms of a call, on which the members must agree.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, Described)]
+#[repr(C)]
 struct Terms {
     element: Element,
     operation: Operation,
     bytes: u64,
 }
 
-/// A part, or the failure of its call.
-type Arrived = Result<(Terms, PeerData), Rc<str>>;
-
-/// The parts that arrive, by group, call and step.
+/// The parts that arrive, or the failure of their call, by group, call and step.
 struct Inbox {
-    parts: Window<(u64, u64, u64), Arrived>,
-    over: RefCell<VecDeque<(u64, Rc<str>)>>,
+    parts: Window<(u64, u64, u64), Result<(Terms, PeerData)>>,
+    over: RefCell<VecDeque<(u64, Error)>>,
 }
 
 impl Inbox {
     /// Why the group is over, if it is.
-    fn over(&self, group: u64) -> Option<Rc<str>> {
+    fn over(&self, group: u64) -> Option<Error> {
         let over = self.over.borrow();
-        over.iter().find(|(number, _)| *number == group).map(|(_, why)| Rc::clone(why))
+        over.iter().find(|(number, _)| *number == group).map(|(_, error)| error.clone())
     }
 
-    /// Ends a group, and every call of it that waits for a part.
-    fn end(&self, group: u64, why: &str) {
+    /// Ends a group, and every call of it that waits for a part. Returns whether it was not over.
+    fn end(&self, group: u64, why: &str) -> bool {
         if self.over(group).is_some() {
-            return;
+            return false;
         }
-        let why = Rc::<str>::from(why);
+        let text = format!("the group is over: {why}");
+        let error = Error::new(DocaError::CONNECTION_ABORTED, text);
         let mut over = self.over.borrow_mut();
         over.truncate(MOST_OVER - 1);
-        over.push_front((group, Rc::clone(&why)));
+        over.push_front((group, error.clone()));
         self.parts.discard(|key| key.0 == group);
         for key in self.parts.waiting().into_iter().filter(|key| key.0 == group) {
-            let _ = self.parts.put(key, Err(Rc::clone(&why)));
+            let _ = self.parts.put(key, Err(error.clone()));
         }
+        true
     }
 }
 
@@ -104,16 +106,16 @@ impl Receive for Inbox {
         data: PeerData,
     ) -> Result<()> {
         match message {
-            Message::Failed { group, why } => self.end(group, why),
-            Message::Part { group, call, step, element, operation, bytes } => {
-                if self.over(group).is_none() {
-                    let part = (Terms { element, operation, bytes }, data);
-                    let put = self.parts.put((group, call, step), Ok(part));
-                    put.inspect_err(|error| self.end(group, &error.to_string()))?;
-                }
+            Message::Part { group, call, step, terms } if self.over(group).is_none() => {
+                let put = self.parts.put((group, call, step), Ok((terms, data)));
+                put.inspect_err(|error| _ = self.end(group, &error.to_string()))
+            }
+            Message::Part { .. } => Ok(()),
+            Message::Failed { group, why } => {
+                self.end(group, why);
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -132,11 +134,10 @@ struct Group {
 impl Group {
     /// Ends the group here and at all other members.
     fn end(&self, why: &dyn Display) {
-        if self.inbox.over(self.number).is_some() {
+        let why: String = format!("member {}: {why}", self.rank).chars().take(200).collect();
+        if !self.inbox.end(self.number, &why) {
             return;
         }
-        let why: String = format!("member {}: {why}", self.rank).chars().take(200).collect();
-        self.inbox.end(self.number, &why);
         let (group, members) = (self.number, self.members.clone());
         self.tasks.spawn(async move {
             for member in members {
@@ -294,9 +295,7 @@ impl Call<'_> {
     }
 
     fn message(&self, step: u64) -> Message<'static> {
-        let (group, call, Terms { element, operation, bytes }) =
-            (self.group.number, self.number, self.terms);
-        Message::Part { group, call, step, element, operation, bytes }
+        Message::Part { group: self.group.number, call: self.number, step, terms: self.terms }
     }
 
     async fn send(&self, rank: usize, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {
@@ -306,13 +305,12 @@ impl Call<'_> {
 
     /// The part that a member sends in a step.
     async fn receive(&self, rank: usize, step: u64) -> Result<PeerData> {
-        if let Some(why) = self.group.inbox.over(self.group.number) {
-            return Err(aborted(&why));
+        let Group { number, inbox, members, .. } = self.group;
+        if let Some(error) = inbox.over(*number) {
+            return Err(error);
         }
-        let peer = &self.group.members[rank];
-        let part = self.group.inbox.parts.take((self.group.number, self.number, step));
-        let part = self.cx.unless_cancelled(peer.unless_lost(part)).await?;
-        let (terms, data) = part?.map_err(|why| aborted(&why))?;
+        let part = members[rank].unless_lost(inbox.parts.take((*number, self.number, step)));
+        let (terms, data) = self.cx.unless_cancelled(part).await???;
         if terms != self.terms {
             let text = format!("member {rank} reduces {terms:?}, this one {:?}", self.terms);
             return Err(Error::new(DocaError::INVALID_VALUE, text));
@@ -324,10 +322,6 @@ impl Call<'_> {
     async fn receive_all(&self, rank: usize, step: u64) -> Result<Vec<u8>> {
         self.receive(rank, step).await?.into_bytes(self.terms.bytes as usize).await
     }
-}
-
-fn aborted(why: &str) -> Error {
-    Error::new(DocaError::CONNECTION_ABORTED, format!("the group is over: {why}"))
 }
 
 #[cfg(test)]
