@@ -61,3 +61,25 @@ impl Drop for Awake {
         self.0.count(self.0.0.transfers.get() - 1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_keep_a_worker_awake_while_ucx_moves_now_and_then() {
+        let awake = KeepAwake::default();
+        assert!(!awake.after(false) && awake.after(true));
+        let [first, second] = [awake.transfer(), awake.transfer()];
+        drop(first);
+        for _ in 0..3 {
+            assert!((1..PATIENCE).all(|_| awake.after(false)));
+            assert!(awake.after(true), "UCX moves");
+        }
+        assert!(!(0..PATIENCE).all(|_| awake.after(false)), "UCX moves no more");
+        let third = awake.transfer();
+        assert!(awake.after(false), "a transfer begins");
+        drop((second, third));
+        assert!(!awake.after(false));
+    }
+}

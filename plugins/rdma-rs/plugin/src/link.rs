@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures_util::future::LocalBoxFuture;
 use rdma_protocol::Access;
 use tokio::sync::{Notify, Semaphore};
-use ucx::{AmFlags, CloseMode, Data, Outcome};
+use ucx::{AmFlags, CloseMode, Data};
 use urom_abi::protocol::PeerMessage;
 use urom_pdk::memory::Memories;
 use urom_pdk::peers::{KeepAwake, Peer, PeerData};
@@ -50,13 +50,13 @@ pub(crate) enum Moving {
 }
 
 impl Moving {
-    fn of<B: 'static, T: Outcome + 'static>(request: ucx::Request<B, T>, len: u64) -> Moving {
-        let moved = move |moved: Result<T, _>| {
-            moved.or_code(DocaError::IO_FAILED, "moving bytes between two workers").map(|_| len)
+    fn of<B: 'static>(request: ucx::Request<B>, len: u64) -> Moving {
+        let sent = move |sent: Result<(), _>| {
+            sent.or_code(DocaError::IO_FAILED, "sending to the other end").map(|()| len)
         };
         match request.into_done() {
-            Ok((done, _)) => Moving::Done(moved(done)),
-            Err(request) => Moving::Later(Box::pin(async move { moved(request.await.0) })),
+            Ok((done, _)) => Moving::Done(sent(done)),
+            Err(request) => Moving::Later(Box::pin(async move { sent(request.await.0) })),
         }
     }
 }
@@ -131,29 +131,20 @@ impl Link {
     /// Puts bytes that came into pieces, from `at` on.
     pub(crate) fn place(&self, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
         let pieces = pieces.part(at..at + data.len() as u64);
-        let len = pieces.len();
-        let mut announced = match data {
-            Data::Eager(bytes) if pieces.are_mapped() => {
-                return Moving::Done(pieces.copy_from(bytes).map(|()| len));
-            }
-            Data::Eager(bytes) => {
-                let bytes = bytes.to_vec();
-                return Moving::Later(Box::pin(async move { pieces.write(&bytes).await }));
-            }
-            Data::Rendezvous(announced) => announced,
-        };
-        if let Some(piece) = pieces.single() {
-            match piece.am_recv(announced) {
-                Ok(request) => return Moving::of(request, len),
-                Err(back) => announced = back,
-            }
+        if let Data::Eager(bytes) = &data
+            && pieces.are_mapped()
+        {
+            return Moving::Done(pieces.copy_from(bytes));
         }
-        let rooms = Rc::clone(&self.base.rooms);
+        let (rooms, data) = (Rc::clone(&self.base.rooms), PeerData::copied(data));
         Moving::Later(Box::pin(async move {
+            if let Some(piece) = pieces.single().filter(|piece| piece.mapped().is_some()) {
+                Region::from(piece.clone()).receive(0, data?).await?;
+                return Ok(pieces.len());
+            }
             // The semaphore is never closed.
             let _room = rooms.acquire().await;
-            let bytes = PeerData::Announced(announced).into_bytes(LONGEST_PART as usize).await?;
-            pieces.write(&bytes).await
+            pieces.write(&data?.into_bytes(LONGEST_PART as usize).await?).await
         }))
     }
 
@@ -170,13 +161,11 @@ impl Link {
             drop(awake);
             this.moving.set(this.moving.get() - 1);
             this.moved.notify_waiters();
-            side.arrived(
-                number,
-                moved.map_err(|error| match this.peer.endpoint().is_failed() {
-                    true => Error::new(DocaError::CONNECTION_RESET, error.to_string()),
-                    false => error,
-                }),
-            );
+            let moved = moved.map_err(|error| match this.peer.endpoint().is_failed() {
+                true => Error::new(DocaError::CONNECTION_RESET, error.to_string()),
+                false => error,
+            });
+            side.arrived(number, moved);
         });
     }
 

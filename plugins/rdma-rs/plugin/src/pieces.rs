@@ -88,14 +88,14 @@ impl Pieces {
         self.list.iter().all(|piece| piece.mapped().is_some())
     }
 
-    /// Copies as many bytes into mapped pieces.
-    pub(crate) fn copy_from(&self, bytes: &[u8]) -> Result<()> {
+    /// Copies as many bytes into mapped pieces, and returns their number.
+    pub(crate) fn copy_from(&self, bytes: &[u8]) -> Result<u64> {
         for (at, piece) in self.placed() {
             if let Some(view) = piece.mapped() {
                 view.copy_from(0, &bytes[at as usize..(at + piece.len()) as usize])?;
             }
         }
-        Ok(())
+        Ok(self.len)
     }
 
     /// Copies as many bytes into pieces on any path, and returns their number.
