@@ -1,8 +1,8 @@
 //! An allreduce of four members on their workers, against MPI's own of the same buffers, in turns
 //! in the same processes (`examples/allreduce --perf`).
 //!
-//! *Host free* is the share of a call in which the thread of the host, which waits, used no
-//! processor: 1 minus its processor time over the time of the call.
+//! *Host free* is the share of a call in which the waiting thread of the host used no processor: 1
+//! minus its processor time over the time of the call.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     }
     command.args(["-np", MEMBERS]).arg(built(PROGRAM)?);
     command.args(["--perf", "--time", if launch.quick { "100" } else { "300" }]);
-    let output = command.args(["--service", &daemon.address().to_string()]).output();
+    let output = command.args(["--service", daemon.address()]).output();
     let output = output.context("mpirun does not start: `cargo xtask setup` installs it")?;
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     ensure!(output.status.success(), "mpirun failed with {}:\n{out}{err}", output.status);

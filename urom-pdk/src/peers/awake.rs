@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The number of turns that a transfer keeps a worker awake in which UCX reports no progress. It is
-/// more than UCX takes for a piece of a long message.
+/// The number of turns without progress of UCX for which a transfer keeps a worker awake. A piece of
+/// a long message takes fewer.
 const PATIENCE: u32 = 20_000;
 
 /// The turns without progress after which a worker that is kept awake yields its core.
@@ -40,7 +40,7 @@ impl KeepAwake {
         self.0.turns.set(0);
     }
 
-    /// Whether the worker stays awake after a turn in which UCX moved or not.
+    /// Whether the worker stays awake after a turn. `moved` is whether UCX moved in it.
     #[inline]
     pub(super) fn after(&self, moved: bool) -> bool {
         let Counts { transfers, turns } = &*self.0;

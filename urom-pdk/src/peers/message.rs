@@ -54,8 +54,7 @@ pub trait ReceiveNow: 'static {
     type Message<'a>: PeerMessages<'a>;
 
     /// Handles a message and its data, which arrived at `worker`. An implementation writes the
-    /// message's type as `Self::Message<'_>`, as that of [`Receive`] does. An error ends up in the
-    /// log.
+    /// message's type as `Self::Message<'_>`, as for [`Receive`]. An error goes to the log.
     ///
     /// # Errors
     /// Those of the plugin.
@@ -118,7 +117,7 @@ pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Tar
 /// Reads the bytes of [`encode`].
 ///
 /// # Errors
-/// `UNSUPPORTED_VERSION` for another version, and `INVALID_VALUE` for bytes that are no message.
+/// `UNSUPPORTED_VERSION` for another version, and `INVALID_VALUE` for a malformed message.
 pub fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
     let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message lacks a version");
     let (version, message) = header.split_first_chunk().ok_or_else(cut)?;

@@ -80,9 +80,8 @@ impl Peer {
         Ok(self.endpoint.am_send_with(MESSAGE, &header, data, flags))
     }
 
-    /// The flags with which `len` bytes of data are sent: more than 256 KiB are announced. By
-    /// itself UCX announces none over shared memory: it assembles a long message in memory of its
-    /// own.
+    /// The flags for `len` bytes of data: more than 256 KiB are announced. By itself UCX announces
+    /// nothing over shared memory, and assembles a long message in memory of its own.
     #[must_use]
     pub fn flags(&self, len: u64) -> AmFlags {
         match len > LONGEST_SHORT && self.endpoint.worker().context().has_rendezvous() {

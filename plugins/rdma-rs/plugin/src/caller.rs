@@ -22,11 +22,11 @@ impl Caller {
         Caller { ucx: ucx.clone(), route, sender, address: address.to_vec() }
     }
 
-    /// Tells it that its connection has no other end. A caller that is gone needs no answer.
+    /// Refuses its connection. A lost caller gets no answer.
     pub(crate) fn turn_away(self) {
         let Some(ucx) = self.ucx.upgrade() else { return };
         // SAFETY: the address of another worker, from itself. The workers that reach this one are
-        // trusted with its memory: the guide's page on security says so.
+        // trusted with its memory: see the guide's page on security.
         let address = unsafe { PeerAddress::from_bytes(&self.address) };
         let endpoint = address.and_then(|address| ucx.endpoint().connect_peer(&address));
         let Ok(endpoint) = endpoint.map(Rc::new) else { return };

@@ -1,4 +1,4 @@
-//! A connection of two instances, as one of them has it.
+//! One end of a connection of two instances.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ impl Connection {
         (route.to, route.from) == (self.link.route.from, self.link.route.to)
     }
 
-    /// Ends everything, and tells the other end.
+    /// Ends all operations, and sends the reason to the other end.
     pub(crate) fn end(&self, error: &Error) {
         self.requester.end(error);
         self.responder.end();

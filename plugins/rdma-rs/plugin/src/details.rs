@@ -1,4 +1,4 @@
-//! The details of an instance, by which the other end connects (`doca_rdma_export`).
+//! The details of an instance, with which the other end connects (`doca_rdma_export`).
 
 use urom_pdk::{peers, prelude::*, urom_message};
 
@@ -26,7 +26,7 @@ impl<'a> Details<'a> {
 
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Details<'a>> {
         let wrong = |text| Error::new(DocaError::INVALID_VALUE, text);
-        let none = || wrong("these bytes are no details of an RDMA instance of this kit");
+        let none = || wrong("these bytes are not the details of an RDMA instance of this kit");
         let export = peers::decode(bytes.strip_prefix(MARK).ok_or_else(none)?)?;
         let Export::Details { instance, secret, address } = export;
         let details = Details { instance, secret, address };

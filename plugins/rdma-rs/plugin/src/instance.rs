@@ -29,7 +29,7 @@ pub(crate) struct Instance {
 
 enum Phase {
     Reset,
-    /// With its secret, and those that have connected already.
+    /// With its secret, and the instances that have connected to it.
     Init(u64, Vec<Caller>),
     Connected(Connection),
     /// With the first failure, and the connection, if there was one.
@@ -124,7 +124,7 @@ impl Instance {
         // It may have another worker then.
         let own = peers.address()?;
         // SAFETY: the address of another worker, from a host. Hosts are trusted with the worker's
-        // memory: the guide's page on security says so.
+        // memory: see the guide's page on security.
         let address = unsafe { PeerAddress::from_bytes(details.address) };
         let address =
             address.or_code(DocaError::INVALID_VALUE, "reading the other end's address")?;
@@ -138,7 +138,7 @@ impl Instance {
         };
         let on_failure = fail.clone();
         let endpoint = peers.connect(&address, move |status| {
-            let why = format!("the other end's worker is gone: {status}");
+            let why = format!("the other end's worker is lost: {status}");
             fail(&Error::new(DocaError::CONNECTION_RESET, why));
         })?;
         let route = Route { instance: details.instance, to: details.secret, from: secret };
@@ -157,7 +157,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The connection, if it is the one that is meant.
+    /// The connection, if `is_meant` accepts it.
     pub(crate) fn connection(
         &self,
         is_meant: impl FnOnce(&Connection) -> bool,

@@ -5,25 +5,24 @@
 //! workers. On one machine UCX reads and writes these memories where they are.
 //!
 //! # Order
-//! The operations of an instance start in the order in which they were submitted, and complete in
-//! it. Operations on different memory of the other end run side by side. One that means memory
-//! there of an earlier one waits for that. A message of the other end goes to the first receive, or
-//! waits for one; so does everything behind it.
+//! The operations of an instance start and complete in the order of their submission. Operations on
+//! different memory of the other end run side by side. An operation on memory of an earlier one
+//! waits for it. A message goes to the first receive of the other end, or waits for one; every
+//! operation behind it waits, too.
 //!
 //! # Errors
-//! What a host may not submit is refused: a wrong state, an unknown number, a list that is too
-//! long, local memory that it may not write. An operation that fails later brings both ends to the
-//! state ERROR. It completes with its own error, everything else that is not complete with
-//! `CONNECTION_ABORTED` and the first failure. A peer that is gone is such a failure, too. One that
-//! was killed in the middle of a message may block UCX's receive queue for all others: the plugin
-//! then fails all instances, and goes on with a UCX worker of another address.
+//! The plugin refuses a command with an unknown number, a list that is too long or local memory that
+//! it may not write, and a command in the wrong state. An operation that fails later brings both
+//! ends to the state ERROR. It completes with its own error. All other operations that are not
+//! complete fail with `CONNECTION_ABORTED` and the first failure. A lost peer is such a failure. A
+//! peer that is killed in the middle of a message may block UCX's receive queue for all others: the
+//! plugin then fails all instances, and goes on with a UCX worker of another address.
 //!
 //! # Trust
-//! UCX takes the address in the details of the other end as it is. So hosts are trusted with the
-//! worker's memory. Every message carries a secret of each end, and only somebody with the details
-//! of both can make one. The memory and the permissions that a message means are checked here, by
-//! the worker of their owner. The first message alone, by which an end says that it has connected,
-//! may come from anybody: an end that there is not answers it.
+//! UCX does not check the address in the details of the other end, so hosts are trusted with the
+//! worker's memory. Every message carries a secret of each end, so its sender has the details of
+//! both. The worker of the owner checks the memory and the permissions of each operation. Any
+//! worker may send the first message of a connection: an unknown instance is answered with a `Bye`.
 
 mod caller;
 mod connection;
@@ -68,7 +67,7 @@ pub(crate) const LIMITS: Limits =
 /// The number of parts of operations that may be in memory of the worker at a time.
 const ROOMS: usize = 8;
 
-/// The time for which a stop waits for bytes that move.
+/// The longest wait of a stop for bytes that move.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdma {

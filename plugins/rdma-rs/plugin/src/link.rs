@@ -21,7 +21,7 @@ const LONGEST_PART: u64 = 8 << 20;
 
 /// The part of an instance that its connection uses.
 pub(crate) struct Base {
-    /// What the other end may do.
+    /// The operations that the other end may run.
     pub(crate) permissions: Access,
     pub(crate) memories: Memories,
     pub(crate) receives: Receives,
@@ -61,9 +61,9 @@ impl Moving {
     }
 }
 
-/// A direction of a connection, for which bytes move.
+/// One of the two directions of a connection.
 pub(crate) trait Side: Clone + 'static {
-    /// Whether bytes that were sent count: otherwise the other end answers for them.
+    /// Whether sent bytes count. Otherwise the other end answers.
     const COUNTS_SENT: bool;
 
     /// Bytes of an operation are in their place, or have failed.

@@ -1,8 +1,8 @@
 //! The messages between two instances.
 //!
-//! Every message has the number of the receiving instance and the secrets of both instances. Only
-//! the two ends of a connection have both, because each export has one of them. A `Hello` with
-//! other secrets is answered as well, with a `Bye`.
+//! Every message has the number of the receiving instance and the secrets of both instances. Each
+//! export has one secret, so only the two ends of a connection have both. A `Hello` with other
+//! secrets is answered with a `Bye`.
 
 use bytemuck::{Pod, Zeroable};
 use rdma_protocol::Remote;
@@ -19,7 +19,7 @@ pub(crate) enum Message<'a> {
         /// The sending instance.
         sender: u64,
     },
-    /// The sender is connected no more, or never was.
+    /// The sender is not connected any more, or never was.
     Bye {
         route: Route,
         #[urom(inline)]

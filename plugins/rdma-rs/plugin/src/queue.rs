@@ -1,5 +1,5 @@
-//! The operations that the other end asks of an instance, in the order in which that submitted
-//! them. They may arrive in another.
+//! The operations of the other end on an instance, in the order of their submission. They may arrive
+//! in another order.
 
 use std::collections::VecDeque;
 use std::mem::take;

@@ -1,4 +1,4 @@
-//! The receives of an instance, in the order in which they were posted.
+//! The receives of an instance, in the order of their posts.
 
 use std::cell::Cell;
 

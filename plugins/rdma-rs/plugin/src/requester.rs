@@ -1,5 +1,5 @@
-//! The operations that an instance asks of the other end, in the order in which they were
-//! submitted. They are reported in that order, too.
+//! The operations of an instance at the other end. They are reported in the order of their
+//! submission.
 
 use std::cell::{Cell, RefCell};
 use std::mem::take;
@@ -14,10 +14,10 @@ use crate::link::{Link, Side};
 use crate::message::{Ask, Kind, Request};
 use crate::pieces::Pieces;
 
-/// The most bytes under way that the other end may have to keep: half of what an instance keeps.
+/// The most bytes under way that the other end may have to keep: half of its limit.
 const MOST_EARLY: u64 = 16 << 20;
 
-/// The memory that the other end takes for a part, besides its bytes.
+/// The memory that the other end takes for a part in addition to its bytes.
 const PART: u64 = 128;
 
 pub(crate) struct Requester {

@@ -34,7 +34,7 @@ impl Responder {
         let kind = kind.ok_or_else(|| violation("an operation that there cannot be"))?;
         let most = if kind.sends() { request.total } else { 0 };
         if at.checked_add(len).is_none_or(|end| end > most) {
-            return Err(violation("bytes beyond those of an operation"));
+            return Err(violation("bytes beyond the end of an operation"));
         }
         // An operation that starts now takes its bytes from the message.
         self.advance();
@@ -48,7 +48,7 @@ impl Responder {
     /// Puts a part of an operation into the memory, or keeps it until the operation starts.
     fn take_part(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
         let mut queue = self.queue.borrow_mut();
-        // A failed operation takes no bytes.
+        // The bytes of a failed operation are dropped.
         let Some(entry) = queue.get(number).filter(|entry| entry.outcome.is_ok()) else {
             return Ok(());
         };

@@ -1,4 +1,4 @@
-//! Messages that no instance of this kit sends, of somebody who has the secrets of both ends: they
+//! Messages that no instance of this kit sends, from a stranger with the secrets of both ends: they
 //! cost this instance at most.
 
 use std::rc::Rc;
@@ -59,7 +59,7 @@ impl Stranger {
     }
 }
 
-/// Two ends, somebody beside them, and two others that must not notice.
+/// Two ends, a stranger, and two others that the attack must not affect.
 fn run(attack: impl Fn(&Stranger, Remote), expected: Option<State>) {
     let (domain, workers) = workers();
     let ends = [0, 1].map(|at| End::started(&workers[at], ALL));
