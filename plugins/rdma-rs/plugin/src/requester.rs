@@ -77,7 +77,7 @@ impl Requester {
             true => self.send(request, &local),
             false => self.unsent.borrow_mut().push((request, local)),
         }
-        Ok(cx.unless_cancelled(self.operations.take(number)).await?.outcome?)
+        cx.unless_cancelled(self.operations.take(number)).await?.outcome
     }
 
     /// Sends what waits: the other end has connected.
