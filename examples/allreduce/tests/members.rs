@@ -34,7 +34,7 @@ fn each_size_has_figures_beside_those_of_mpi() -> Result<()> {
         .map(|line| line.split_whitespace().map_while(|cell| cell.parse().ok()).collect())
         .filter(|row: &Vec<f64>| row.len() == 5)
         .collect();
-    assert_eq!(rows.first().map(|row| row[0]), Some(8.0), "{lines:?}");
+    assert_eq!(rows.first().map(|row| row[0]), Some(16.0), "{lines:?}");
     assert_eq!(rows.last().map(|row| row[0]), Some(f64::from(4 << 20)), "{lines:?}");
     for row in &rows {
         assert!(row[1] > 0.0 && row[2] > 0.0 && (0.0..=1.0).contains(&row[4]), "{row:?}");
