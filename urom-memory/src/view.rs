@@ -194,8 +194,8 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8;
     /// `NOT_PERMITTED` for a read-only view: see [`load_u64`](Self::load_u64).
     pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
-        let word = self.aligned(offset)?;
         self.writable()?;
+        let word = self.aligned(offset)?;
         // SAFETY: aligned, within, writable for `'a`; what else there is are opaque copies, and
         // atomics of this and other processes.
         Ok(unsafe { AtomicU64::from_ptr(word.as_ptr()) })

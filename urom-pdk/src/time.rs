@@ -92,6 +92,20 @@ pub fn timeout<F: IntoFuture>(
     }
 }
 
+/// Ends in the worker's next round: other commands and tasks run before. A handler awaits it between
+/// the pieces of work that takes long.
+pub async fn yield_now() {
+    let mut is_next = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut is_next, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// What took longer than its [`timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());

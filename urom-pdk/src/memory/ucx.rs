@@ -1,8 +1,6 @@
 //! Sends from a host's memory and receives into it, by a plugin's own UCX.
 
-use std::future::poll_fn;
 use std::ops::Range;
-use std::task::Poll;
 
 use ucx::{Endpoint, Outside, OutsideMut, Rendezvous, Request, Status, TagInfo, Worker};
 use urom_abi::DocaError;
@@ -10,6 +8,7 @@ use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
 use super::services::MemoryLease;
 use super::{HostMemory, room};
+use crate::time::yield_now;
 
 /// The most bytes that are copied without a pause.
 const PIECE: usize = 1 << 20;
@@ -91,7 +90,7 @@ impl HostMemory {
         let mut at = 0;
         for piece in bytes.chunks_mut(PIECE) {
             if at > 0 {
-                others_first().await;
+                yield_now().await;
             }
             self.read(at, piece).await.map_err(|error| error.code())?;
             at += piece.len() as u64;
@@ -170,19 +169,6 @@ impl HostMemory {
         let range: Range<u64> = self.address()..self.address() + self.len;
         self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
     }
-}
-
-/// Ends in the executor's next round.
-async fn others_first() {
-    let mut is_next = false;
-    poll_fn(|task| {
-        if std::mem::replace(&mut is_next, true) {
-            return Poll::Ready(());
-        }
-        task.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 fn status(code: DocaError) -> Status {

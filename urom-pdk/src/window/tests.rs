@@ -20,7 +20,8 @@ fn all_operations_finish_at_once_and_keep_what_a_take_could_have() {
         drop(window.take(2));
         window.finish_all(|value| *value += 100);
         assert_eq!(last.now_or_never(), Some(changed[3]));
-        for key in 1..4 {
+        // Operation 2 was cancelled.
+        for key in [1, 3] {
             assert_eq!(window.take(key).now_or_never(), Some(changed[key as usize - 1]));
         }
         assert!(window.state.borrow().entries.is_empty());

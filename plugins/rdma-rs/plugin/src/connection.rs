@@ -22,7 +22,8 @@ impl Connection {
     /// `address`.
     pub(crate) fn new(link: Rc<Link>, sender: u64, address: Vec<u8>) -> Result<Connection> {
         let (requester, responder) = (Requester::new(&link), Responder::new(&link));
-        link.tell(&Hello { route: link.route, sender }, address)?;
+        let sent = link.tell(&Hello { route: link.route, sender }, address);
+        sent.or_code(DocaError::NOT_CONNECTED, "connecting to the other end")?;
         Ok(Connection { link, requester, responder })
     }
 

@@ -4,6 +4,9 @@
 //! UCX worker of their own, and move bytes between the memories that the hosts share with their
 //! workers. On one machine UCX reads and writes these memories where they are.
 //!
+//! UCX receives announced bytes in place, except those for several places of a list: these are
+//! received into memory of the worker, and copied.
+//!
 //! # Order
 //! The operations of an instance start and complete in the order of their submission. Operations on
 //! different memory of the other end run side by side. An operation on memory of an earlier one

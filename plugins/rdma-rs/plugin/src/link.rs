@@ -38,6 +38,8 @@ pub(crate) struct Link {
     pub(crate) route: Route,
     /// Brings the instance to the state ERROR.
     on_failure: Box<dyn Fn(&Error)>,
+    /// Whether the connection has ended, so that no further bytes move.
+    is_over: Cell<bool>,
     /// The number of tasks that move bytes.
     moving: Cell<usize>,
     moved: Notify,
@@ -77,8 +79,9 @@ impl Link {
         route: Route,
         on_failure: impl Fn(&Error) + 'static,
     ) -> Rc<Link> {
-        let (moving, moved) = (Cell::new(0), Notify::new());
-        Rc::new(Link { base, peer, route, on_failure: Box::new(on_failure), moving, moved })
+        let (is_over, moving, moved) = (Cell::new(false), Cell::new(0), Notify::new());
+        let on_failure = Box::new(on_failure);
+        Rc::new(Link { base, peer, route, on_failure, is_over, moving, moved })
     }
 
     /// Brings the instance to the state ERROR.
@@ -118,6 +121,7 @@ impl Link {
         let (this, pieces) = (Rc::clone(self), pieces.clone());
         let sends = async move {
             for (at, part) in pieces.parts(BLOCK) {
+                this.check()?;
                 let flags = flags(part.len());
                 let bytes = Region::from(part).to_bytes().await?;
                 let (sent, _) = this.peer.begin_send(&message(at), bytes, flags)?.await;
@@ -129,21 +133,25 @@ impl Link {
     }
 
     /// Puts bytes that came into pieces, from `at` on.
-    pub(crate) fn place(&self, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
+    pub(crate) fn place(self: &Rc<Self>, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
         let pieces = pieces.part(at..at + data.len() as u64);
         if let Data::Eager(bytes) = &data
             && pieces.are_mapped()
         {
             return Moving::Done(pieces.copy_from(bytes));
         }
-        let (rooms, data) = (Rc::clone(&self.base.rooms), PeerData::copied(data));
+        let (this, data) = (Rc::clone(self), PeerData::copied(data));
         Moving::Later(Box::pin(async move {
             if let Some(piece) = pieces.single().filter(|piece| piece.mapped().is_some()) {
                 Region::from(piece.clone()).receive(0, data?).await?;
                 return Ok(pieces.len());
             }
-            // The semaphore is never closed.
-            let _room = rooms.acquire().await;
+            let _room = match data {
+                // The semaphore is never closed.
+                Ok(PeerData::Announced(_)) => Some(this.base.rooms.acquire().await),
+                _ => None,
+            };
+            this.check()?;
             pieces.write(&data?.into_bytes(LONGEST_PART as usize).await?).await
         }))
     }
@@ -169,6 +177,10 @@ impl Link {
         });
     }
 
+    fn check(&self) -> Result<()> {
+        if self.is_over.get() { Err(DocaError::SHUTDOWN.into()) } else { Ok(()) }
+    }
+
     /// Ends when no byte moves for this connection any more, which has ended.
     pub(crate) async fn drained(&self) {
         while self.moving.get() > 0 {
@@ -179,6 +191,7 @@ impl Link {
     /// Closes the endpoint when everything has moved and arrived. Until then UCX reports a dead
     /// peer, and the mesh finds a blocked worker.
     pub(crate) fn close(self: &Rc<Self>) {
+        self.is_over.set(true);
         let this = Rc::clone(self);
         self.base.tasks.spawn(async move {
             this.drained().await;

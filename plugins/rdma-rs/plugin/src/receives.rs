@@ -19,13 +19,17 @@ pub(crate) struct Receives {
 
 impl Receives {
     pub(crate) fn new() -> Receives {
-        let window = Window::ordered(LIMITS.receives as usize);
+        // With messages, or until their outcomes are taken, receives are beyond the limit.
+        let window = Window::ordered(usize::MAX);
         Receives { window, next: Cell::new(0), first: Cell::new(0) }
     }
 
     /// Adds a receive, and returns its number.
     pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
         let number = self.next.get();
+        if number - self.first.get() >= LIMITS.receives.into() {
+            return Err(Error::new(DocaError::FULL, "the receive queue is full: see the limits"));
+        }
         self.window.begin(number, (places, Err(DocaError::IN_PROGRESS.into())))?;
         self.next.set(number + 1);
         Ok(number)

@@ -103,7 +103,8 @@ impl Requester {
     fn flags(&self, number: u64, len: u64) -> AmFlags {
         let (flags, early) = (self.link.peer.flags(len), self.early.get() + len + PART);
         if flags == AmFlags::NONE && early > MOST_EARLY {
-            return AmFlags::RENDEZVOUS;
+            // As data of any length, where UCX announces.
+            return self.link.peer.flags(u64::MAX);
         }
         if flags == AmFlags::NONE {
             self.operations.edit(number, |operation| {

@@ -119,3 +119,20 @@ fn receives_beyond_the_limit_are_refused_until_one_is_complete() {
         assert_eq!(one.wait(receive).map(drop), Err(DocaError::SHUTDOWN));
     }
 }
+
+#[test]
+fn receives_that_a_stop_ended_leave_room_at_once() {
+    let (_domain, workers) = workers();
+    let end = End::started(&workers[0], ALL);
+    let limits = workers[0].call(Create { permissions: 0 }).unwrap().limits;
+    let receives: Vec<_> = (0..limits.receives).map(|_| end.post(&[])).collect();
+    let (stopped, started) =
+        (end.send(Stop { rdma: end.rdma }), end.send(Start { rdma: end.rdma }));
+    let late = end.post(&[]);
+    end.wait(stopped).unwrap();
+    end.wait(started).unwrap();
+    end.call(Stop { rdma: end.rdma }).unwrap();
+    for receive in receives.into_iter().chain([late]) {
+        assert_eq!(end.wait(receive).map(drop), Err(DocaError::SHUTDOWN));
+    }
+}
