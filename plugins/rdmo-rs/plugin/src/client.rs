@@ -89,19 +89,12 @@ impl Client {
     pub(crate) fn new(
         connection: u64,
         host: Rc<Endpoint>,
-        memory: &PerHost<Registered>,
-        tasks: &Tasks,
+        memory: PerHost<Registered>,
+        tasks: Tasks,
     ) -> Rc<Client> {
-        Rc::new(Client {
-            connection,
-            host,
-            memory: memory.clone(),
-            queues: RefCell::default(),
-            next_queue: Cell::new(0),
-            unflushed: Mutex::default(),
-            tasks: tasks.clone(),
-            serving: RefCell::default(),
-        })
+        let (queues, next_queue, unflushed) = Default::default();
+        let serving = RefCell::default();
+        Rc::new(Client { connection, host, memory, queues, next_queue, unflushed, tasks, serving })
     }
 
     /// Makes a queue for an initiator, and returns its number.

@@ -87,17 +87,17 @@ impl Handler for Rdmo {
     fn open(cx: &OpenContext) -> Result<Self> {
         let clients = Rc::<Clients>::default();
         let receiver = Rc::downgrade(&clients);
-        let receive = move |message: Message<'_>| {
-            let received = receiver.upgrade().map(|clients| clients.receive(message));
-            received.into_iter().filter_map(Result::err).for_each(|error| dropped(&error));
-        };
-        let receive = Rc::new(receive);
         let peers = PeerWorker::builder(cx, Features::AM | Features::RMA | Features::AMO64)
             // As DOCA's plugin does.
             .settings(|settings| settings.config("TCP_PUT_ENABLE", "n"))
             .listen(move |worker| {
-                let receive = Rc::clone(&receive);
-                worker.set_am_handler(AM_ID, move |message: Message<'_>| receive(message))
+                let receiver = receiver.clone();
+                worker.set_am_handler(AM_ID, move |message: Message<'_>| {
+                    let received = receiver.upgrade().map(|clients| clients.receive(message));
+                    if let Some(Err(error)) = received {
+                        dropped(&error);
+                    }
+                })
             })
             .open_plain()?;
         let limits = HostLimits { values: usize::MAX, bytes: u64::MAX };
@@ -122,7 +122,7 @@ impl Handler for Rdmo {
         }
         let addr = self.peers.address()?.into();
         let host = self.peers.connect_plain(cx, cmd.addr)?;
-        let client = Client::new(cx.dest_id(), host, &self.memory, &self.tasks);
+        let client = Client::new(cx.dest_id(), host, self.memory.clone(), self.tasks.clone());
         self.clients.0.borrow_mut().insert(cmd.id, client);
         Ok(ClientInitialized { addr })
     }
