@@ -22,7 +22,11 @@ fn low(word: &AtomicU64) -> &AtomicU32 {
 }
 
 pub(crate) fn wake(word: &AtomicU64) {
-    // It fails for memory that is not there, where nobody sleeps.
+    // Under Miri no test sleeps on a word, and rustix passes another pointer type than Miri wants.
+    if cfg!(miri) {
+        return;
+    }
+    // It fails for unmapped memory, on which no process sleeps.
     let _ = futex::wake(low(word), Flags::empty(), i32::MAX as u32);
 }
 

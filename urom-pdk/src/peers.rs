@@ -137,6 +137,13 @@ impl PeerWorker {
     pub fn member(&self, cx: &Context, id: u64) -> Result<Peer> {
         // The id may name another worker in the next domain, so the address is the key.
         let address = cx.domains().address(id)?;
+        if address.is_empty() {
+            let text = format!(
+                "the plugin of member {id} has no address: its handler takes one from a \
+                 `PeerWorker` with `#[urom_plugin(peers = field)]`"
+            );
+            return Err(Error::new(DocaError::NOT_FOUND, text));
+        }
         let Some(mesh) = self.mesh() else {
             return Err(Error::new(
                 DocaError::NOT_SUPPORTED,
@@ -148,7 +155,8 @@ impl PeerWorker {
         // guide's page on security.
         let endpoint = unsafe { mesh.endpoint(address) }.or_else(|error| {
             self.ucx()?;
-            Err(error).or_code(DocaError::DRIVER, "connecting to a member")
+            let text = format!("connecting to member {id}, which may have left");
+            Err(error).or_code(DocaError::DRIVER, text)
         })?;
         Ok(Peer::from(endpoint))
     }
@@ -271,7 +279,7 @@ impl PeerWorkerBuilder<'_> {
         self
     }
 
-    /// Passes the typed messages of peers to `receiver`. It takes the feature `AM`.
+    /// Passes the typed messages of peers to `receiver`. The worker needs the feature `AM`.
     pub fn receive<R: Receive>(self, receiver: &Rc<R>) -> Self {
         let receiver = Rc::clone(receiver);
         let cx = PeerContext::new(self.cx);

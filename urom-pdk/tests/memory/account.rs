@@ -33,7 +33,6 @@ fn memory_that_is_open_after_the_close_is_a_fault() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "Miri wants another pointer type for a futex than rustix passes")]
 #[should_panic(expected = "1 operation on paused memory waits for `resume`")]
 fn a_wait_for_paused_memory_says_so() {
     let (worker, memory) = open(BOTH, MemoryPath::NETWORK);
