@@ -38,8 +38,8 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 ///
 /// It polls until nothing has moved for about 50 microseconds (300 over TCP), and yields its core
 /// between polls after the first 4. Then it sleeps until an engine's event handle or a waker from
-/// another thread wakes it. The future may be any future,
-/// and may start and await any number of others.
+/// another thread wakes it. The future may be any future, and may start and await any number of
+/// others.
 ///
 /// # Panics
 /// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
@@ -127,15 +127,14 @@ impl Wait {
             if deadline.is_some_and(|deadline| now >= deadline) {
                 return false;
             }
-            if !expired && idle.is_longer(ALONE, now) {
-                std::thread::yield_now();
-            }
             if !expired && idle.is_longer(SPIN, now) {
                 match self.maker.is_here() {
                     true => self.notifier.sleep(|bell| sleep(bell, until(now, deadline))),
                     false => sleep(None, until(now, deadline)),
                 }
                 idle.restart();
+            } else if !expired && idle.is_longer(ALONE, now) {
+                std::thread::yield_now();
             }
         }
     }

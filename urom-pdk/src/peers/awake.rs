@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// The number of turns without progress of UCX for which a transfer keeps a worker awake. A piece of
 /// a long message takes fewer.
-const PATIENCE: u32 = 20_000;
+const MOST_TURNS: u32 = 20_000;
 
 /// The turns without progress after which a worker that is kept awake yields its core.
 const TURNS: u32 = 2;
@@ -49,10 +49,11 @@ impl KeepAwake {
             return moved;
         }
         turns.set(turns.get().saturating_add(1));
-        if turns.get().is_multiple_of(TURNS) {
+        let is_kept = turns.get() < MOST_TURNS;
+        if is_kept && turns.get().is_multiple_of(TURNS) {
             std::thread::yield_now();
         }
-        turns.get() < PATIENCE
+        is_kept
     }
 }
 
@@ -73,10 +74,10 @@ mod tests {
         let [first, second] = [awake.transfer(), awake.transfer()];
         drop(first);
         for _ in 0..3 {
-            assert!((1..PATIENCE).all(|_| awake.after(false)));
+            assert!((1..MOST_TURNS).all(|_| awake.after(false)));
             assert!(awake.after(true), "UCX moves");
         }
-        assert!(!(0..PATIENCE).all(|_| awake.after(false)), "UCX moves no more");
+        assert!(!(0..MOST_TURNS).all(|_| awake.after(false)), "UCX moves no more");
         let third = awake.transfer();
         assert!(awake.after(false), "a transfer begins");
         drop((second, third));
