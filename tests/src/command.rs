@@ -1,5 +1,6 @@
 //! Commands that must succeed, and what they find in the environment.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -32,4 +33,10 @@ pub fn run(command: &mut Command) -> Result<String> {
         bail!("{command:?}: {}\n{out}{err}", output.status);
     }
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} prints no UTF-8"))
+}
+
+/// Copies a program that a test runs. `cp` writes it: with `fs::copy`, a process that another
+/// thread forks meanwhile inherits the descriptor, and `exec` of the copy fails with `ETXTBSY`.
+pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    run(Command::new("cp").arg("--preserve=mode").args([from, to])).map(drop)
 }

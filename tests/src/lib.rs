@@ -14,7 +14,7 @@ mod transcript;
 mod uromd;
 
 pub use built::{PluginDirectory, built, profile_directory};
-pub use command::{run, without_service};
+pub use command::{copy_program, run, without_service};
 pub use launcher::{free_place, mpirun};
 pub use library::{doca_library, plain_doca_library};
 pub use participants::Participants;

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::process::Command;
 
 use anyhow::Result;
-use urom_tests::PluginDirectory;
 use urom_tests::c::{Service, Source, prefix};
+use urom_tests::{PluginDirectory, copy_program};
 
 use crate::{EMULATED, count, preloaded};
 
@@ -114,7 +114,7 @@ fn a_worker_emulates_only_when_its_daemon_was_told_to() -> Result<()> {
 fn a_daemon_without_the_library_says_where_to_get_it() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let uromd = directory.path().join("uromd");
-    fs::copy(prefix()?.uromd(), &uromd)?;
+    copy_program(&prefix()?.uromd(), &uromd)?;
     let output = Command::new(uromd)
         .args(["--listen", "127.0.0.1:0", "--emulate-exported-memory"])
         .output()?;

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
 use urom_tests::c::{Prefix, prefix};
-use urom_tests::{Uromd, built, run};
+use urom_tests::{Uromd, built, copy_program, run};
 use yaml_rust2::{Yaml, YamlLoader};
 
 /// Of the base image: the shell that the entry point is for.
@@ -99,7 +99,7 @@ impl Image {
         let to = self.path(file);
         if !to.exists() {
             fs::create_dir_all(to.parent().context("it has a folder")?)?;
-            fs::copy(file, &to).with_context(|| file.display().to_string())?;
+            copy_program(file, &to)?;
         }
         Ok(())
     }
