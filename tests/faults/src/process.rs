@@ -264,11 +264,16 @@ impl HostProcess {
         worker: u64,
         commands: u64,
     ) -> Result<()> {
-        self.tell(&Order::Mark { worker, commands })?;
+        self.mark(worker, commands)?;
         self.passed(limit, worker, commands)
     }
 
-    /// Waits until the commands that were counted before were answered.
+    /// Counts this number of further answers, for [`Self::passed`].
+    pub(crate) fn mark(&mut self, worker: u64, commands: u64) -> Result<()> {
+        self.tell(&Order::Mark { worker, commands })
+    }
+
+    /// Waits until the answers of [`Self::mark`] have arrived.
     pub(crate) fn passed(&mut self, limit: Duration, worker: u64, commands: u64) -> Result<()> {
         self.hear_of(worker, limit, &format!("{commands} answers"), |said| {
             matches!(said, Said::Marked).then_some(())
